@@ -273,8 +273,7 @@ class Relevance(Closing):
         of_run = {name: arguments[name] for name in arguments if name in RUN_ARGUMENTS and name != "request"}
         run_options = replace(merge_options(self._options, of_run), body=None)
         request = ComparisonRequest(
-            _read_side(reference, "reference"),
-            _read_side(candidate, "candidate"),
+            (_read_side(reference, "reference"), _read_side(candidate, "candidate")),
             _read_compare_options(arguments, run_options),
             suite=path or _find_common_suite((reference, candidate)),
             qrels=arguments.get("qrels"),

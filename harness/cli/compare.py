@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from harness.cli.shared_options import (
     statistics_options,
 )
 from harness.cli.terminal import run_progress, show
-from harness.compare import CompareOptions, ComparisonRequest, prepare, read_thresholds
+from harness.compare import CompareOptions, ComparisonRequest, add_all_requests, prepare, read_thresholds
 from harness.compare.scores import list_absent_packages
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
@@ -28,12 +29,15 @@ from harness.model import Profile
 from harness.model.comparison import TEST_OPTIONS
 from harness.options import OPTIONS, Commands, RunOptions
 from harness.process import gc_paused
-from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
+from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, render_sides, write_output
 from harness.report.terminal.comparison import print_comparison_report
+from harness.report.terminal.sides import print_sides_report
 from harness.run import Runner
 from harness.suites.inputs import RunInputs
+from harness.words import count
 
 QUERIES_SHOWN = 5
+SUITE_SUFFIXES = (".yaml", ".yml")
 
 RUN_ARGUMENTS = [
     option.several or option.field
@@ -44,7 +48,7 @@ RUN_ARGUMENTS = [
 
 
 SIDES = """\b
-A and B are each one of
+A, B and the others are each one of
   baseline, baseline:FILE     what harness baseline save kept
   report:FILE                 what harness run --output json=FILE wrote
   report:FILE#INDEX           its entry of that index
@@ -58,8 +62,8 @@ A URL, and a file that says by itself what it is, need no word before.
 
 
 @click.command("compare", epilog=SIDES)
-@click.argument("reference", metavar="A")
-@click.argument("candidate", metavar="B")
+@click.argument("sides", metavar="A B [C]...", nargs=-1)
+@click.option("--all-requests", is_flag=True, help="Compare each request of the suite, after the sides that are named.")
 @click.option("--suite", type=existing_file, metavar="FILE", help="The suite with queries, judgments and requests.")
 @click.option("--qrels", type=existing_file, metavar="FILE", help="Judgments for run files, without a suite.")
 @click.option(
@@ -99,35 +103,78 @@ A URL, and a file that says by itself what it is, need no word before.
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
-def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, **arguments: Any) -> int:
+def command(
+    as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, all_requests: bool, **arguments: Any
+) -> int:
     """
     Compare B with A: what changed, by how much, and whether chance would do the same.
 
-    A and B are each a baseline, a report, a run file, a request, an index or a cluster, as listed below.
+    A and B are each a baseline, a report, a run file, a request, an index or a cluster, as listed below. With more than
+    two, each is compared with A, in one table. `harness compare SUITE --all-requests` compares the requests of a suite.
 
-    With --suite or --qrels both are scored with the same judgments; without, scores that both files hold are compared,
+    With --suite or --qrels all are scored with the same judgments; without, scores that both files hold are compared,
     and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
-    not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
+    not, 2 where a file or the command line is wrong, 3 where a query of one has no answer.
     """
-    request = _make_request(**arguments)
+    if all_requests:
+        arguments["sides"], arguments["suite"] = _take_suite(arguments["sides"], arguments["suite"])
+    request = _make_request(**arguments, all_requests=all_requests)
     suites = [] if arguments["suite"] is None else [arguments["suite"]]
-    files = _list_files_of_sides(arguments["reference"], arguments["candidate"])
+    files = _list_files_of_sides(*arguments["sides"])
     if request.qrels is not None:
         files.append(request.qrels)
     with gc_paused(), remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+            if all_requests:
+                request = add_all_requests(request, os.environ)
+            _refuse_one_side(request)
             prepared = prepare(request, runner.run_loaded, os.environ)
-        report = prepared.make_report()
+        if len(prepared.sides) == 2:
+            report = prepared.make_report()
+            printed = print_comparison_report(report, most=shown, quiet=quiet)
+            render = partial(render_comparison, report)
+            exit_status = report.exit_status
+        else:
+            sides_report = prepared.make_sides_report()
+            printed = print_sides_report(sides_report, most=shown, quiet=quiet)
+            render = partial(render_sides, sides_report)
+            exit_status = sides_report.exit_status
         with let_reader_leave():
             if as_json:
-                click.echo(render_comparison(report, "json"), nl=False)
+                click.echo(render("json"), nl=False)
             else:
-                show(print_comparison_report(report, most=shown, quiet=quiet))
+                show(printed)
         for output in outputs:
-            write_output(output, render_comparison(report, output.kind), "comparison")
+            write_output(output, render(output.kind), "comparison")
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
-    return report.exit_status
+    return exit_status
+
+
+def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:
+    """
+    The sides and the suite: with `--all-requests` the suite may stand where the first side does.
+
+    Raises:
+        click.UsageError: There is no suite.
+    """
+    if suite is not None:
+        return sides, suite
+    if not sides or Path(sides[0]).suffix not in SUITE_SUFFIXES or not Path(sides[0]).is_file():
+        raise click.UsageError(
+            "--all-requests compares the requests of a suite; name it first, or with --suite, as in "
+            "`harness compare shop.relevance.yaml --all-requests`"
+        )
+    return sides[1:], Path(sides[0])
+
+
+def _refuse_one_side(request: ComparisonRequest) -> None:
+    """Refuse a comparison without a second side."""
+    if len(request.sides) < 2:
+        found = count(len(request.sides), "side")
+        raise click.UsageError(
+            f"found {found}, expected at least two to compare; see the forms below `harness compare --help`"
+        )
 
 
 def _list_files_of_sides(*sides: str) -> list[Path]:
@@ -148,12 +195,14 @@ def _make_request(
     gain: str | None,
     depth: int | None,
     p: float,
+    all_requests: bool,
     **others: Any,
 ) -> ComparisonRequest:
     """The comparison that the options describe."""
     run = make_run_options(**{name: others.pop(name) for name in RUN_ARGUMENTS}, locate=False)
     test_arguments = {name: others.pop(name) for name in TEST_OPTIONS}
-    _refuse_unused(run, suite, (others["reference"], others["candidate"]))
+    has_searched_side = all_requests or any(side.startswith(("request:", "index:")) for side in others["sides"])
+    _refuse_unused(run, suite, has_searched_side=has_searched_side)
     # Without the packages for statistics rankings are compared, and no test is made.
     how = None if list_absent_packages() else read_statistics_options(**test_arguments)
     return ComparisonRequest(
@@ -168,13 +217,12 @@ def _make_request(
     )
 
 
-def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) -> None:
+def _refuse_unused(run: RunOptions, suite: Path | None, *, has_searched_side: bool) -> None:
     """Refuse options without effect: the user meant them to have one."""
-    has_searched_side = any(side.startswith(("request:", "index:")) for side in sides)
     servers = {"--url": run.url, "--embedded": run.embedded}
     for option, value in servers.items():
         if value and not has_searched_side:
-            raise click.UsageError(f"{option} needs a request: or index: side, and neither A nor B is one")
+            raise click.UsageError(f"{option} needs a request: or index: side, and none is one")
     selections = {"--tag": run.tags, "--query": run.queries}
     for option, names in selections.items():
         if names and suite is None:

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from harness.report.json import comparison_schema, inspection_schema, report_schema, verification_schema
+from harness.report.json import comparison_schema, inspection_schema, report_schema, sides_schema, verification_schema
 from harness.suites.shape import suite_schema
 
 EDITOR_HINT = """\b
@@ -19,6 +19,7 @@ SCHEMAS = {
     None: suite_schema,
     "report": report_schema,
     "comparison": comparison_schema,
+    "sides": sides_schema,
     "inspection": inspection_schema,
     "verification": verification_schema,
 }
@@ -27,6 +28,7 @@ SCHEMAS = {
 @click.command("schema", epilog=EDITOR_HINT)
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
+@click.option("--sides", "of", flag_value="sides", help="The schema of a JSON comparison of more than two sides.")
 @click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
 @click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
 def command(of: str | None) -> None:

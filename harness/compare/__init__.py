@@ -1,5 +1,5 @@
 """
-Compares two runs, from files, from a baseline or searched on an engine.
+Compares two runs or more, each with the first, from files, from a baseline or searched on an engine.
 
 `forms` reads how a side is written; `sides` makes a side from a baseline, a report, a run file, or a request, index or
 cluster that is searched; `scores` scores both alike; `assembly` decides thresholds and lists the documents that
@@ -28,6 +28,7 @@ from harness.compare.forms import SideText, SideWord, parse_side
 from harness.compare.scores import (
     ScoredSides,
     compare_scores,
+    correct_together,
     list_measures,
     make_depths,
     read_depths,
@@ -66,6 +67,7 @@ from harness.model import (
     Measure,
     Profile,
     SideKind,
+    SidesReport,
     Suite,
     Threshold,
 )
@@ -80,6 +82,7 @@ __all__ = [
     "CompareOptions",
     "ComparisonRequest",
     "PreparedComparison",
+    "add_all_requests",
     "assemble_comparison",
     "compare_files",
     "compare_with_baseline",
@@ -94,10 +97,10 @@ SideChoice: TypeAlias = str | ComparedSide
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """The two sides to compare, and how."""
+    """The sides to compare, two or more, and how."""
 
-    reference: SideChoice
-    candidate: SideChoice
+    sides: tuple[SideChoice, ...]
+    """The first is the reference, with which the others are compared."""
     options: CompareOptions
     suite: Path | Suite | None = None
     """A file, or a loaded suite."""
@@ -113,7 +116,7 @@ class ComparisonRequest:
     complete: bool = False
     """Whether queries that a run file lacks count as queries without hits."""
     run: RunOptions = field(default_factory=RunOptions)
-    """The options of both sides where they are searched."""
+    """The options of all sides where they are searched."""
 
     @property
     def named_measures(self) -> list[Measure]:
@@ -123,24 +126,46 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreparedComparison:
-    """Two sides that were read or run, and the selected suite, or the judgments, to score them by."""
+    """Sides that were read or run, and the selected suite, or the judgments, to score them by."""
 
     request: ComparisonRequest
-    pair: tuple[ComparedSide, ComparedSide]
+    sides: tuple[ComparedSide, ...]
     selection: Selection | None
     judgments: FileScorer | None
 
     def make_report(self, thresholds: Sequence[Threshold] | None = None) -> ComparisonReport:
         """
-        The comparison, made now and decided by *thresholds*; None for those of the request.
+        The comparison of the first two sides, made now and decided by *thresholds*; None for those of the request.
 
         Raises:
             UsageError, StatisticError, MeasureError: as `assemble_comparison` and `score_by_suite`.
         """
         if thresholds is None:
             thresholds = self.request.thresholds
+        return self._compare(self.sides[1], thresholds)
+
+    def make_sides_report(self) -> SidesReport:
+        """
+        The comparisons of each further side with the first, with p corrected over all of them.
+
+        Raises:
+            UsageError, StatisticError, MeasureError: as `make_report`.
+        """
+        comparisons = [self._compare(side, self.request.thresholds) for side in self.sides[1:]]
+        corrected = iter(correct_together([report.measures for report in comparisons if report.measures is not None]))
+        reports = []
+        for report in comparisons:
+            # A side without scores has no measures: only its rankings are compared.
+            measures = None if report.measures is None else next(corrected)
+            reports.append(replace(report, measures=measures))
+        first = reports[0]
+        exit_status = max(report.exit_status for report in reports)
+        return SidesReport(first.timing, first.harness, first.suite, tuple(reports), exit_status)
+
+    def _compare(self, candidate: ComparedSide, thresholds: Sequence[Threshold]) -> ComparisonReport:
+        """*candidate* compared with the first side, decided by *thresholds*."""
         suite = None if self.selection is None else self.selection.active
-        pair, notes = remove_changed_queries(self.pair, suite)
+        pair, notes = remove_changed_queries((self.sides[0], candidate), suite)
         scored = self._score(pair, thresholds)
         scored = replace(scored, notes=(*notes, *scored.notes))
         created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -175,7 +200,7 @@ class PreparedComparison:
 
 def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, str]) -> PreparedComparison:
     """
-    Read or run both sides: files first, then sides to search, the reference before the candidate.
+    Read or run all sides: files first, then sides to search, in the order of the request.
 
     Errors that need no engine are raised before the first query is sent.
 
@@ -196,7 +221,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
         from harness.suites import load_suite
 
         suite = load_suite(suite, environ, configs=configs)
-    choices = [_parse_choice(request.reference, suite), _parse_choice(request.candidate, suite)]
+    choices = [_parse_choice(side, suite) for side in request.sides]
     texts = [choice for choice in choices if isinstance(choice, SideText)]
     _check_request(request, texts, suite)
     judgments = None
@@ -206,22 +231,38 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
         judgments.read()
     if suite is not None or judgments is not None:
         require_packages()
-    reference, candidate = (_read_side(choice, request, suite) for choice in choices)
+    sides = [_read_side(choice, request, suite) for choice in choices]
     selection = None
     if suite is not None:
         selection = select(suite, QueryFilter.from_options(request.run), request.options.today)
-        _refuse_deeper(request, (reference, candidate), selection.selected)
+        _refuse_deeper(request, sides, selection.selected)
     options = replace(
         request.run,
         request=request.request or request.run.request,
         tails=_may_share_request(texts),
-        titled=_list_untitled(side for side in (reference, candidate) if isinstance(side, ComparedSide)),
+        titled=_list_untitled(side for side in sides if isinstance(side, ComparedSide)),
     )
-    pair = (
-        _search_unread(reference, suite, options, configs, run),
-        _search_unread(candidate, suite, options, configs, run),
-    )
-    return PreparedComparison(request, pair, selection, judgments)
+    compared = tuple(_search_unread(side, suite, options, configs, run) for side in sides)
+    return PreparedComparison(request, compared, selection, judgments)
+
+
+def add_all_requests(request: ComparisonRequest, environ: Mapping[str, str]) -> ComparisonRequest:
+    """
+    *request* with each request of its suite as a side, after the sides that it has; its suite is loaded.
+
+    Raises:
+        InputError: The suite is wrong.
+        UsageError: There is no suite.
+    """
+    suite = request.suite
+    if suite is None:
+        raise UsageError(Option("all-requests"), " compares the requests of a suite; name it first, or with ", SUITE)
+    if isinstance(suite, Path):
+        from harness.suites import load_suite
+
+        suite = load_suite(suite, environ, configs=Configs.from_options(request.run, environ))
+    sides = (*request.sides, *(f"{SideWord.REQUEST}:{name}" for name in suite.requests))
+    return replace(request, sides=sides, suite=suite)
 
 
 def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) -> ComparisonReport:
@@ -263,7 +304,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
         make_run_side(name, SideKind.REQUEST, suite, run),
     )
     options = CompareOptions(answered.cell.options.day())
-    request = ComparisonRequest(*pair, options, measures=tuple(measures))
+    request = ComparisonRequest(pair, options, measures=tuple(measures))
     report = PreparedComparison(request, pair, selection, None).make_report()
     return replace(report, notes=(*describe_changes(entry, suite, run), *notes, *report.notes))
 

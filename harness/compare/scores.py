@@ -185,7 +185,7 @@ def score_by_suite(
         thresholds=tuple(thresholds),
     )
     source = f"the suite {suite.name}" if suite.path else "the evaluation"
-    notes = [f"both sides are scored with the judgments of {source}", *_list_unknown_queries(pair, suite)]
+    notes = [f"the sides are scored with the judgments of {source}", *_list_unknown_queries(pair, suite)]
     return _score_both(pair, scored_suite, notes, None)
 
 
@@ -217,7 +217,7 @@ def score_by_judgments(
         measures=tuple(measures),
         thresholds=tuple(thresholds),
     )
-    notes = [f"both sides are scored with the judgments of {judgments.judgments}"]
+    notes = [f"the sides are scored with the judgments of {judgments.judgments}"]
     ids = {query.id for query in suite.queries}
     absent = [query for query in judgments.judged_queries if query not in ids]
     if absent:
@@ -541,14 +541,23 @@ def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -
         UsageError: the runs have no scored query in common.
         StatisticError: there are too few queries for the test.
     """
-    from harness.statistics.compare import CORRECTED, compare
+    from harness.statistics.compare import compare
 
     reference_name, reference = runs[0]
     comparisons = []
     for name, scores in runs[1:]:
         comparisons.append(compare(reference, scores, names=(reference_name, name), options=how))
+    return correct_together(comparisons)
+
+
+def correct_together(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """*comparisons*, which have one correction, with p corrected over all measures of all of them."""
+    from harness.statistics.compare import CORRECTED
+
+    if not comparisons:
+        return ()
     p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
-    adjusted = iter(CORRECTED[how.correction](p_values))
+    adjusted = iter(CORRECTED[comparisons[0].correction](p_values))
     corrected = []
     for comparison in comparisons:
         rows = tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures)

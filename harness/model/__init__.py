@@ -25,6 +25,7 @@ from harness.model.comparison import (
     Side,
     SideCoverage,
     SideKind,
+    SidesReport,
 )
 from harness.model.inspection import (
     ClauseMatch,
@@ -286,6 +287,7 @@ __all__ = [
     "Side",
     "SideCoverage",
     "SideKind",
+    "SidesReport",
     "SignificanceCondition",
     "StatisticKind",
     "Status",

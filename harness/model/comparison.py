@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from harness.model.baseline import TextDiff
@@ -279,3 +279,39 @@ class ComparisonReport:
     """3 if a query of either side failed or a threshold is undecided, else 1 if a threshold fails, else 0."""
     schema: int = 1
     """The version of the JSON form."""
+
+
+@dataclass(frozen=True, slots=True)
+class SidesReport:
+    """Several sides, each compared with the first of them, the reference."""
+
+    timing: ReportTiming
+    harness: str
+    """The version of the harness."""
+    suite: str
+    comparisons: tuple[ComparisonReport, ...]
+    """One for each side after the first, which is the reference of all; p is corrected over all their measures."""
+    exit_status: int = 0
+    """The worst of the comparisons."""
+    schema: int = 1
+    """The version of the JSON form."""
+
+    @property
+    def reference(self) -> Side:
+        """The side that the others are compared with; a query without a ranking has the reason of any comparison."""
+        unanswered: dict[str, str] = {}
+        for comparison in self.comparisons:
+            unanswered.update(comparison.reference.unanswered)
+        return replace(self.comparisons[0].reference, unanswered=unanswered)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of all comparisons: a threshold is decided for each side."""
+        return tuple(verdict for comparison in self.comparisons for verdict in comparison.verdicts)
+
+    def list_unanswered(self) -> set[str]:
+        """The queries that have no ranking on some side."""
+        queries: set[str] = set()
+        for comparison in self.comparisons:
+            queries.update(comparison.reference.unanswered, comparison.candidate.unanswered)
+        return queries

@@ -176,6 +176,11 @@ def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> I
     elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
         changed = f"only {count(row.changed, 'query')} changed"
         yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
+    yield from describe_unusual_figures(row, comparison)
+
+
+def describe_unusual_figures(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+    """That ties move a measure, or that queries are left out of it."""
     if row.reordered is not None:
         returned = f"as returned the difference is {format_difference(row.reordered.difference)}"
         moved = f"moved by the order of ties in {count_queries(row.reordered.queries)}"
@@ -273,7 +278,7 @@ def describe_coverage(report: ComparisonReport) -> Iterator[str]:
     elif judged.ranges:
         yield "`harness judgments pool` collects the unjudged hits of a suite's requests for grading"
     else:
-        yield "with a suite or judgments both sides are scored anew, and the range of the difference is shown"
+        yield "with a suite or judgments the sides are scored anew, and the range of the difference is shown"
     if judged.judged_only:
         yield f"`--measure '{judged.judged_only}'` compares without them"
 

@@ -358,3 +358,52 @@ class ComparisonDocument:
 def make_notes(lines: Sequence[str], tone: Tone) -> tuple[Span, ...]:
     """A note of *tone* for each of *lines*."""
     return tuple(Span(line, tone) for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class SidesDocument:
+    """What is said of several sides; the fields are in the order in which they are printed."""
+
+    headline: str
+    closing: str
+    exit_status: int
+    is_decided: bool
+    """Whether they were to hold to anything."""
+    suite: str
+    reference: str
+    sides: tuple[str, ...]
+    """The names of the others."""
+    facts: Facts
+    thresholds: Thresholds
+    method: Notes
+    """How the differences were tested; without lines where they were not."""
+    measures: Table
+    measure_notes: Notes
+    coverage: Table
+    """How many hits of each side are judged; without rows where that is not known."""
+    agreement: Table
+    """How far the rankings of each side agree with those of the reference."""
+    remarks: Notes
+    strips: Table
+    """The queries that changed most, on all sides; without rows where there are no scores."""
+    differences: tuple[Difference, ...]
+    """How the request of each side differs from that of the reference."""
+
+    def blocks(self) -> Iterator[Block]:
+        """All below the title, without what is empty."""
+        yield self.facts
+        if not self.thresholds.is_empty:
+            yield self.thresholds
+        if self.measures.rows:
+            yield self.method
+            yield self.measures
+        if self.measure_notes.lines:
+            yield self.measure_notes
+        for table in (self.coverage, self.agreement):
+            if table.rows:
+                yield table
+        if self.remarks.lines:
+            yield self.remarks
+        if self.strips.rows:
+            yield self.strips
+        yield from self.differences

@@ -24,6 +24,7 @@ from harness.model import (
     QueryInspection,
     QueryReport,
     Report,
+    SidesReport,
     Unit,
     Verdict,
     VerificationReport,
@@ -230,6 +231,13 @@ _COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)
 dumps_comparison = _COMPARISON_FORM.dumps
 loads_comparison = _COMPARISON_FORM.loads
 comparison_schema = _COMPARISON_FORM.schema
+
+
+_SIDES_FORM = JsonForm(SidesReport, "comparison of several sides", version=1)
+
+dumps_sides = _SIDES_FORM.dumps
+loads_sides = _SIDES_FORM.loads
+sides_schema = _SIDES_FORM.schema
 
 
 _INSPECTION_FORM = JsonForm(QueryInspection, "inspection", version=1)

@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
-    from harness.model import ComparisonReport, Report
+    from harness.model import ComparisonReport, Report, SidesReport
     from harness.suites.inputs import RunInputs
 
 
@@ -164,6 +164,23 @@ def render_comparison(report: ComparisonReport, kind: str) -> str:
 
         return markdown.render(report)
     raise ValueError(f"no form of a comparison is called {kind!r}")
+
+
+def render_sides(report: SidesReport, kind: str) -> str:
+    """*report* as text of the *kind*, one of `COMPARISON_KINDS`."""
+    if kind == "json":
+        from harness.report import json
+
+        return json.dumps_sides(report)
+    if kind == "html":
+        from harness.report.html import sides as html
+
+        return html.render(report)
+    if kind == "markdown":
+        from harness.report.markdown import sides as markdown
+
+        return markdown.render(report)
+    raise ValueError(f"no form of a comparison of several sides is called {kind!r}")
 
 
 def write_report(report: Report, output: Output) -> None:

@@ -202,7 +202,7 @@ def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
     pair = (reported(FIRST, other), reported(SECOND, suite))
     scored = score_by_suite(pair, suite, suite.queries, (), ())
     assert scored.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
-    assert scored.notes == ("both sides are scored with the judgments of the suite shop",)
+    assert scored.notes == ("the sides are scored with the judgments of the suite shop",)
 
 
 def test_a_measure_that_cannot_score_a_ranking_is_refused_with_the_query():
@@ -294,7 +294,7 @@ def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
     assert [(score.query, score.value) for score in scored.scores[0]][:1] == [("q", 0.5)]
     assert (scored.suite.profile, str(scored.suite.gain)) == (Profile.TREC, "linear")
     assert scored.notes == (
-        f"both sides are scored with the judgments of {judgments.judgments}",
+        f"the sides are scored with the judgments of {judgments.judgments}",
         "judged and in neither run: 1 query (gone)",
     )
 

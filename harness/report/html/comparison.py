@@ -204,16 +204,16 @@ def _make_measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
         return
     common_reach = 0.0
     for row in report.measures.measures:
-        reach = _find_reach(row)
+        reach = find_reach(row)
         if reach <= 1:
             common_reach = max(common_reach, reach)
     for row in report.measures.measures:
-        reach = _find_reach(row)
+        reach = find_reach(row)
         end = round_up(common_reach if reach <= 1 else reach)
         yield MeasureView(row, end, report.measures.is_significant(row))
 
 
-def _find_reach(row: MeasureComparison) -> float:
+def find_reach(row: MeasureComparison) -> float:
     """How far from zero the difference and its interval reach."""
     return max(abs(row.difference), abs(row.low or 0.0), abs(row.high or 0.0))
 
@@ -270,7 +270,7 @@ def _make_comparison_environment() -> Environment:
             "ranked": rank_documents,
             "scores": lambda query: tuple(format_scores(query)),
             "spread_plot": _plot_spread,
-            "whisker": _draw_whisker,
+            "whisker": draw_interval,
         }
     )
 
@@ -280,7 +280,7 @@ def _plot_spread(view: SpreadView) -> Plot:
     return plot_bins(view.bins, mean, lambda edge: format_value(float(f"{edge:.4g}")))
 
 
-def _draw_whisker(view: MeasureView) -> Whisker | None:
+def draw_interval(view: MeasureView) -> Whisker | None:
     """The interval as drawn, to the end of the axis where a one-sided test leaves it open; None without one."""
     row = view.row
     if row.low is None and row.high is None:

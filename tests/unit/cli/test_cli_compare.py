@@ -525,7 +525,7 @@ FORMS = (
         (("x.run", "x.run", "--tag", "head"), "--tag selects queries of a suite; give --suite"),
         (("x.run", "x.run", "--query", "shoes"), "--query selects queries of a suite; give --suite"),
         ((*PAIR, "--query", "Q"), "no query has the id 'Q'; did you mean 'q'?"),
-        (("x.run", "x.run", "--url", "http://a"), "--url needs a request: or index: side, and neither A nor B is one"),
+        (("x.run", "x.run", "--url", "http://a"), "--url needs a request: or index: side, and none is one"),
         (("x.run", "x.run", "--embedded"), "--embedded needs a request: or index: side"),
         ((*PAIR, "--request", "current"), "--request current is for index, cluster, embedded, baseline and report"),
         ((*PAIR, "--tag", "hed"), "no query has the tag 'hed', known are head, tail; did you mean 'head'?"),

@@ -1,0 +1,46 @@
+"""The page of several sides in a browser."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders.comparisons import comparison_report, hostile_report
+from builders.pages import contrasts, find_cut_texts, find_wide_boxes
+from builders.reports import HOSTILE
+from harness.model import SidesReport
+from harness.report.html.sides import render
+
+
+def sides_report(*names, make=comparison_report):
+    first = make()
+    comparisons = tuple(replace(first, candidate=replace(first.candidate, name=name)) for name in names)
+    return SidesReport(first.timing, first.harness, first.suite, comparisons, first.exit_status)
+
+
+SIDES = ("request:candidate", "request:a-long-name-of-a-request-without-any-blank-in-it", "baseline")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, width, scheme):
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    page = open_html(render(sides_report(*SIDES)), **options)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert find_wide_boxes(page) == []
+    assert find_cut_texts(page) == []
+    ratios = contrasts(page)
+    assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+
+
+def test_each_measure_has_its_strips_and_the_first_is_open(open_html):
+    page = open_html(render(sides_report(*SIDES)))
+    strips = page.locator("details.strips")
+    assert strips.count() >= 1
+    assert strips.first.locator("tbody tr").first.is_visible()
+    assert page.locator("td.fall-4, td.rise-4").count() >= 3
+
+
+def test_nothing_from_an_index_runs(open_html):
+    page = open_html(render(sides_report(HOSTILE, "b", make=lambda: hostile_report(HOSTILE))))
+    assert "owned" not in page.title()
+    assert page.locator("img").count() == 0
