@@ -67,6 +67,13 @@ def keep_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySa
     return sample
 
 
+def is_drawn(sample: QuerySample, queries: Collection[str]) -> bool:
+    """Whether *sample* is what its seed draws of *queries*; one that somebody chose or changed is not."""
+    if not 1 <= len(sample.queries) <= len(queries):
+        return False
+    return sample == draw_sample(queries, len(sample.queries), sample.seed)
+
+
 def fingerprint_population(queries: Iterable[str]) -> str:
     """A fingerprint of the ids *queries*, whatever their order."""
     return fingerprint(sorted(queries))
@@ -90,6 +97,6 @@ def read_sample(path: Path) -> QuerySample:
         return QuerySample(int(content["seed"]), tuple(map(str, content["queries"])), str(content["population"]))
     except OSError as error:
         raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         message = "this is no sample of queries, expected an object with seed, population and queries"
         raise FormatError.at(path, 0, 0, f"{message}; draw one with `harness judge SUITE --sample N`") from None

@@ -54,8 +54,9 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
 
     Returns:
         As for the same threshold without an estimate where a query has no answer or no baseline; INCONCLUSIVE where
-        people have judged too few queries of the sample, or where what is required lies between the bounds; else PASSED
-        or FAILED, each wrong in at most 5 of 100 samples.
+        people have judged too few queries of the sample, or where what is required lies between the bounds, or where
+        it would pass without queries of the sample that people have not judged; else PASSED or FAILED, each wrong in at
+        most 5 of 100 samples.
     """
     if isinstance(condition, DropCondition):
         return _judge_drop(condition, queries, inputs)
@@ -108,6 +109,8 @@ class _Figures:
     by_people: Mapping[str, float]
     unjudged: tuple[str, ...]
     """The queries of the sample that people have not judged as far as the score reads."""
+    undefined: tuple[str, ...]
+    """Those that people have judged, and that have no score by people's grades."""
 
 
 def _collect_figures(queries: Sequence[Query], measure: Measure, suite: Suite, runs: Sequence[Run]) -> _Figures:
@@ -115,7 +118,7 @@ def _collect_figures(queries: Sequence[Query], measure: Measure, suite: Suite, r
     sampled = set() if suite.sample is None else set(suite.sample.queries)
     by_machine: dict[str, float] = {}
     by_people: dict[str, float] = {}
-    unjudged = []
+    unjudged, undefined = [], []
     # The plain mean of these figures is the weighted mean of the scores.
     factors = weighed([1.0] * len(queries), [query.weight for query in queries])
     for query, factor in zip(queries, factors, strict=True):
@@ -127,11 +130,13 @@ def _collect_figures(queries: Sequence[Query], measure: Measure, suite: Suite, r
             continue
         of_people = replace(query, judgments=query.people_grades or {})
         figure = _compute_figure(of_people, measure, suite, runs)
-        if figure is None or not _is_judged(query, measure.cutoff or suite.depth, runs):
+        if not _is_judged(query, measure.cutoff or suite.depth, runs):
             unjudged.append(query.id)
+        elif figure is None:
+            undefined.append(query.id)
         else:
             by_people[query.id] = figure * factor
-    return _Figures(machine, by_machine, by_people, tuple(unjudged))
+    return _Figures(machine, by_machine, by_people, tuple(unjudged), tuple(undefined))
 
 
 def _compute_figure(query: Query, measure: Measure, suite: Suite, runs: Sequence[Run]) -> float | None:
@@ -177,6 +182,9 @@ def _decide(finding: Finding, name: str, figures: _Figures) -> Finding:
     if figures.unjudged:
         sampled = count(len(figures.unjudged), "sampled query")
         left_out = f"; people have not judged all that is read of {sampled}: {listed(figures.unjudged)}"
+    if figures.undefined:
+        sampled = count(len(figures.undefined), "sampled query")
+        left_out += f"; by people's grades there is no score of {sampled}: {listed(figures.undefined)}"
     fewest = min(LEAST_JUDGED, queries)
     if judged < fewest or judged < 2:
         reason = f"{name} cannot be estimated {basis}: expected at least {fewest}{left_out}"
@@ -196,7 +204,11 @@ def _decide(finding: Finding, name: str, figures: _Figures) -> Finding:
     )
     if by_people.low is not None and by_people.high is not None:
         reason += f"; people alone: between {by_people.low:.4f} and {by_people.high:.4f}"
-    if status is Status.INCONCLUSIVE:
+    if status is Status.PASSED and figures.unjudged:
+        # Hits that nobody graded are new ones: what a change of the search made worse would be left out.
+        status = Status.INCONCLUSIVE
+        reason += "; judge all of the sample, as what is left out may be worse"
+    elif status is Status.INCONCLUSIVE:
         reason += "; judge more of the sample, or draw a larger one"
     return replace(finding, status=status, reason=reason + left_out)
 

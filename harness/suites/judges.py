@@ -16,7 +16,7 @@ from harness.files.judge_files import (
     describe_outdated,
     fingerprint_questions,
 )
-from harness.files.query_samples import build_sample_path, fingerprint_population, read_sample
+from harness.files.query_samples import build_sample_path, fingerprint_population, is_drawn, read_sample
 from harness.model import PEOPLE, GainKind, KappaCondition, Mark, Query, QuerySample, Suite
 from harness.words import format_exactly
 
@@ -147,5 +147,8 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
         return None
     if is_required and sample.population != fingerprint_population(query.id for query in suite.queries):
         message = f"the sample was drawn from other queries than the suite has now; draw another with {command}"
+        problems.extend([Problem(str(path), 0, 0, message)])
+    elif is_required and not is_drawn(sample, [query.id for query in suite.queries]):
+        message = f"found other queries than seed {sample.seed} draws, expected those; draw them with {command}"
         problems.extend([Problem(str(path), 0, 0, message)])
     return sample

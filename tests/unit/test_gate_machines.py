@@ -207,6 +207,22 @@ class TestEstimates:
         assert "people have not judged all that is read of 2 sampled queries: q00, q01" in verdict.reason
         assert "from 38 of 60 queries" in verdict.reason
 
+    def test_it_does_not_pass_without_those_that_a_change_of_the_search_made_worse(self) -> None:
+        queries, rankings = self.suite_parts()
+        # The search is broken for a fifth of the queries, by documents that nobody has seen before.
+        for number in range(40, 52):
+            rankings[f"q{number}"] = ranking(["x", "y"])
+        verdict = decide_one("mean P@1 >= 0.4", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
+        assert verdict.status is Status.INCONCLUSIVE
+        assert "judge all of the sample, as what is left out may be worse; people have not judged" in verdict.reason
+
+    def test_a_judged_query_without_a_score_is_named_as_such(self) -> None:
+        queries, rankings = self.suite_parts()
+        queries[3] = judged("q03", {"d1": 0.0, "d2": 0.0}, {"d1": 0.0, "d2": 0.0})
+        verdict = decide_one("mean nDCG@2 >= 0.1", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
+        assert verdict.status is Status.PASSED
+        assert verdict.reason.endswith("; by people's grades there is no score of 1 sampled query: q03")
+
     def test_equal_scores_of_the_sample_decide_nothing(self) -> None:
         queries, rankings = self.suite_parts(bad=0)
         verdict = decide_one("mean P@1 >= 0.1", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,15 @@ class TestWhatThresholdsNeed:
         assert suite.sample == sample
         assert suite.thresholds[0].is_estimated
 
+    def test_queries_that_somebody_chose_are_no_sample(self, tmp_path: Path) -> None:
+        path = write_suite(tmp_path, self.ESTIMATED)
+        answer(path, ("tents", "sku-3", 1.0))
+        drawn = draw_sample(["boots", "tents"], 1, seed=3)
+        chosen = {"boots", "tents"} - set(drawn.queries)
+        write_sample(build_sample_path(path), replace(drawn, queries=tuple(chosen)))
+        with pytest.raises(SuiteError, match="found other queries than seed 3 draws, expected those; draw them with"):
+            load(path)
+
     def test_no_sample_is_read_where_nothing_is_estimated(self, tmp_path: Path) -> None:
         path = write_suite(tmp_path)
         answer(path, ("tents", "sku-3", 1.0))
@@ -196,6 +206,7 @@ class TestWhatThresholdsNeed:
                 '{"seed": 1, "queries": ["tents"], "population": "x"}',
                 "was drawn from other queries than",
             ),
+            ("", "", '{"seed": 1e999, "queries": [], "population": "x"}', "this is no sample of queries, expected"),
             ("[people, gpt]", "[people]", None, "yaml:6:17: an estimate needs a machine's grades of all queries"),
             ("mean nDCG", "median nDCG", None, "yaml:6:17: only a mean or a drop of a mean can be estimated"),
             ("prediction-powered", "predicted", None, "found 'predicted', expected prediction-powered"),
