@@ -95,6 +95,9 @@ def estimate_mean(sample: JudgedSample, *, level: float = 0.05) -> PoweredMean:
     >>> round(estimate_mean(make_sample(people, machine, [*machine, 0.2, 0.2])).mean, 3)
     0.509
     """
+    if len(sample.people) == sample.queries:
+        # All is known by people, and the factors of the parts would move it.
+        return estimate_by_people(sample, level=level)
     tunings = _fit_tunings(sample)
     corrected = correct_scores(sample, tunings)
     if are_equal(corrected):

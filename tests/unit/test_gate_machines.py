@@ -323,3 +323,24 @@ def test_a_mean_says_how_many_of_its_grades_are_machines() -> None:
     assert verdict.reason.endswith("; 66.67% of the grades are machines'")
     by_people = [replace(query, machine_graded=frozenset()) for query in queries]
     assert "machines" not in decide_one("mean nDCG@2 >= 0.1", by_people, rankings).reason
+
+
+def test_an_estimate_is_of_the_weighted_mean() -> None:
+    """Where people judged all queries the mean is known: it is that of the plain threshold."""
+    generator = random.Random(5)
+    queries, rankings = [], {}
+    for number in range(40):
+        truth = {"d1": float(generator.random() < 0.5), "d2": 1.0}
+        queries.append(judged(f"q{number}", truth, {"d1": 1.0, "d2": 0.0}, weight=1.0 + number))
+        rankings[f"q{number}"] = ranking(["d1", "d2"])
+    sample = QuerySample(1, tuple(query.id for query in queries), "")
+    plain = decide_one("mean P@1 >= 0.1", queries, rankings)
+    estimated = decide_one("mean P@1 >= 0.1", queries, rankings, is_estimated=True, sample=sample, depth=2)
+    assert plain.observed is not None
+    assert estimated.observed == pytest.approx(plain.observed)
+    # The machine's scores weigh as people's do: a machine that is right leaves nothing between the bounds but chance.
+    right = [replace(query, machine_grades={"gpt": query.people_grades or {}}) for query in queries]
+    part = QuerySample(1, tuple(query.id for query in right[:32]), "")
+    reason = decide_one("mean P@1 >= 0.1", right, rankings, is_estimated=True, sample=part, depth=2).reason
+    low, high = (float(number) for number in reason.split("between ")[1].split(" (")[0].split(" and "))
+    assert low <= plain.observed <= high

@@ -81,7 +81,7 @@ def test_a_machine_that_is_always_wrong_by_the_same_is_corrected() -> None:
 def test_of_a_suite_that_people_judged_as_a_whole_the_mean_is_known() -> None:
     people = np.array([0.0, 0.5, 1.0, 0.7])
     powered = estimate_mean(make_sample(people, people[::-1], people[::-1]))
-    assert powered.low == powered.high == pytest.approx(powered.mean)
+    assert powered.low == powered.high == powered.mean == pytest.approx(0.55)
 
 
 def test_equal_scores_of_the_sample_say_nothing_of_other_queries() -> None:
