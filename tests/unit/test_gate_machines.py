@@ -28,6 +28,7 @@ from harness.model import (
     Run,
     Status,
     Verdict,
+    Waiver,
 )
 
 
@@ -83,6 +84,12 @@ class TestTheShareOfMachines:
         [score] = score_run(suite, Run({"a": ranking(["d1"])}, Engine("fake"), ""))
         assert score.machine_share is None
 
+    def test_the_ideal_reads_as_many_documents_as_the_cutoff_has(self) -> None:
+        query = judged("a", {"d1": 3, "d2": 2}, {"d3": 1, "d4": 1})
+        suite = suite_of([query], "mean nDCG@2 >= 0")
+        [score] = score_run(suite, Run({"a": ranking(["d3"])}, Engine("fake"), ""))
+        assert score.machine_share == pytest.approx(1 / 3)
+
     @pytest.mark.parametrize(("allowed", "status"), [("67%", Status.PASSED), ("66%", Status.FAILED)])
     def test_a_threshold_limits_its_mean(self, allowed: str, status: Status) -> None:
         verdict = decide_one(f"machine nDCG@2 <= {allowed}", self.QUERIES, self.RANKINGS)
@@ -117,6 +124,18 @@ class TestKappa:
         assert verdict.status is status
         assert verdict.observed == pytest.approx(1 - 0.25 / 1.95)
         assert verdict.reason.endswith("over 20 documents that people and gpt graded, with quadratic weights")
+
+    def test_steps_are_those_of_the_scale(self) -> None:
+        """A 3 for a 1 is two steps apart where the scale has a 2, and one step where it has none."""
+        pairs = [(0.0, 0.0)] * 5 + [(1.0, 1.0)] * 5 + [(1.0, 3.0)] * 5
+        kappas = []
+        for grades in ({}, {"two": 2.0}):
+            verdict = decide_one(
+                "kappa gpt >= -1 over 15 documents", self.queries(pairs), {"a": ranking(["d0"])}, grades=grades
+            )
+            kappas.append(verdict.observed)
+        # Squared steps observed over those expected by chance: 5 / 15 over 225 / 225, and 20 / 15 over 500 / 225.
+        assert kappas == [pytest.approx(1 - (5 / 15) / (225 / 225)), pytest.approx(1 - (20 / 15) / (500 / 225))]
 
     @pytest.mark.parametrize(
         ("text", "pairs", "why"),
@@ -222,6 +241,14 @@ class TestEstimates:
         verdict = decide_one("mean nDCG@2 >= 0.1", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
         assert verdict.status is Status.PASSED
         assert verdict.reason.endswith("; by people's grades there is no score of 1 sampled query: q03")
+
+    def test_a_query_that_is_skipped_is_no_part_of_it(self) -> None:
+        queries, rankings = self.suite_parts()
+        queries[0] = replace(queries[0], skip=Waiver("no"))
+        del rankings["q00"]
+        verdict = decide_one("mean P@1 >= 0.1", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
+        assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 59, 1)
+        assert "from 39 of 59 queries" in verdict.reason
 
     def test_equal_scores_of_the_sample_decide_nothing(self) -> None:
         queries, rankings = self.suite_parts(bad=0)

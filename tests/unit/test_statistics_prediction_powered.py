@@ -84,6 +84,20 @@ def test_of_a_suite_that_people_judged_as_a_whole_the_mean_is_known() -> None:
     assert powered.low == powered.high == powered.mean == pytest.approx(0.55)
 
 
+def test_skewness_counts_less_the_more_of_the_queries_are_judged() -> None:
+    """Half of a population that is drawn has a mean that is not skewed: both bounds are as far from it."""
+    people = np.array([1.0] * 27 + [0.0, 0.2, 0.3])
+    machine = np.zeros(30)
+    halves = estimate_mean(make_sample(people, machine, np.zeros(60)))
+    few = estimate_mean(make_sample(people, machine, np.zeros(3000)))
+    for powered, is_even in ((halves, True), (few, False)):
+        assert powered.low is not None
+        assert powered.high is not None
+        below, above = powered.mean - powered.low, powered.high - powered.mean
+        assert (below == pytest.approx(above)) is is_even
+        assert below >= above - 1e-12
+
+
 def test_equal_scores_of_the_sample_say_nothing_of_other_queries() -> None:
     powered = estimate_mean(make_sample([1.0] * 45, [1.0] * 45, [1.0] * 60))
     assert (powered.mean, powered.low, powered.high, powered.width) == (1.0, None, None, None)

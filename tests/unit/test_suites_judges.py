@@ -102,6 +102,13 @@ def test_a_grade_for_another_text_is_left_out_and_told(tmp_path: Path) -> None:
     )
 
 
+def test_a_machine_all_of_whose_grades_are_old_is_told_and_no_error(tmp_path: Path) -> None:
+    path = write_suite(tmp_path)
+    answer(path, ("tents", "sku-3", 1.0))
+    path.write_text(SUITE.replace("text: tent 2", "text: tent 3"))
+    assert len(load(path).judge_notes) == 1
+
+
 def test_a_variable_of_the_environment_makes_no_grade_old(tmp_path: Path) -> None:
     path = write_suite(tmp_path)
     answer(path, ("boots", "sku-9", 2.0))
