@@ -176,8 +176,6 @@ def _is_requirement(cursor: Cursor) -> bool:
     behind = document.end()
     while behind < len(cursor.text) and cursor.text[behind].isspace():
         behind += 1
-    if behind == document.end():
-        return False
     return any(pattern.match(cursor.text, behind) for pattern in (_IN_SET, _IN_RANGE))
 
 

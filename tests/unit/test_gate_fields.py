@@ -7,6 +7,7 @@ import pytest
 from builders.gating import TODAY, suite_of
 from harness.gate import decide
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
+from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.selection import list_read_fields
 from harness.model import (
     CheckedField,
@@ -14,6 +15,7 @@ from harness.model import (
     Failure,
     FailureKind,
     Hit,
+    HttpRequest,
     Query,
     Ranking,
     RequestTemplate,
@@ -210,6 +212,20 @@ def test_hits_that_may_follow_leave_a_verdict_open_unless_they_cannot_change_it(
     assert reason in (None, verdict.reason)
     whole = expect(text, *values, total=3)
     assert not whole.status.is_undecided, "all matches are there"
+
+
+def test_a_service_that_returns_fewer_hits_than_requested_leaves_it_open():
+    text = "no hit in top 3 has in_stock = false"
+    query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
+    http = HttpRequest("GET", "/search", "$.ids", fields={"in_stock": "$.in_stock"})
+    suite = replace(suite_of([query], depth=DEPTH), requests={"current": RequestTemplate("current", None, http=http)})
+    run = Run({"q": ranking_of(IN, IN)}, Engine("http"), "current")
+    [verdict] = decide(suite, run, [], today=TODAY)
+    assert (verdict.status, verdict.reason) == (
+        Status.INCONCLUSIVE,
+        "cannot be decided: none of the first 2 hits has in_stock = false; other hits may follow the 2 hits returned, "
+        f"where 3 were requested; {OF_SERVICE}",
+    )
 
 
 def test_unknown_values_are_an_error():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -583,7 +584,7 @@ class Templates(FakeSearch):
             if isinstance(self.known, Exception):
                 raise self.known
             ids = request.body["query"]["ids"]["values"]
-            assert ids == ["a", "c"], "what came with the ranking is not looked up"
+            assert ids == ["a", "c"], "hits that came with all fields are not looked up"
             return Ranking(tuple(Hit(name, values=values) for name, values in self.known.items()), total=1)
         return super()._respond(request)
 
@@ -602,5 +603,29 @@ def test_what_a_search_template_does_not_return_is_looked_up_by_id() -> None:
     assert run_template({"a": {}, "c": {"brand": ("Acme",)}}) == [{}, {"brand": ("Nike",)}, {"brand": ("Acme",)}]
 
 
+def test_what_came_with_the_ranking_counts_before_what_is_looked_up() -> None:
+    class Both(Templates):
+        def _respond(self, request: SearchRequest) -> Response:
+            if not request.query and request.value_fields:
+                return Ranking((Hit("b", values={"brand": ("Acme",), "group": ("x",)}),), total=1)
+            return super()._respond(request)
+
+    query = expecting("brand = Acme in top 3", "no repeated group in top 3", b=1)
+    body = {"template": {"id": "products", "params": {"q": "{{text}}"}}}
+    response = finish(suite(query, body=body), Both({}), RunOptions()).run.responses["q"]
+    assert isinstance(response, Ranking)
+    assert [hit.values for hit in response.hits] == [None, {"brand": ("Nike",), "group": ("x",)}, None]
+
+
 def test_values_that_cannot_be_looked_up_are_unknown() -> None:
     assert run_template(SearchError("gone")) == [None, {"brand": ("Nike",)}, None]
+
+
+def test_a_value_from_the_environment_is_compared_and_masked() -> None:
+    wanted = Threshold("brand = ${RELEVANCE_BRAND} in top 3", parse_expectation("brand = Acme-Secret in top 3"))
+    shop = suite(Query("q", "red shoes", judgments={"a": 1}, thresholds=(wanted,)))
+    shop = replace(shop, variables={"RELEVANCE_BRAND": "Acme-Secret"})
+    search = FakeSearch({"q": [Hit("a", values={"brand": ("Acme-Secret",)})]})
+    [verdict] = finish(shop, search, RunOptions()).report.verdicts
+    assert verdict.status is Status.PASSED
+    assert verdict.reason == "a at rank 1 has brand = ${RELEVANCE_BRAND}, required in the top 3"

@@ -14,6 +14,7 @@ from harness.metrics import parse_measure
 from harness.model import (
     InTop,
     Mark,
+    NoRepeats,
     Operator,
     Query,
     RequestTemplate,
@@ -68,6 +69,17 @@ def test_a_threshold_says_where_it_stands() -> None:
     assert item.mark == Mark("s.yaml", 7, 5)
     assert item.headline == "shop: mean nDCG@10 >= 0.5"
     assert ("relevance.threshold", "mean nDCG@10 >= 0.5") in item.properties
+
+
+def test_each_query_is_held_to_what_the_suite_expects_of_each_query() -> None:
+    field = Threshold("no repeated group in top 3", NoRepeats("group", 3), tag="tail")
+    unset = Threshold("hits >= ${LEAST}", UnresolvedCondition(("LEAST",), is_expectation=True))
+    of = suite(Query("shoes", "red shoes", tags=("tail",)), Query("boots", "b"), thresholds=(field, unset))
+
+    items = plan(of, each_query=True)
+
+    assert items["query.shoes"].shared == ("no-repeated-group-in-top-3", "hits-ge-LEAST")
+    assert items["query.boots"].shared == ("hits-ge-LEAST",)
 
 
 def test_each_query_is_held_to_the_thresholds_of_every_query_it_falls_under() -> None:
