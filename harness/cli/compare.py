@@ -173,7 +173,7 @@ def _refuse_one_side(request: ComparisonRequest) -> None:
     if len(request.sides) < 2:
         found = count(len(request.sides), "side")
         raise click.UsageError(
-            f"found {found}, expected at least two to compare; see the forms below `harness compare --help`"
+            f"found {found}, expected at least two to compare; `harness compare --help` lists their forms"
         )
 
 
