@@ -154,6 +154,37 @@ def test_a_slow_answer_is_given_up_in_time_though_it_comes_in_pieces():
     assert asking.budget.spent.input > 500
 
 
+@pytest.mark.parametrize("headers", [{}, {"Content-Encoding": "gzip"}], ids=["cut", "in a wrong form"])
+def test_an_error_that_cannot_be_read_is_asked_again(headers):
+    with ScriptedModel(Reply(status=500, cut=None if headers else 5, headers=headers), grade(2)) as model:
+        [result] = ask(model)[1]
+    assert result.answer.grade == 2.0
+
+
+@pytest.mark.parametrize("body", [b"x" * 400, b"[" * 200_000])
+def test_an_error_without_an_end_is_given_up_in_time(body):
+    begun = time.monotonic()
+    with ScriptedModel(*[Reply(status=500, body=body, pause=0.1)] * 4) as model:
+        [result] = ask(model, timeout=0.3, retries=Retries(attempts=1, base=0.001, cap=0.001, patience=5.0))[1]
+    assert time.monotonic() - begun < 2
+    assert result.failure == "status 500: no reason was given"
+
+
+def test_an_error_that_is_too_long_is_not_read_to_its_end():
+    with ScriptedModel(Reply(status=500, body=b"x" * 2_000_000), grade(2)) as model:
+        [result] = ask(model)[1]
+    assert result.answer.grade == 2.0
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_documents_are_not_sent_on_to_another_server(status):
+    with ScriptedModel() as other, ScriptedModel(Reply(status=status, headers={"Location": other.url})) as model:
+        asking, [result] = ask(model)
+        assert other.calls == other.headers == []
+    sentence = f"status {status}: the server sends requests on to {other.url}, which is not followed; correct base_url"
+    assert (result.failure, asking.ended) == (sentence, sentence)
+
+
 def test_a_document_that_a_busy_server_never_answers_is_no_grade_and_is_not_kept():
     with ScriptedModel(*[refuse(503)] * 4) as model:
         asking, [first, second] = ask(model, "a", "b")

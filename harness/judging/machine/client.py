@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -72,6 +72,17 @@ class _BrokeOff(Exception):
     """The answer ended early, or is too long."""
 
 
+class _ErrorStatus(Exception):
+    """An answer with a *status* that is an error, or sends the request on to another address."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.headers = headers
+        self.content = _read_error_content(body)
+        self.body = body
+
+
 class ChatClient:
     """A connection to the server of *judge*."""
 
@@ -88,7 +99,14 @@ class ChatClient:
         self.masker = make_key_masker(judge, environ)
         self.schema = build_schema(grades) if judge.answers == "schema" else None
         self._client = openai.OpenAI(
-            base_url=judge.base_url, api_key=key or NO_KEY, max_retries=0, timeout=judge.timeout
+            base_url=judge.base_url,
+            api_key=key or NO_KEY,
+            max_retries=0,
+            timeout=judge.timeout,
+            # Documents are sent to the server of harness.toml, and not to one that it names.
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks={"response": [self._check_status]}
+            ),
         )
         # The client takes them from the environment too, and sends them to any server.
         for name in ("organization", "project", "admin_api_key"):
@@ -109,9 +127,12 @@ class ChatClient:
             return Busy(f"no answer in {self.judge.timeout:g} s", may_cost=True)
         except _BrokeOff as error:
             return Busy(self.masker.mask(f"the answer broke off: {_describe_cause(error)}"), may_cost=True)
-        except openai.APIStatusError as error:
+        except _ErrorStatus as error:
             return self._read_error(error)
         except openai.APIConnectionError as error:
+            # Older versions of the client wrap what its hooks raise.
+            if isinstance(error.__cause__, _ErrorStatus):
+                return self._read_error(error.__cause__)
             return Busy(self.masker.mask(f"no connection: {_describe_cause(error)}"))
         except openai.OpenAIError as error:
             return Refused(self.masker.mask(_describe_cause(error)), is_fatal=True)
@@ -126,38 +147,62 @@ class ChatClient:
             _BrokeOff: It ended early, or is too long.
         """
         end = time.monotonic() + self.judge.timeout
-        content = b""
         options = build_options(self.judge, self.schema)
         sent: Any = [{"role": message.role, "content": message.content} for message in messages]
         with self._client.chat.completions.with_streaming_response.create(messages=sent, **options) as response:
-            pieces = response.iter_bytes()
-            while True:
-                try:
-                    piece = next(pieces, b"")
-                # Errors of the library below, which the client does not make its own here.
-                except Exception as error:
-                    if "Timeout" in type(error).__name__:
-                        raise _TooSlow from None
-                    raise _BrokeOff from error
-                content += piece
-                if not piece:
-                    return content.decode(errors="replace")
-                if time.monotonic() > end:
-                    raise _TooSlow
-                if len(content) > LARGEST_ANSWER:
-                    raise _BrokeOff(f"it has more than {LARGEST_ANSWER:,} bytes")
+            return _read_whole(response.iter_bytes(), end).decode(errors="replace")
 
-    def _read_error(self, error: Any) -> CallResult:
+    def _check_status(self, response: Any) -> None:
+        """
+        Raise _ErrorStatus for an answer that is none of the model.
+
+        The client would read its body whatever its length, wait for its end, and fail where it broke off.
+        """
+        if response.is_success:
+            return
+        try:
+            body = _read_whole(response.iter_bytes(), time.monotonic() + self.judge.timeout)
+        except (_TooSlow, _BrokeOff):
+            body = b""
+        raise _ErrorStatus(response.status_code, response.headers, body.decode(errors="replace"))
+
+    def _read_error(self, error: _ErrorStatus) -> CallResult:
         """What the answer with an error status means."""
-        status = error.status_code
-        if status == 400 and _find_code(error) == FILTERED:
+        status, code = error.status, _find_code(error)
+        if status == 400 and code == FILTERED:
             return Completion(self.masker.mask(_find_message(error)), FILTERED, tokens=Tokens())
         why = self.masker.mask(f"status {status}: {shorten(_find_message(error), 300)}")
-        if status == 429 and _find_code(error) == OUT_OF_MONEY:
+        if status == 429 and code == OUT_OF_MONEY:
             return Refused(why, is_fatal=True)
         if status in BUSY or status >= 500:
-            return Busy(why, read_retry_after(error.response.headers))
-        return Refused(why, is_fatal=status in FATAL)
+            return Busy(why, read_retry_after(error.headers))
+        return Refused(why, is_fatal=status in FATAL or status < 400)
+
+
+def _read_whole(pieces: Iterator[bytes], end: float) -> bytes:
+    """
+    All *pieces* of an answer.
+
+    Raises:
+        _TooSlow: They are not complete at *end*. The client's own limit holds for each of them.
+        _BrokeOff: They ended early, or are too long.
+    """
+    content = b""
+    while True:
+        try:
+            piece = next(pieces, b"")
+        # Errors of the library below, which the client does not make its own here.
+        except Exception as error:
+            if "Timeout" in type(error).__name__:
+                raise _TooSlow from None
+            raise _BrokeOff from error
+        content += piece
+        if not piece:
+            return content
+        if time.monotonic() > end:
+            raise _TooSlow
+        if len(content) > LARGEST_ANSWER:
+            raise _BrokeOff(f"it has more than {LARGEST_ANSWER:,} bytes")
 
 
 def require_installed() -> None:
@@ -277,18 +322,29 @@ def _read_tokens(usage: Any) -> Tokens | None:
     return tokens if min(tokens.input, tokens.output) >= 0 else None
 
 
-def _find_message(error: Any) -> str:
+def _read_error_content(body: str) -> Mapping[str, Any]:
+    """The object that says what is wrong, of the *body* of an answer; empty where there is none."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    if isinstance(content, Mapping):
+        content = content.get("error", content)
+    return content if isinstance(content, Mapping) else {}
+
+
+def _find_message(error: _ErrorStatus) -> str:
     """The sentence of the server in *error*, or its whole body."""
-    body = error.body
-    if isinstance(body, Mapping) and isinstance(body.get("message"), str):
-        return str(body["message"])
-    text = body if isinstance(body, str) else json.dumps(body)
+    if 300 <= error.status < 400:
+        location = _read_text(error.headers.get("Location")) or "another address"
+        return f"the server sends requests on to {location}, which is not followed; correct base_url"
+    message = error.content.get("message")
+    text = _read_text(message) if isinstance(message, str) else error.body
     return " ".join(text.split()) or "no reason was given"
 
 
-def _find_code(error: Any) -> str:
-    body = error.body
-    return str(body.get("code")) if isinstance(body, Mapping) else ""
+def _find_code(error: _ErrorStatus) -> str:
+    return str(error.content.get("code"))
 
 
 def _describe_cause(error: BaseException) -> str:
