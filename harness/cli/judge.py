@@ -202,6 +202,7 @@ def command(
         names, settler = serving.judges, serving.settler
     for name in names:
         judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
+    _check_are_people(names, judges)
     target = GradeTarget(
         files=GradedFiles.read(path, configs),
         folder=folder,
@@ -277,6 +278,19 @@ def _select_queries(path: Path, suite: Suite, size: int | None, arguments: Mappi
     sample = keep_sample(path, suite, size, arguments["seed"])
     click.echo(f"{count(len(sample.queries), 'query')} drawn with seed {sample.seed}: {build_sample_path(path)}")
     return sample.queries
+
+
+def _check_are_people(names: Iterable[str], judges: Mapping[str, JudgeFile]) -> None:
+    """
+    Check that none of *names* is a machine: what a person adds to its file would count as the machine's.
+
+    Raises:
+        UsageError: One is.
+    """
+    for name in names:
+        if judges[name].is_machine:
+            path = judges[name].path
+            raise UsageError(f"{path}: {name} is a machine here, whose grades are no person's; choose another --judge")
 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:

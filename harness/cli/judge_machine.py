@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
@@ -21,6 +22,7 @@ from harness.agreement import Pair
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
 from harness.cli.terminal import run_progress
 from harness.config import Configs, find_machine_judge
+from harness.config.addresses import uses_tls
 from harness.errors import FormatError, UsageError
 from harness.files.judge_files import JudgeFile, Questions, build_judge_path, describe_outdated
 from harness.judging import PoolOptions
@@ -38,6 +40,7 @@ from harness.model import JudgeAnswer, MachineJudge
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
 from harness.run import Matrix
+from harness.search.login import is_this_machine
 from harness.words import count, format_exactly, listed, shorten
 
 TYPICAL_OUTPUT = 60
@@ -177,6 +180,8 @@ def _judge(files: JudgedFiles, options: MachineOptions, task_options: TaskOption
     prompt = Prompt(task.grades, task.suite.guidelines, template, judge.prompt or "")
     plan = plan_asking(task.pairs, file, fingerprint_asking(judge, prompt), again=options.again)
     estimate = estimate_cost(judge, prompt, plan, file)
+    if judge.api_key_env is not None and is_exposed(judge.base_url):
+        _say(f"the key in {judge.api_key_env} is sent without encryption to {judge.base_url}; use https://")
     for note in [*task.notes, *describe_outdated({judge.name: file})]:
         _say(note)
     _list_documents(task.unshown, "left out, as nothing of it can be shown")
@@ -232,6 +237,16 @@ def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile,
         _say(f"{count(left, 'document')} of {len(plan.to_ask):,} got no answer{why}")
     has_grades = any(answer.grade is not None for answer in answers)
     return NO_ANSWER if left or not has_grades else 0
+
+
+def is_exposed(url: str) -> bool:
+    """
+    Whether others on the way could read what is sent to *url*.
+
+    >>> [is_exposed(url) for url in ("http://llm.example/v1", "https://llm.example/v1", "http://127.0.0.1:8080/v1")]
+    [True, False, False]
+    """
+    return not uses_tls(url) and not is_this_machine(urlsplit(url).hostname or "")
 
 
 def read_template(judge: MachineJudge) -> str | None:

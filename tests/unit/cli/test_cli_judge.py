@@ -290,6 +290,18 @@ def grade_by_machine(folder, **grades):
     (folder / "shop.judged-by.gpt.jsonl").write_text("\n".join(lines))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["--judge", "gpt"], ["--judge", "gpt", "--settle", "--write"], ["--judge", "gpt", "--serve", "127.0.0.1:0"]],
+)
+def test_nobody_grades_or_settles_in_the_name_of_a_machine(judge, folder, capsys, words):
+    grade_by_machine(folder, shoes__x=1)
+    before = (folder / "shop.judged-by.gpt.jsonl").read_text()
+    assert judge(*words, shoes__y=2) == 2
+    assert "shop.judged-by.gpt.jsonl: gpt is a machine here, whose grades are no person's" in capsys.readouterr().err
+    assert (folder / "shop.judged-by.gpt.jsonl").read_text() == before
+
+
 class TestASampleOfTheQueries:
     """Which people grade where a machine grades all, from `SUITE.sample.json`."""
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -325,6 +326,15 @@ def test_a_person_of_that_name_is_no_machine(folder, capsys):
     Path("shop.judged-by.gpt.jsonl").write_text('{"query": "shoes", "document": "x", "grade": 1}\n')
     assert run() == 2
     assert "gpt is a person here, who graded 1 document; give the table [judge.gpt] another" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", [True, False])
+def test_a_key_that_others_could_read_on_its_way_is_told(folder, model, capsys, monkeypatch, key):
+    monkeypatch.setenv("MODEL_KEY", "s3cret-key")
+    configure(folder, SimpleNamespace(url="http://llm.example/v1"), **({"api_key_env": "MODEL_KEY"} if key else {}))
+    assert run("--dry-run") == 0
+    told = "the key in MODEL_KEY is sent without encryption to http://llm.example/v1; use https://"
+    assert (told in capsys.readouterr().err) is key
 
 
 @pytest.mark.parametrize(
