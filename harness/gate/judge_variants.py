@@ -259,7 +259,7 @@ def compute_loss(
 
 
 def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:
-    """The agreements of the thresholds on variants of *query*; RBO, and the overlap of all hits, without any."""
+    """The agreements that thresholds on variants name; RBO, and the overlap of all hits, without any."""
     agreements: dict[str, Measure] = {}
     for condition in _list_conditions(suite, query):
         if isinstance(condition, VariantCondition):
@@ -270,7 +270,7 @@ def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
 
 def list_lost_measures(suite: Suite, query: Query) -> tuple[Measure, ...]:
-    """The measures of the thresholds on a loss of variants of *query*; its first measure without any."""
+    """The measures that thresholds on a loss name; the first measure of *query* without any. It has to be judged."""
     if not query.judgments:
         return ()
     measures: dict[str, Measure] = {}
@@ -281,6 +281,9 @@ def list_lost_measures(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
 
 def _list_conditions(suite: Suite, query: Query) -> list[Condition]:
-    """The conditions of the thresholds that are about *query*."""
-    thresholds = [threshold for threshold in suite.thresholds if threshold.tag is None or threshold.tag in query.tags]
-    return [threshold.condition for threshold in (*thresholds, *query.thresholds)]
+    """
+    The conditions of *suite* and of *query*.
+
+    Those for other tags are among them, so that the figures of all variants of a suite can be compared.
+    """
+    return [threshold.condition for threshold in (*suite.thresholds, *query.thresholds)]

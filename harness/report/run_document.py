@@ -454,7 +454,8 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     """
     The ranking of *query*, what left it since the baseline, and what is missing.
 
-    Its heading has the score of *measure*, or of all measures. *concerns* says why the query is shown.
+    Its heading has the score of *measure*, or of all measures. *concerns* says why the query is shown. Its variants
+    follow where it is shown for a measure alone: the report of a suite has a table of them.
     """
     blocks: list[Notes | Table] = []
     if query.reason:
@@ -464,6 +465,8 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     blocks += build_since_baseline(query)
     if query.missing:
         blocks.append(build_missing_table(query, MISSING_SHOWN))
+    if measure is not None and query.variants:
+        blocks.append(build_variants_table([query]))
     return QuerySection(
         query.id, query.text, describe_query(query, measure), concerns, tuple(blocks), join_lines(query.need)
     )

@@ -339,7 +339,10 @@ def describe_query(query: QueryReport, measure: str | None = None) -> str:
     The score of *measure*, or of all measures, each with its difference from the baseline where there is one, the
     outcome of the query, and the number of matching documents.
     """
-    scores = query.scores if measure is None else {measure: query.scores.get(measure)}
+    scores = query.scores
+    # A threshold may name what is no score of the query, such as an agreement of two rankings.
+    if measure is not None and measure in scores:
+        scores = {measure: scores[measure]}
     texts = []
     is_first_change = True
     for name, value in scores.items():

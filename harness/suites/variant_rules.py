@@ -142,8 +142,10 @@ _IRREGULAR = {
     "man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "tooth": "teeth",
     "mouse": "mice", "goose": "geese", "knife": "knives", "shelf": "shelves", "leaf": "leaves", "scarf": "scarves",
     "half": "halves", "wolf": "wolves", "potato": "potatoes", "tomato": "tomatoes", "movie": "movies", "shoe": "shoes",
-    "cookie": "cookies", "tie": "ties",
+    "cookie": "cookies", "tie": "ties", "lens": "lenses", "gas": "gases", "canvas": "canvases", "atlas": "atlases",
+    "thermos": "thermoses", "bus": "buses",
 }  # fmt: skip
+_ONE_NUMBER = frozenset({"series", "species", "news", "jeans", "pants", "clothes", "christmas", "sheep", "fish"})
 _IRREGULAR_PLURALS = {plural: singular for singular, plural in _IRREGULAR.items()}
 
 
@@ -175,7 +177,7 @@ def _change_number_of_word(word: str) -> str:
         return _IRREGULAR[word]
     if word in _IRREGULAR_PLURALS:
         return _IRREGULAR_PLURALS[word]
-    if word.endswith(("us", "is")):
+    if word in _ONE_NUMBER or word.endswith(("us", "is")):
         return ""
     if word.endswith(("ss", "x", "z", "ch", "sh")):
         return f"{word}es"

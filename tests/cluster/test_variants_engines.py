@@ -1,0 +1,52 @@
+"""Variants of the catalogue's queries on real engines, as the tutorial shows them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.model import Status
+from harness.options import RunOptions
+from harness.run import Runner
+
+ROOT = Path(__file__).parents[2]
+LATENCY = '  - "p95 latency <= 2000 ms"\n'
+THRESHOLDS = ("mean RBO of variants >= 0.8 for head", "loss nDCG@10 of variants <= 0.1 for head")
+FUZZY = "        fields: [title^3, brand^2, category, colour, tags, description]\n"
+
+
+@pytest.fixture
+def run_catalogue(tmp_path, engine_url):
+    shutil.copytree(ROOT / "suites" / "products", tmp_path / "products")
+    text = (ROOT / "suites" / "products.relevance.yaml").read_text(encoding="utf-8")
+    text = text.replace(LATENCY, LATENCY + "".join(f"  - {threshold}\n" for threshold in THRESHOLDS))
+    text = text.replace("\nqueries:\n", "\nvariants: {typos: 1, plural: true, case: true}\nqueries:\n")
+
+    def run(before="", after=""):
+        path = tmp_path / "products.relevance.yaml"
+        assert before in text
+        path.write_text(text.replace(before, after, 1) if before else text, encoding="utf-8")
+        with Runner({}) as runner:
+            [finished] = runner.run([path], RunOptions(url=engine_url, allow_write=True))
+        verdicts = {verdict.threshold: verdict for verdict in finished.report.verdicts}
+        return finished.report, [verdicts[threshold] for threshold in THRESHOLDS]
+
+    return run
+
+
+def test_the_tutorial_shows_what_variants_find(run_catalogue):
+    report, (agreement, loss) = run_catalogue()
+    page = " ".join((ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8").split())
+    assert agreement.status is loss.status is Status.FAILED
+    assert f"FAILED {THRESHOLDS[0]} products.relevance.yaml:{agreement.mark.line}:5 {agreement.reason}" in page
+    assert f"and is {loss.observed:.4f} in the mean" in page
+    variants = {variant.id: variant for query in report.queries for variant in query.variants}
+    assert (variants["tent~1"].text, variants["tent~1"].hits) == ("tnet", 0)
+    assert [variants[name].agreements["RBO"] for name in ("tent~2", "tent~3")] == [1, 1]
+
+
+def test_a_fuzzy_request_finds_what_is_misspelled(run_catalogue):
+    _, before = run_catalogue()
+    _, after = run_catalogue(FUZZY, f"{FUZZY}        fuzziness: AUTO\n        prefix_length: 1\n")
+    assert after[0].observed > before[0].observed + 0.05
+    assert after[1].observed < before[1].observed
