@@ -194,7 +194,7 @@ def _judge(files: JudgedFiles, options: MachineOptions, task_options: TaskOption
         return incomplete
     for pair in plan.old:
         # So that a grade which is old counts nowhere, whoever reads the file.
-        file.record(JudgeAnswer(*pair, None))
+        _keep(file, JudgeAnswer(*pair, None))
     status = 0
     if plan.to_ask:
         status = _ask(judge, prompt, plan, file, quiet=options.quiet)
@@ -219,7 +219,7 @@ def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile,
                     if result.answer is None:
                         failures[result.pair.query, result.pair.document] = result.failure
                     else:
-                        file.record(result.answer)
+                        _keep(file, result.answer)
                         answers.append(result.answer)
                     advance()
         except KeyboardInterrupt:
@@ -237,6 +237,22 @@ def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile,
         _say(f"{count(left, 'document')} of {len(plan.to_ask):,} got no answer{why}")
     has_grades = any(answer.grade is not None for answer in answers)
     return NO_ANSWER if left or not has_grades else 0
+
+
+def _keep(file: JudgeFile, answer: JudgeAnswer) -> None:
+    """
+    Keep *answer* in *file*.
+
+    Raises:
+        FormatError: The file holds something else by now.
+        UsageError: It could not be written.
+    """
+    try:
+        file.record(answer)
+    except OSError as error:
+        why = f"an answer could not be kept: {error.strerror or error}"
+        remedy = "those before it are kept; start the command again to go on"
+        raise UsageError(f"{file.path}: {why}; {remedy}") from None
 
 
 def is_exposed(url: str) -> bool:

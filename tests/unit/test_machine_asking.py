@@ -297,9 +297,11 @@ def test_the_budget_holds_for_the_second_call_of_a_document_too():
     assert (results, asking.ended) == ([], "the budget is spent")
 
 
-def test_an_answer_whose_tokens_nobody_counted_costs_the_most_that_it_can():
-    with ScriptedModel(Reply(usage=None)) as model:
-        asking, [result] = ask(model, most_output_tokens=77)
+@pytest.mark.parametrize("counted", [None, 10**400, -1, 1e300])
+def test_an_answer_whose_tokens_nobody_counted_costs_the_most_that_it_can(counted):
+    usage = None if counted is None else {"prompt_tokens": counted, "completion_tokens": 1}
+    with ScriptedModel(Reply(usage=usage)) as model:
+        asking, [result] = ask(model, most_output_tokens=77, budget=Budget(Prices(1.0, 1.0), 5.0))
     assert result.answer.machine.output_tokens == 77
     assert asking.budget.spent.input > 1000
 

@@ -25,6 +25,9 @@ from harness.words import shorten
 LARGEST_ANSWER = 2**20
 """Bytes of an answer that are read; one of a few hundred tokens has less than a hundredth of that."""
 
+MOST_TOKENS = 10**9
+"""Of one call. A server that counts more counts something else, and no sum could be computed of any number."""
+
 BUSY = frozenset({408, 409, 425, 429})
 """Statuses after which a call is sent again, with all from 500 on."""
 
@@ -319,7 +322,8 @@ def _read_tokens(usage: Any) -> Tokens | None:
         tokens = Tokens(int(usage["prompt_tokens"]), int(usage["completion_tokens"]))
     except (TypeError, KeyError, ValueError, OverflowError):
         return None
-    return tokens if min(tokens.input, tokens.output) >= 0 else None
+    is_possible = min(tokens.input, tokens.output) >= 0 and max(tokens.input, tokens.output) <= MOST_TOKENS
+    return tokens if is_possible else None
 
 
 def _read_error_content(body: str) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """``harness judge --machine``: from a suite and a harness.toml to grades in a file, on a scripted model."""
 
+import errno
 import json
 import os
 import signal
@@ -326,6 +327,19 @@ def test_a_person_of_that_name_is_no_machine(folder, capsys):
     Path("shop.judged-by.gpt.jsonl").write_text('{"query": "shoes", "document": "x", "grade": 1}\n')
     assert run() == 2
     assert "gpt is a person here, who graded 1 document; give the table [judge.gpt] another" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_is_told_and_what_was_kept_before_counts(folder, model, capsys, monkeypatch):
+    def refuse_third(descriptor):
+        if len(kept()) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("harness.files.judge_files.os.fsync", refuse_third)
+    configure(folder, model, concurrency=1)
+    assert run() == 2
+    said = capsys.readouterr().err
+    assert "shop.judged-by.gpt.jsonl: an answer could not be kept: No space left on device; those before it are" in said
+    assert "standard output" not in said
 
 
 @pytest.mark.parametrize("key", [True, False])
