@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import webbrowser
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ RULES = [str(rule) for rule in ResolutionRule]
     "--judge",
     metavar="NAME",
     multiple=True,
-    help=f"Whose grades these are; may be repeated with --serve; by default {SOMEBODY}.",
+    help=f"Whose grades these are; may be repeated with --serve and --agreement; by default {SOMEBODY}.",
 )
 @click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order, or of --sample.")
@@ -188,7 +188,8 @@ def command(
         files = JudgedFiles(path, questions, judges, folder, configs)
         return judge_by_machine(files, machine, make_run_choices(**chosen), parsed_scale)
     if agreement:
-        shown = JudgedSuiteFiles(path, judged_suite, judges)
+        _check_comparable(judges_named, judges)
+        shown = JudgedSuiteFiles(path, judged_suite, judges, judges_named or tuple(judges))
         sends = arguments["all_requests"] or len(arguments["requests"]) > 1
         sending = make_run_choices(**chosen) if sends else None
         return show_agreement(shown, ResolutionRule(rule), parsed_scale, sending, as_json=as_json)
@@ -249,7 +250,7 @@ def _check_choice(choice: _Choice, serve_options: ServeOptions) -> None:
     if choice.agreement and (choice.only_write or choice.settle):
         raise click.UsageError(f"--agreement writes nothing; remove {'--write' if choice.only_write else '--settle'}")
     if serve_options.serve is None:
-        serve_options.check_unused()
+        serve_options.check_unused(names_may_repeat=choice.agreement)
     elif choice.settle:
         raise click.UsageError("--settle is for one judge alone; name the judge who settles with --settler NAME")
     elif choice.agreement or choice.only_write or choice.revoke:
@@ -295,7 +296,7 @@ def _check_are_people(names: Iterable[str], judges: Mapping[str, JudgeFile]) -> 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:
     """
-    Check that *judge*, whose grades settle, has graded a document.
+    Check that *judge*, whose grades settle or are compared, has graded a document.
 
     Raises:
         UsageError: The judge has not.
@@ -307,6 +308,20 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
     if names:
         others = f"only {', '.join(names)} {'has' if len(names) == 1 else 'have'}"
     raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), names)}")
+
+
+def _check_comparable(names: Sequence[str], judges: Mapping[str, JudgeFile]) -> None:
+    """
+    Check that the judges *names*, if any are named, have grades whose agreement can be asked for.
+
+    Raises:
+        UsageError: One has graded nothing, or there is one person alone.
+    """
+    for name in names:
+        _check_has_graded(name, judges)
+    # A machine is compared with people whom nobody needs to name.
+    if len(set(names)) == 1 and not judges[names[0]].is_machine:
+        raise click.UsageError("--agreement compares several judges; name another --judge, or none for all of them")
 
 
 def _has_work(views: Iterable[JudgeView]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,11 +28,16 @@ from harness.suites import load_suites
 
 @dataclass(frozen=True, slots=True)
 class JudgedSuiteFiles:
-    """A suite with people's judgments, and the files of all judges by name."""
+    """
+    A suite with people's judgments, and the files of all judges by name.
+
+    *compared* are the judges whose agreement is asked for: all of them, unless some were named.
+    """
 
     path: Path
     suite: Suite
     judges: Mapping[str, JudgeFile]
+    compared: Container[str]
 
 
 def show_agreement(
@@ -54,19 +59,20 @@ def show_agreement(
     for line in describe_outdated(files.judges):
         click.echo(make_loggable(f"harness: {line}"), err=True)
     check_on_scale(files.judges.values(), files.suite, scale)
-    grades_of_all = {name: file.grades for name, file in files.judges.items() if file.grades}
+    compared = {name: file for name, file in files.judges.items() if name in files.compared}
+    grades_compared = {name: file.grades for name, file in compared.items() if file.grades}
     scale_grades = [choice.grade for choice in list_choices(files.suite, scale)]
     people = _collect_people_grades(files, rule)
-    machines = [name for name, file in files.judges.items() if file.is_machine]
+    machines = [name for name, file in compared.items() if file.is_machine]
     runs = {} if sending is None or not machines else _send_requests(files.path, *sending)
     trusts = []
     for machine in machines:
-        trust = compare_machine(machine, files.suite, people, grades_of_all.get(machine, {}), scale_grades)
+        trust = compare_machine(machine, files.suite, people, grades_compared.get(machine, {}), scale_grades)
         trusts.append(_add_ranks(trust, files, people, runs))
     agreement = None
     # A machine beside people whose grades stand in the suite needs no second judge.
-    if len(grades_of_all) > 1 or not machines:
-        agreement = compute_agreement(grades_of_all, scale_grades)
+    if len(grades_compared) > 1 or not machines:
+        agreement = compute_agreement(grades_compared, scale_grades)
     if as_json:
         click.echo(dump_agreement(agreement, trusts))
         return 0

@@ -70,9 +70,9 @@ class ServeOptions:
     settler: str | None
     keep_links: bool
 
-    def check_unused(self) -> None:
+    def check_unused(self, *, names_may_repeat: bool) -> None:
         """
-        Check that no option is given that needs ``--serve``.
+        Check that no option is given that needs ``--serve``, which several judges do unless *names_may_repeat*.
 
         Raises:
             click.UsageError: One is.
@@ -82,7 +82,7 @@ class ServeOptions:
             "--overlap": self.overlap is not None,
             "--settler": self.settler is not None,
             "--keep-links": self.keep_links,
-            "more than one --judge": len(self.judges) > 1,
+            "more than one --judge": len(self.judges) > 1 and not names_may_repeat,
         }
         for name, is_given in given.items():
             if is_given:

@@ -239,6 +239,34 @@ def grade_by_hand(folder, judge, **grades):
     (folder / f"shop.judged-by.{judge}.jsonl").write_text("\n".join(lines))
 
 
+def test_the_agreement_is_that_of_the_judges_who_are_named(two_judges, folder, capsys):
+    grade_by_hand(folder, "carol", shoes__y=2)
+    grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--judge", "anna", "--judge", "bob"]) == 0
+    out = capsys.readouterr().out
+    assert "carol" not in out
+    assert "gpt" not in out
+    assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in [line.split() for line in out.splitlines()]
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--judge", "gpt"]) == 0
+    # Of all who judged, the machine is compared with what people agree on.
+    assert capsys.readouterr().out.lstrip().startswith("gpt, a machine, graded 3 documents; people too: 1 document")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["anna", "bop"], "bop has graded no document, and only anna, bob have; did you mean 'bob'?"),
+        (["anna"], "--agreement compares several judges; name another --judge, or none for all of them"),
+    ],
+)
+def test_an_agreement_of_one_or_of_nobody_is_refused(two_judges, capsys, names, said):
+    capsys.readouterr()
+    named = [word for name in names for word in ("--judge", name)]
+    assert main(["judge", "shop.relevance.yaml", "--agreement", *named]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_judge_who_shares_no_document_is_named_and_left_out_of_the_coefficients(two_judges, folder, capsys):
     grade_by_hand(folder, "carol", boots__d=1)
     capsys.readouterr()
