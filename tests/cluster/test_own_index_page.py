@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import webbrowser
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from builders.pages import JudgingPage
-from harness.cli import main
+from builders.typed_page import BLOCK, assert_shown, split_commands, type_command
 from harness.model import Cluster
 from harness.search import open_search
 
@@ -24,16 +23,9 @@ pytest.importorskip("waitress", reason="the page of harness judge needs the extr
 PAGE = (Path(__file__).parents[2] / "docs" / "own-index.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parent / "own_index"
 SUITE = Path("articles.relevance.yaml")
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EXAMPLE_URL = "http://127.0.0.1:9200"
 TEXT = {"type": "text", "analyzer": "english"}
 MAPPINGS = {"properties": {"id": {"type": "keyword"}, "section": {"type": "keyword"}, "title": TEXT, "text": TEXT}}
-CHANGING = {
-    r"\d+ ms": "N ms",
-    r"\d{4}-\d\d-\d\d": "DAY",
-    r"http://127\.0\.0\.1:\d+/#token=\S+": "PAGE",
-}
-"""What another run of the same commands prints differently."""
 
 
 @pytest.fixture
@@ -95,12 +87,6 @@ def edit_suite(block):
     SUITE.write_text(text, encoding="utf-8")
 
 
-def normalize(text):
-    for pattern, name in CHANGING.items():
-        text = re.sub(pattern, name, text)
-    return "\n".join(" ".join(line.split()) for line in text.splitlines())
-
-
 @pytest.mark.embedded
 @pytest.mark.skipif("RELEVANCE_TEST_OPENSEARCH" in os.environ, reason="the page shows the embedded node's scores")
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -112,30 +98,12 @@ def test_the_commands_lead_where_the_page_says(opensearch_url, capfd):
             edit_suite(block)
         if language != "console":
             continue
-        for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            line, _, shown = text.rstrip("\n").partition("\n")
+        for line, shown in split_commands(block):
             if line.startswith("pip install"):
                 continue
             status, printed = type_command(line.replace(EXAMPLE_URL, opensearch_url), capfd)
-            assert status == (1 if "FAILED" in text else 0), f"{line}\n{printed}"
+            assert status == (1 if "FAILED" in shown else 0), f"{line}\n{printed}"
             if shown:
-                assert_shown(shown.removeprefix("…\n"), printed, line)
+                assert_shown(shown, printed, line)
             commands += 1
     assert commands == 15
-
-
-def type_command(line, capfd):
-    """The exit status of a command, and what it prints."""
-    if line.startswith("harness "):
-        status = main(shlex.split(line)[1:])
-    else:
-        status = subprocess.run(["bash", "-o", "pipefail", "-c", line], check=False).returncode
-    return status, capfd.readouterr().out
-
-
-def assert_shown(shown, printed, line):
-    """Each part of what the page shows is printed as it stands, and in this order; `…` is what the page leaves out."""
-    rest = "\n" + normalize(printed)
-    for part in normalize(shown).removesuffix("\n…").split("\n…\n"):
-        _, found, rest = rest.partition(f"\n{part}")
-        assert found, f"{line}\n{part}\nis not in\n{printed}"

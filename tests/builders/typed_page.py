@@ -1,0 +1,46 @@
+"""The commands of a page of the documentation, as a reader types them, and what the page shows of their output."""
+
+import re
+import shlex
+import subprocess
+
+from harness.cli import main
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CHANGING = {
+    r"\d+ ms": "N ms",
+    r"\d{4}-\d\d-\d\d": "DAY",
+    r"in \d+\.\d+ s": "in N s",
+    r"http://127\.0\.0\.1:\d+(/#token=\S+)?": "PAGE",
+}
+"""What another run of the same commands prints differently."""
+
+
+def split_commands(block):
+    """Each command of a block with what the page shows of its output."""
+    for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, _, shown = text.rstrip("\n").partition("\n")
+        yield line, shown
+
+
+def type_command(line, capfd):
+    """The exit status of a command, and what it prints."""
+    if line.startswith("harness "):
+        status = main(shlex.split(line)[1:])
+    else:
+        status = subprocess.run(["bash", "-o", "pipefail", "-c", line], check=False).returncode
+    return status, capfd.readouterr().out
+
+
+def normalize(text):
+    for pattern, name in CHANGING.items():
+        text = re.sub(pattern, name, text)
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+
+
+def assert_shown(shown, printed, line):
+    """Each part of what the page shows is printed as it stands, and in this order; `…` is what the page leaves out."""
+    rest = "\n" + normalize(printed)
+    for part in normalize(shown).removeprefix("…\n").removesuffix("\n…").split("\n…\n"):
+        _, found, rest = rest.partition(f"\n{part}")
+        assert found, f"{line}\n{part}\nis not in\n{printed}"
