@@ -37,7 +37,9 @@ SHAPES_SHOWN = 3
 # A text of a million characters is searched in one pass: what stands before the sign is looked back at.
 _EMAIL = re.compile(r"(?<=[^\s@])(?:@|%40)[^\s@]")
 _ROW_OF_DIGITS = re.compile(rf"\d{{{LONG_NUMBER}}}")
-_SPACED_DIGITS = re.compile(r"\d(?:[ .,/()+-]{0,3}\d)+")
+# Phones write other dashes than a keyboard has, and pages put marks into numbers that nobody sees.
+_SEPARATOR = r"[\s.,/()+\-_\u00ad\u00b7\u2010-\u2015\u2022\u2043\u2044\u2212\u2215\u200b-\u200f\u2060\ufeff]"
+_SPACED_DIGITS = re.compile(rf"\d(?:{_SEPARATOR}{{0,3}}\d)+")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 
 
