@@ -79,6 +79,8 @@ def show_agreement(
     if agreement is not None:
         show(print_agreement(agreement))
     for trust in trusts:
+        if agreement is not None or trust is not trusts[0]:
+            click.echo()
         show(print_trust(trust, {grade: name for name, grade in files.suite.grades.items()}))
     return 0
 

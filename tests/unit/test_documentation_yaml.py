@@ -10,7 +10,7 @@ from harness.suites import load_suite
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^( *)```yaml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-FILES = re.compile(r"does not exist: |the suite has no judgments|has graded nothing in |an estimate needs ")
+FILES = re.compile(r"does not exist[:;] |the suite has no judgments|has graded nothing in ")
 """All that may be wrong with an example whose files are not beside it."""
 
 NEEDED = {

@@ -158,7 +158,6 @@ def print_trust(trust: MachineTrust, names: Mapping[float, str]) -> Iterator[Ren
     """
     shared = trust.shared
     both = count(shared.documents, "document")
-    yield Text()
     yield Text(f"{printable(trust.machine)}, a machine, graded {count(trust.graded, 'document')}; people too: {both}")
     if not shared.documents:
         yield Text("nothing says how far its grades may be trusted: let people grade what it graded", style="yellow")

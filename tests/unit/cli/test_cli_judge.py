@@ -250,7 +250,7 @@ def test_the_agreement_is_that_of_the_judges_who_are_named(two_judges, folder, c
     assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in [line.split() for line in out.splitlines()]
     assert main(["judge", "shop.relevance.yaml", "--agreement", "--judge", "gpt"]) == 0
     # Of all who judged, the machine is compared with what people agree on.
-    assert capsys.readouterr().out.lstrip().startswith("gpt, a machine, graded 3 documents; people too: 1 document")
+    assert capsys.readouterr().out.startswith("gpt, a machine, graded 3 documents; people too: 1 document")
 
 
 @pytest.mark.parametrize(
