@@ -117,6 +117,8 @@ class JudgeFile:
     """The lines of the file with the grades that were read."""
     outdated: set[Pair] = field(default_factory=set)
     """Documents whose last grade does not count, as the page showed another text or other params of the query."""
+    is_machine: bool = False
+    """Whether a language model gave any of the answers, also of those that do not count any more."""
     _appended: tuple[int, int] | None = None
     """The file and its size in bytes after the last line that was appended here."""
 
@@ -142,7 +144,7 @@ class JudgeFile:
         for number, answer in enumerate(_parse_lines(path, content, questions), start=1):
             pair = (answer.query, answer.document)
             if judge_file._is_outdated(answer):
-                judge_file._apply(JudgeAnswer(*pair, None, undoes=answer.undoes))
+                judge_file._apply(JudgeAnswer(*pair, None, undoes=answer.undoes, machine=answer.machine))
                 if answer.grade is not None:
                     judge_file.outdated.add(pair)
                     # It may stand in a file of judgments, where it was not edited by hand.
@@ -151,11 +153,6 @@ class JudgeFile:
                 judge_file._apply(answer)
             judge_file.lines[pair] = number
         return judge_file
-
-    @property
-    def is_machine(self) -> bool:
-        """Whether a language model gave any of the answers."""
-        return any(answer.machine is not None for answer in self.answers.values())
 
     def _is_outdated(self, answer: JudgeAnswer) -> bool:
         """Whether the page shows something else of the query than when *answer* was written."""
@@ -252,6 +249,7 @@ class JudgeFile:
         else:
             self.steps.append((pair, self.answers.get(pair)))
         self.outdated.discard(pair)
+        self.is_machine = self.is_machine or answer.machine is not None
         if answer.is_empty:
             self.answers.pop(pair, None)
         else:

@@ -363,6 +363,23 @@ class TestASampleOfTheQueries:
 class TestAMachineBesidePeople:
     """What --agreement says of a machine, and that its grades are never written into the suite."""
 
+    @pytest.mark.parametrize("last", [{"grade": None}, {"grade": 1, "question": "another"}], ids=["taken back", "old"])
+    def test_its_file_stays_a_machine_s_though_none_of_its_grades_counts(self, folder, capsys, last):
+        grade_by_machine(folder, shoes__x=1)
+        path = folder / "shop.judged-by.gpt.jsonl"
+        entry = json.loads(path.read_text()) | last
+        if last["grade"] is None:
+            del entry["machine"]
+            path.write_text(path.read_text() + "\n" + json.dumps(entry) + "\n")
+        else:
+            path.write_text(json.dumps(entry) + "\n")
+        with path.open("a") as file:
+            file.write('{"query": "shoes", "document": "y", "grade": 2}\n')
+        assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+        assert "no grade is new; nothing was written" in capsys.readouterr().out
+        assert main(["judge", "shop.relevance.yaml", "--judge", "gpt", "--no-open"]) == 2
+        assert "gpt is a machine here" in capsys.readouterr().err
+
     def test_it_is_compared_with_those_who_judged(self, two_judges, folder, capsys):
         grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
         capsys.readouterr()
