@@ -89,6 +89,9 @@ def judge_variants(
         gain = gain_text(condition.measure, inputs.suite)
         scope = scope_scores(compared, condition.measure.text, inputs.scores, inputs.today)
         values = _compute_losses(condition.measure, select_by_id(compared, scope.counted), variants, inputs)
+        unscored = [query for query in scope.counted if query not in values]
+        reasons = dict.fromkeys(unscored, f"a variant has no {condition.measure}")
+        scope = replace(scope, unanswered={**scope.unanswered, **reasons})
     else:
         scope = Scope(dict.fromkeys(variants, 0.0), (), {}, (), ())
         values = _compute_agreements(condition.agreement, compared, variants, inputs)
@@ -179,6 +182,7 @@ def _compute_agreements(
 def _compute_losses(
     measure: Measure, queries: Sequence[Query], variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
 ) -> dict[str, list[_VariantValue]]:
+    """The losses by query; a query is left out if one of its variants has no score, as by a measure of the user's."""
     values = {}
     for query in queries:
         score = inputs.scores[query.id][measure.text].value
@@ -186,9 +190,10 @@ def _compute_losses(
         for variant in variants[query.id]:
             other = inputs.run.variants[variant.id]
             loss = compute_loss(inputs.suite, query, measure, score, other, inputs.run)
-            assert loss is not None, "a measure that is defined for a query is defined for all rankings"
-            of_query.append(_VariantValue(variant, loss, isinstance(other, Ranking) and bool(other.hits)))
-        values[query.id] = of_query
+            if loss is not None:
+                of_query.append(_VariantValue(variant, loss, isinstance(other, Ranking) and bool(other.hits)))
+        if len(of_query) == len(variants[query.id]):
+            values[query.id] = of_query
     return values
 
 

@@ -3,9 +3,11 @@
 import pytest
 
 from builders.gating import TODAY, suite_of, threshold
-from harness.errors import GrammarError
+from harness.errors import GrammarError, UndefinedScore
 from harness.gate import decide
 from harness.gate.grammar import check_reach, parse_threshold
+from harness.metrics import Definition, Needs, register_measure, registry
+from harness.metrics.registry import DEFINITIONS, Registry
 from harness.metrics.score import score_run
 from harness.model import (
     Engine,
@@ -232,3 +234,16 @@ def test_each_repeat_is_judged_with_its_own_variants():
     repeat = Repeat({"boots": ranking("ab")}, variants={"boots~1": ranking("cd")})
     verdict = decide_one("mean RBO of variants >= 0.9", {"boots": "ab", "boots~1": "ab"}, BOOTS, repeats=(repeat,))
     assert verdict.status is Status.INCONCLUSIVE
+
+
+def test_a_variant_without_a_score_is_no_loss(monkeypatch):
+    def top_is_judged(ranking, _):
+        if ranking.grades[0] is None:
+            raise UndefinedScore("the first hit is not judged")
+        return 1.0
+
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
+    register_measure(Definition("TopIsJudged", top_is_judged, needs=Needs.NOTHING))
+    verdict = decide_one("loss TopIsJudged@2 of variants <= 1", {"boots": "ab", "boots~1": "xa"}, BOOTS)
+    assert (verdict.status, verdict.blamed) == (Status.ERROR, ("boots",))
+    assert "no score for 1 of 1 query: boots (a variant has no TopIsJudged@2)" in verdict.reason
