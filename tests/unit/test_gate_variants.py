@@ -1,5 +1,7 @@
 """Thresholds on variants: what they compare, what they refuse to decide, and what they say."""
 
+from dataclasses import replace
+
 import pytest
 
 from builders.gating import TODAY, suite_of, threshold
@@ -211,14 +213,46 @@ def test_a_variant_that_is_a_skipped_query_is_left_out():
     assert "1 variant" in verdict.reason
 
 
-def test_a_short_ranking_is_inconclusive_where_more_documents_may_match():
-    http = HttpRequest("GET", "/search", "$.ids[*]")
+@pytest.mark.parametrize(("of_query", "of_variant"), [("ab", "abcde"), ("abcde", "ab")])
+def test_a_short_ranking_is_inconclusive_where_more_documents_may_match(of_query, of_variant):
+    http = HttpRequest("GET", "/search", "$.ids[*]", total="$.total")
     requests = {"current": RequestTemplate("current", None, http=http)}
-    suite = suite_of([BOOTS], "mean RBO@5 of variants >= 0.1", depth=5)
-    suite = type(suite)(suite.name, suite.path, suite.target, requests, (), suite.queries, suite.thresholds, depth=5)
-    run = Run({"boots": ranking("ab")}, Engine("http"), "current", variants={"boots~1": ranking("ab")})
-    [verdict] = decide(suite, run, (), today=TODAY)
-    assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("boots",))
+    run = Run(
+        {"boots": ranking(of_query, total=9)},
+        Engine("http"),
+        "current",
+        variants={"boots~1": ranking(of_variant, total=9)},
+    )
+    for text, status in (
+        ("mean RBO of variants >= 0.1", Status.INCONCLUSIVE),
+        ("mean RBO@5 of variants >= 0.1", Status.INCONCLUSIVE),
+        ("mean RBO@2 of variants >= 0.1", Status.PASSED),
+    ):
+        suite = replace(suite_of([BOOTS], text, depth=5), requests=requests)
+        [verdict] = decide(suite, run, (), today=TODAY)
+        assert verdict.status is status, text
+        assert verdict.blamed == (("boots",) if status is Status.INCONCLUSIVE else ())
+
+
+def test_an_agreement_compares_ranks_down_to_its_cutoff():
+    rankings = {"boots": "ab", "boots~1": "ac"}
+    assert decide_one("mean overlap@1 of variants >= 1", rankings, BOOTS).observed == 1
+    assert decide_one("mean overlap of variants >= 0", rankings, BOOTS).observed == 0.5
+
+
+def test_skipped_queries_are_counted_as_left_out():
+    skipped = query_of("boots", "bootss", skip=Waiver("winter"))
+    verdict = decide_one("mean RBO of variants >= 0.9", ALIKE, SHOES, skipped)
+    assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
+
+
+@pytest.mark.parametrize("text", ["every RBO of variants >= 0.9", "loss every P@2 of variants <= 0"])
+def test_a_threshold_on_each_query_excuses_those_that_are_expected_to_fail(text):
+    boots = query_of("boots", "bootss", judgments={"a": 1}, xfail=Waiver("no synonyms yet"))
+    verdict = decide_one(text, {**ALIKE, "boots~1": "cd"}, SHOES, boots)
+    assert verdict.status is Status.XFAILED
+    mean = text.replace("loss every", "loss").replace("every", "mean")
+    assert decide_one(mean, {**ALIKE, "boots~1": "cd"}, SHOES, boots).status is Status.FAILED
 
 
 def test_a_score_that_is_undefined_is_no_loss():

@@ -101,8 +101,10 @@ def test_without_a_threshold_the_report_has_two_agreements():
 
 
 def test_a_selected_query_takes_its_variants_along():
-    report, sent, _ = run(queries=("shoes",))
+    report, sent, search = run(queries=("shoes",))
     assert sent == ["shoes", "shoes~1", "schuhe"]
+    brands = [request.body["post_filter"]["term"]["brand"] for request in search.requests]
+    assert brands == ["shoes", "shoes", "schuhe"]
     assert [found.id for found in report.queries] == ["shoes"]
     assert [variant.hits for variant in report.queries[0].variants] == [2, 2]
     assert run(tags=("de",))[1] == ["schuhe"]

@@ -9,21 +9,22 @@ from harness.suites import load_suite
 SUITE = """\
 suite: shop
 target: {{index: products}}
-request: {{query: {{match: {{title: "{{{{{used}}}}}"}}}}}}
+{request}
 {more}
 queries:
 {queries}
 """
+REQUEST = 'request: {{query: {{match: {{title: "{{{{{used}}}}}"}}}}}}'
 
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def load_queries(*queries, more="", used="text", environ=None):
+    def load_queries(*queries, more="", used="text", request=REQUEST, environ=None):
         lines = "\n".join(f"  - {query}" for query in queries)
         path = tmp_path / "s.relevance.yaml"
-        path.write_text(SUITE.format(more=more, used=used, queries=lines), encoding="utf-8")
+        path.write_text(SUITE.format(request=request.format(used=used), more=more, queries=lines), encoding="utf-8")
         return load_suite(path.relative_to(tmp_path), environ or {}, needs_judgments=False)
 
     return load_queries
@@ -120,6 +121,32 @@ def test_the_suite_adds_variants_to_a_query_of_its_file(tmp_path):
         "request: {query: {match: {title: '{{text}}'}}}\ntarget: {index: products}\n"
     )
     assert list_variants(load_suite(path, {}, needs_judgments=False)) == {"a": [("a~1", "RED SHOES", "case")]}
+
+
+def test_what_the_suite_does_not_say_of_variants_stays_as_in_the_file(tmp_path):
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": "a", "text": "red shoes", "variants": ["rd shoes"]}\n{"id": "b", "text": "rote", "same_as": "a"}\n'
+    )
+    path = tmp_path / "f.relevance.yaml"
+    path.write_text(
+        "suite: shop\nqueries: {file: q.jsonl, inline: [{id: a, tags: [x]}, {id: b, tags: [x]}]}\n"
+        "request: {query: {match: {title: '{{text}}'}}}\ntarget: {index: products}\n"
+    )
+    [query, _] = load_suite(path, {}, needs_judgments=False).queries
+    assert [variant.id for variant in query.variants] == ["a~1", "b"]
+
+
+def test_a_threshold_on_variants_decides_how_many_hits_are_requested(load):
+    more = 'thresholds: ["mean overlap@25 of variants >= 0.8"]'
+    assert load("{id: a, text: shoes, variants: [shoos]}", more=more).depth == 25
+
+
+def test_a_request_that_is_not_gated_may_do_without_the_text(load):
+    requests = (
+        "requests: {x: {gate: false, body: {query: {match: {t: '{{x}}'}}}}, text: {query: {match: {t: '{{text}}'}}}}"
+    )
+    suite = load("{id: a, text: shoes, params: {x: shoe}, variants: [shoos]}", more=requests, request="")
+    assert list(suite.requests) == ["x", "text"]
 
 
 @pytest.mark.parametrize(
