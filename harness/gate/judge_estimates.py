@@ -54,9 +54,9 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
 
     Returns:
         As for the same threshold without an estimate where a query has no answer or no baseline; INCONCLUSIVE where
-        people have judged too few queries of the sample, or where what is required lies between the bounds, or where
-        it would pass without queries of the sample that people have not judged; else PASSED or FAILED, each wrong in at
-        most 5 of 100 samples.
+        people have judged too few queries of the sample, where what is required lies between the bounds, or where it
+        would pass without queries of the sample that people have not judged or that have no score; else PASSED or
+        FAILED, each wrong in at most 5 of 100 samples.
     """
     if isinstance(condition, DropCondition):
         return _judge_drop(condition, queries, inputs)
@@ -71,7 +71,12 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
     counted = [query for query in queries if query.id not in scope.skipped]
     figures = _collect_figures(counted, measure, inputs.suite, [inputs.run])
     finding = replace(finding, counted=len(counted), left_out=len(scope.skipped))
-    return _decide(finding, name, figures)
+    decided = _decide(finding, name, figures)
+    if decided.status is Status.PASSED and figures.undefined and not inputs.suite.skip_undefined:
+        # The same threshold without an estimate fails: what has no relevant document would be left out unasked.
+        remedy = "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
+        return replace(decided, status=Status.INCONCLUSIVE, reason=f"{decided.reason}; {remedy}")
+    return decided
 
 
 def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:

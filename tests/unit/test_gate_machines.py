@@ -235,12 +235,17 @@ class TestEstimates:
         assert verdict.status is Status.INCONCLUSIVE
         assert "judge all of the sample, as what is left out may be worse; people have not judged" in verdict.reason
 
-    def test_a_judged_query_without_a_score_is_named_as_such(self) -> None:
+    @pytest.mark.parametrize(("skips", "status"), [(True, Status.PASSED), (False, Status.INCONCLUSIVE)])
+    def test_a_judged_query_without_a_score_is_left_out_where_the_suite_says_so(
+        self, skips: bool, status: Status
+    ) -> None:
         queries, rankings = self.suite_parts()
         queries[3] = judged("q03", {"d1": 0.0, "d2": 0.0}, {"d1": 0.0, "d2": 0.0})
-        verdict = decide_one("mean nDCG@2 >= 0.1", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
-        assert verdict.status is Status.PASSED
-        assert verdict.reason.endswith("; by people's grades there is no score of 1 sampled query: q03")
+        parts = {"is_estimated": True, "sample": self.sample(), "depth": 2, "skip_undefined": skips}
+        verdict = decide_one("mean nDCG@2 >= 0.1", queries, rankings, **parts)
+        assert verdict.status is status
+        assert "; by people's grades there is no score of 1 sampled query: q03" in verdict.reason
+        assert ("set `undefined: skip` to leave such queries out" in verdict.reason) is not skips
 
     def test_a_query_that_is_skipped_is_no_part_of_it(self) -> None:
         queries, rankings = self.suite_parts()
