@@ -34,6 +34,7 @@ COMMANDS = {
     "engine": "Start and stop the embedded engine.",
     "evaluate": "Score a run file against a judgment file, without an engine.",
     "compare": "Compare two runs side by side, with tests of significance.",
+    "plan": "Count the queries that would show an effect, from two sides.",
     "significance": "Test whether run files differ significantly.",
     "schema": "Print the JSON Schema of suites or of JSON reports.",
 }

@@ -6,7 +6,14 @@ import json
 
 import click
 
-from harness.report.json import comparison_schema, inspection_schema, report_schema, sides_schema, verification_schema
+from harness.report.json import (
+    comparison_schema,
+    inspection_schema,
+    plan_schema,
+    report_schema,
+    sides_schema,
+    verification_schema,
+)
 from harness.suites.shape import suite_schema
 
 EDITOR_HINT = """\b
@@ -22,6 +29,7 @@ SCHEMAS = {
     "sides": sides_schema,
     "inspection": inspection_schema,
     "verification": verification_schema,
+    "plan": plan_schema,
 }
 
 
@@ -31,6 +39,7 @@ SCHEMAS = {
 @click.option("--sides", "of", flag_value="sides", help="The schema of a JSON comparison of more than two sides.")
 @click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
 @click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
+@click.option("--plan", "of", flag_value="plan", help="That of what harness plan --json prints.")
 def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
     click.echo(json.dumps(SCHEMAS[of](), indent=2))

@@ -164,15 +164,26 @@ class PreparedComparison:
 
     def _compare(self, candidate: ComparedSide, thresholds: Sequence[Threshold]) -> ComparisonReport:
         """*candidate* compared with the first side, decided by *thresholds*."""
-        suite = None if self.selection is None else self.selection.active
-        pair, notes = remove_changed_queries((self.sides[0], candidate), suite)
-        scored = self._score(pair, thresholds)
-        scored = replace(scored, notes=(*notes, *scored.notes))
+        pair, scored = self.score_sides(candidate, thresholds)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         report = assemble_comparison(pair, scored, self.request.options, created)
         if self.selection is None:
             return report
         return redact(report, Masker(self.selection.whole_suite.variables).mask)
+
+    def score_sides(
+        self, candidate: ComparedSide, thresholds: Sequence[Threshold] = ()
+    ) -> tuple[tuple[ComparedSide, ComparedSide], ScoredSides]:
+        """
+        The first side and *candidate*, without queries that ask something else on one of them, and their scores.
+
+        Raises:
+            UsageError, MeasureError: as `make_report`.
+        """
+        suite = None if self.selection is None else self.selection.active
+        pair, notes = remove_changed_queries((self.sides[0], candidate), suite)
+        scored = self._score(pair, thresholds)
+        return pair, replace(scored, notes=(*notes, *scored.notes))
 
     def _score(self, pair: tuple[ComparedSide, ComparedSide], thresholds: Sequence[Threshold]) -> ScoredSides:
         """Score both of *pair* by the suite, by the judgments, or else take the scores that both have."""

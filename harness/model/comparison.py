@@ -104,6 +104,63 @@ class Comparison:
         return row.adjusted <= self.level
 
 
+PLANNED_POWERS = (0.5, 0.8, 0.9, 0.95)
+"""The chances of finding a difference for which queries are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQueries:
+    """With how many queries a difference is found with a chance of *power*."""
+
+    power: float
+    queries: int
+    """If the differences of queries spread as far as those that were measured."""
+    queries_at_most: int
+    """If their spread is at its upper 95 % limit."""
+    detectable: float
+    """The smallest difference that is found with this chance by as many queries as were measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurePlan:
+    """How many queries would show an effect in one measure."""
+
+    measure: str
+    queries: int
+    """The number of queries with a score on both sides."""
+    difference: float | None = None
+    """The mean difference that was measured, candidate minus reference; None where no query has both scores."""
+    standard_deviation: float | None = None
+    """Of the differences of queries, each times its weight over the mean weight; None where it is not known."""
+    plans: tuple[PlannedQueries, ...] = ()
+    """One for each of several powers; empty where the spread is not known."""
+    reason: str = ""
+    """Why there is no plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """How many queries would show an effect, by the paired differences of two sides."""
+
+    suite: str
+    reference: str
+    candidate: str
+    effect: float
+    """In the unit of each measure."""
+    level: float
+    """Of the paired t test."""
+    alternative: str
+    weighted: bool
+    """Whether means use weights of queries."""
+    measures: tuple[MeasurePlan, ...]
+    notes: tuple[str, ...] = ()
+    """Sentences on the two sides."""
+    exit_status: int = 0
+    """3 if a query of either side has no answer, else 0."""
+    schema: int = 1
+    """The version of the JSON form."""
+
+
 class SideKind(StrEnum):
     """The kind of source of one side of a comparison."""
 

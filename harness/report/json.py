@@ -21,6 +21,7 @@ from harness.model import (
     LatencyFigures,
     Measure,
     MeasureComparison,
+    PlanReport,
     QueryInspection,
     QueryReport,
     Report,
@@ -249,6 +250,12 @@ _VERIFICATION_FORM = JsonForm(VerificationReport, "verification", version=1)
 
 dumps_verification = _VERIFICATION_FORM.dumps
 verification_schema = _VERIFICATION_FORM.schema
+
+
+_PLAN_FORM = JsonForm(PlanReport, "plan", version=1)
+
+dumps_plan = _PLAN_FORM.dumps
+plan_schema = _PLAN_FORM.schema
 
 
 def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, complete: bool = False) -> str:

@@ -31,6 +31,10 @@ _COLUMNS = 512
 _FAR = 5.0
 """Standard deviations above the usual number of queries that move, more than which no sample has."""
 _BLOCK = 1 << 12
+_MANY = 1e6
+"""Of more queries, the spread counts as known: the t test needs one or two more than this."""
+_MOST_SPREADS = 1e9
+"""How many times a difference the standard deviation may be."""
 _ABOVE = 1 + 1e-6
 """A factor just above 1: at exactly the found difference, sums are equal, and the test does not count these as less."""
 
@@ -201,15 +205,17 @@ def detectable_by_t(
     *,
     level: float = 0.05,
     alternative: Alternative = "two-sided",
+    power: float = POWER,
 ) -> float:
     """
-    The smallest true mean difference that a paired t test at *level* finds with probability `POWER`.
+    The smallest true mean difference that a paired t test at *level* finds with probability *power*.
 
     Args:
         standard_deviation: Of the differences a query, in the measure's unit, > 0.
         queries: At least two.
-        level: Chance of a false alarm, in (0, `POWER`).
+        level: Chance of a false alarm, in (0, *power*).
         alternative: "less" and "greater" put the whole level on one side.
+        power: In (0, 1).
 
     Returns:
         A difference in the measure's unit, without sign. All queries are taken to move, normally distributed.
@@ -220,29 +226,97 @@ def detectable_by_t(
         raise StatisticError(
             f"a detectable difference needs 2 queries and a spread above 0; found {queries} and {standard_deviation:g}"
         )
-    _check_level(level)
-    from scipy import optimize, special, stats
+    _check_level(level, power)
+    from scipy import optimize
 
-    freedom = queries - 1
-    two_sided = alternative == "two-sided"
-    critical = stats.t.isf(level / 2 if two_sided else level, freedom)
-    # The noncentral t as a mixture: given the sample's spread, the mean is normal. (scipy's own returns NaN far out.)
-    shares = (np.arange(_SPREADS) + 0.5) / _SPREADS
-    limits = critical * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
-
-    def shortfall(shift: float) -> float:
-        found = special.ndtr(shift - limits)
-        if two_sided:
-            found = found + special.ndtr(-shift - limits)
-        return float(found.mean()) - POWER
-
+    limits = _compute_t_limits(queries, level, alternative)
     highest = 1.0
-    while shortfall(highest) < 0:
+    while _compute_t_power(highest, limits, alternative) < power:
         highest *= 2.0
-    shift = optimize.brentq(shortfall, 0.0, highest)
+    shift = optimize.brentq(lambda shift: _compute_t_power(shift, limits, alternative) - power, 0.0, highest)
     return float(shift) * standard_deviation / math.sqrt(queries)
 
 
-def _check_level(level: float) -> None:
-    if not 0 < level < POWER:
-        raise StatisticError(f"the level must be above 0 and below the power, {POWER:g}; found {level:g}")
+def queries_by_t(
+    standard_deviation: float,
+    difference: float,
+    *,
+    level: float = 0.05,
+    alternative: Alternative = "two-sided",
+    power: float = POWER,
+) -> int:
+    """
+    The fewest queries with which a paired t test at *level* finds a true mean *difference* with probability *power*.
+
+    Args:
+        standard_deviation: Of the differences a query, in the measure's unit, > 0.
+        difference: In the same unit, without sign, > 0.
+        level: Chance of a false alarm, in (0, *power*).
+        alternative: As for `detectable_by_t`.
+        power: In (0, 1).
+
+    >>> queries_by_t(0.1, 0.1, power=0.8), queries_by_t(0.1, 0.02, power=0.8)
+    (10, 199)
+    """
+    ratio = standard_deviation / difference if difference > 0 else math.inf
+    if not 0 < ratio < _MOST_SPREADS:
+        raise StatisticError(
+            f"a number of queries needs a spread above 0, and a difference that is not much smaller; found "
+            f"{standard_deviation:g} and {difference:g}"
+        )
+    _check_level(level, power)
+    tail = level / 2 if alternative == "two-sided" else level
+    # With so many a test with a known spread finds it; the t test needs a few more.
+    enough = ((_NORMAL.inv_cdf(power) - _NORMAL.inv_cdf(tail)) * ratio) ** 2
+    if enough > _MANY:
+        return math.ceil(enough)
+    queries = max(2, math.floor(enough))
+    while not _finds_difference(queries, 1 / ratio, level, alternative, power):
+        queries += 1
+    return queries
+
+
+def _finds_difference(queries: int, effect: float, level: float, alternative: Alternative, power: float) -> bool:
+    """Whether so many *queries* find a difference of *effect* standard deviations with probability *power*."""
+    limits = _compute_t_limits(queries, level, alternative)
+    return _compute_t_power(effect * math.sqrt(queries), limits, alternative) >= power
+
+
+def _compute_t_limits(queries: int, level: float, alternative: Alternative) -> Floats:
+    """From which mean over its true error the t test finds a difference, for each of many spreads of the sample."""
+    from scipy import stats
+
+    freedom = queries - 1
+    critical = stats.t.isf(level / 2 if alternative == "two-sided" else level, freedom)
+    # The noncentral t as a mixture: given the sample's spread, the mean is normal. (scipy's own returns NaN far out.)
+    shares = (np.arange(_SPREADS) + 0.5) / _SPREADS
+    limits: Floats = critical * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
+    return limits
+
+
+def _compute_t_power(shift: float, limits: Floats, alternative: Alternative) -> float:
+    """How often a test with these *limits* finds a mean of *shift* errors."""
+    from scipy import special
+
+    found = special.ndtr(shift - limits)
+    if alternative == "two-sided":
+        found = found + special.ndtr(-shift - limits)
+    return float(found.mean())
+
+
+def limit_spread(differences: ArrayLike) -> float:
+    """
+    The upper 95 % limit of the standard deviation of all queries like these, of which at least two differ.
+
+    Source: Browne, "On the use of a pilot sample for sample size determination" (Statistics in Medicine 1995).
+
+    >>> round(limit_spread([0.0, 0.1, -0.1, 0.2, 0.0, 0.3]), 4)  # their own is 0.1472
+    0.2005
+    """
+    values = vector(differences, 2)
+    return float(values.std(ddof=1)) * _compute_spread_limit(values - values.mean(), values.size)
+
+
+def _check_level(level: float, power: float = POWER) -> None:
+    if not 0 < level < power:
+        raise StatisticError(f"the level must be above 0 and below the power, {power:g}; found {level:g}")
