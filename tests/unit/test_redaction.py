@@ -120,8 +120,10 @@ def test_what_is_not_masked_exists():
 
 
 STAYING = {
+    "VariantReport": {"agreements", "losses"},
     "ReorderedTies": {"queries"},
     "BaselineSummary": {"created"},
+    "CheckedField": {"name"},
     "ClauseMatch": {"place"},
     "Comparison": {"alternative", "candidate", "correction", "left_out", "reference", "test"},
     "ComparisonReport": {"gain", "harness", "only_candidate", "only_reference", "suite"},
@@ -129,7 +131,7 @@ STAYING = {
     "Engine": {"kind", "version"},
     "Explanation": {"document", "index", "nearest"},
     "Failure": {"reason"},
-    "Hit": {"id", "texts", "urls"},
+    "Hit": {"id", "texts", "urls", "values"},
     "IndexFacts": {"mapping", "mapping_json", "missing", "settings", "settings_json"},
     "IndexState": {"filters", "uuids", "visible", "writes"},
     "LatencyFigures": {"blamed", "reason"},
@@ -144,10 +146,10 @@ STAYING = {
     "QueryReport": {"duplicates", "id", "machine_shares", "question", "scores", "tags", "tail"},
     "RankedDocument": {"id"},
     "Ranking": {"duplicates", "took_doubt", "total_doubt"},
-    "Repeat": {"responses"},
+    "Repeat": {"responses", "variants"},
     "ReportTiming": {"created"},
     "Route": {"client_cert", "client_key", "client_key_password", "proxy", "proxy_login"},
-    "Run": {"index", "request", "resent", "responses", "target_changed", "titles"},
+    "Run": {"index", "request", "resent", "responses", "target_changed", "titles", "variants"},
     "ScorePart": {"field"},
     "SentRequest": {
         "body",

@@ -592,8 +592,8 @@ def test_the_same_said_twice_is_no_contradiction(write):
         (
             "csv",
             "id,text,tag\n1,a,b\n",
-            "unknown column 'tag', expected id, text, need, weight, tags, thresholds, expect, markers, xfail, "
-            "xfail.until, skip, skip.until or params.NAME; did you mean 'tags'?",
+            "unknown column 'tag', expected id, text, need, weight, same_as, tags, thresholds, expect, variants, "
+            "markers, xfail, xfail.until, skip, skip.until or params.NAME; did you mean 'tags'?",
         ),
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
         ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),

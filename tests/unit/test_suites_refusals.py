@@ -25,7 +25,7 @@ queries:
 """
 TOP_KEYS = (
     "suite, target, grades, judges, guidelines, gain, profile, request, requests, measures, thresholds, expect, "
-    "queries, vectors, judgments, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
+    "queries, vectors, judgments, variants, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
 )
 
 
@@ -70,8 +70,8 @@ CASES = {
     "unknown key of a query": (
         changed("tags:", "tag:"),
         "12:5",
-        "unknown key 'tag', expected id, text, need, params, tags, weight, judgments, thresholds, expect, markers, "
-        "xfail, skip; did you mean 'tags'?",
+        "unknown key 'tag', expected id, text, need, params, tags, weight, judgments, thresholds, expect, "
+        "variants, same_as, markers, xfail, skip; did you mean 'tags'?",
         "    tag: [head]",
     ),
     "text where a list belongs": (
