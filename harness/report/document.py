@@ -269,6 +269,8 @@ class SuiteSection:
     """The queries to look at."""
     more_queries: str
     """How many more there are, as a sentence."""
+    variants: Table | None = None
+    """The variants of queries; None if there are none."""
 
     def blocks(self) -> Iterator[Block]:
         """All between the title and the queries, without what is empty."""
@@ -278,6 +280,8 @@ class SuiteSection:
         if not self.thresholds.is_empty:
             yield self.thresholds
         yield from self.tables
+        if self.variants is not None:
+            yield self.variants
         notes = Notes(self.outcomes.lines + self.remarks.lines)
         if notes.lines:
             yield notes

@@ -153,8 +153,9 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
         tags = build_tag_table(suite)
         if tags is not None:
             tables.append(build_tags_table(tags))
+    variants = None
     if any(query.variants for query in suite.queries):
-        tables.append(build_variants_table(suite.queries, VARIANTS_SHOWN))
+        variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
 
     warnings = list(describe_causes(suite.queries, suite.checks))
     remarks = []
@@ -180,6 +181,7 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
         warnings=Notes(make_notes(warnings, Tone.WARNING)),
         thresholds=thresholds,
         tables=tuple(tables),
+        variants=variants,
         outcomes=Notes(make_notes(list(describe_outcomes(suite.unscored)), Tone.NOTED)),
         remarks=Notes(make_notes(remarks, Tone.QUIET)),
         differences=build_differences(suite.baseline.diffs if suite.baseline else ()),
