@@ -127,7 +127,9 @@ def test_a_request_that_the_engine_refuses_is_no_low_score(shop: Shop, elasticse
 def test_the_session_of_the_page_is_so(engine_url: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("COLUMNS", raising=False)
-    [block] = [one for one in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) if "request:candidate" in one]
+    [block] = [
+        one for one in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) if "harness compare request" in one
+    ]
     command, _, shown = block.removeprefix("$ harness ").partition("\n")
     words = shlex.split(command.replace("--embedded", f"--url {engine_url} --allow-write"))
     assert main(words) == 1

@@ -109,13 +109,15 @@ def run(name: str, *more: str) -> int:
     return main([name, *shlex.split(COMMANDS[name]), "--quiet", *more])
 
 
-def judge(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Grade by the kind of each document, and write the grades; what the page showed."""
+def judge(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Grade by the kind of each document, and write the grades; the documents and the queries of the page."""
     shown: list[dict[str, Any]] = []
+    queries: list[dict[str, Any]] = []
 
     def browse(url: str) -> bool:
         page = JudgingPage(url)
         shown.extend(page.documents)
+        queries.extend(page.ask("/session")["queries"])
         for one in shown:
             grade = 2 if shop.kinds[one["document"]] == one["query"] else 0
             page.grade({f"{one['query']}/{one['document']}": grade})
@@ -124,7 +126,7 @@ def judge(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     monkeypatch.setattr(webbrowser, "get", lambda: SimpleNamespace(open=browse))
     assert run("judge") == 0
-    return shown
+    return shown, queries
 
 
 def test_a_vector_request_is_judged_beside_a_lexical_one_and_gated_by_its_own_baseline(
@@ -132,9 +134,9 @@ def test_a_vector_request_is_judged_beside_a_lexical_one_and_gated_by_its_own_ba
 ) -> None:
     lexical = ["--request", "lexical", "--quiet"]
     shop.write()
-    shown = judge(shop, monkeypatch)
+    shown, queries = judge(shop, monkeypatch)
     assert {name for one in shown for name in one["ranks"]} == {"lexical", "vector"}
-    assert all(one["params"] == {} for one in shown), "a vector is not shown"
+    assert all(query["params"] == {} for query in queries), "a vector is not shown"
 
     # The baseline of the lexical request is saved before there is any vector.
     whole = yaml.safe_load((shop.folder / "shop.relevance.yaml").read_text(encoding="utf-8"))
