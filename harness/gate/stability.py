@@ -241,10 +241,10 @@ def _find_cause(run: Run, query: str, repeat: Repeat) -> Instability:
     copies = next((state.copies for state in run.states if state.copies), None)
     if _has_other_copy(copies, repeat.copies):
         return Instability.COPIES
-    return Instability.DOCUMENTS if _found_other_documents(first, other) else Instability.UNKNOWN
+    return Instability.DOCUMENTS if _has_other_documents(first, other) else Instability.UNKNOWN
 
 
-def _found_other_documents(first: Ranking, other: Ranking) -> bool:
+def _has_other_documents(first: Ranking, other: Ranking) -> bool:
     """Whether a document is in one ranking only, and those in both have the same scores."""
     scores = {hit.id: hit.score for hit in first.hits}
     other_scores = {hit.id: hit.score for hit in other.hits}

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import UsageError
+from harness.statistics.mean_intervals import find_t_quantile
 from harness.statistics.tests import Floats, are_equal, vector
 
 FOLDS = 10
@@ -148,8 +149,6 @@ def _fit_tunings(sample: JudgedSample) -> Floats:
 
 def _bound_mean(scores: Floats, queries: int, *, level: float, tuning: float) -> PoweredMean:
     """The mean of *scores*, a random sample of *queries* of them, with its bounds by the t distribution."""
-    from scipy import stats
-
     mean, judged = float(scores.mean()), len(scores)
     if judged == queries:
         return PoweredMean(mean, mean, mean, tuning)
@@ -158,11 +157,25 @@ def _bound_mean(scores: Floats, queries: int, *, level: float, tuning: float) ->
     # Of a finite population, what was drawn varies no more: neither in spread nor in skewness.
     share = judged / queries
     error = math.sqrt((1 - share) * float(scores.var(ddof=1)) / judged)
-    skewness = float(stats.skew(scores, bias=False)) * (1 - 2 * share) / math.sqrt(1 - share)
-    quantile = float(stats.t.isf(level, judged - 1))
+    skewness = _compute_skewness(scores) * (1 - 2 * share) / math.sqrt(1 - share)
+    quantile = find_t_quantile(1 - level, judged - 1)
     low = mean - _correct_for_skewness(quantile, skewness, judged) * error
     high = mean - _correct_for_skewness(-quantile, skewness, judged) * error
     return PoweredMean(mean, low, high, tuning)
+
+
+def _compute_skewness(scores: Floats) -> float:
+    """
+    The skewness of the population from which *scores* are a sample; 0 for two scores, which show none.
+
+    >>> round(_compute_skewness(np.array([0.0, 0.0, 1.0])), 4)
+    1.7321
+    """
+    size = len(scores)
+    if size < 3:
+        return 0.0
+    standardized = (scores - scores.mean()) / scores.std(ddof=1)
+    return float((standardized**3).sum()) * size / ((size - 1) * (size - 2))
 
 
 def _correct_for_skewness(quantile: float, skewness: float, size: int) -> float:
