@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from harness.errors import UsageError, missing_package
 from harness.model import Disagreement, JudgeAgreement
@@ -22,6 +22,22 @@ Pair: TypeAlias = tuple[str, str]
 
 Grades: TypeAlias = Mapping[Pair, float]
 """The grades of one judge."""
+
+
+Grade = TypeVar("Grade")
+
+
+def group_by_query(grades: Mapping[Pair, Grade]) -> dict[str, dict[str, Grade]]:
+    """
+    *grades* by query, then by document.
+
+    >>> group_by_query({("q", "d"): 2, ("r", "d"): 0, ("q", "e"): 1})
+    {'q': {'d': 2, 'e': 1}, 'r': {'d': 0}}
+    """
+    groups: dict[str, dict[str, Grade]] = {}
+    for (query, document), grade in grades.items():
+        groups.setdefault(query, {})[document] = grade
+    return groups
 
 
 # Coefficients. All of them are 1 - observed / expected disagreement, so 1 for judges who always agree and about 0 for

@@ -55,6 +55,21 @@ from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
 
+AReport = TypeVar("AReport", QueryReport, QueryComparison)
+
+
+def _find_query(reports: Sequence[AReport], query: str) -> AReport:
+    """
+    The one of *reports* on the query with this id.
+
+    Raises:
+        UsageError: There is none.
+    """
+    by_id = {report.id: report for report in reports}
+    if read_argument("query", query) not in by_id:
+        raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
+    return by_id[query]
+
 
 class SuiteRun(Scores):
     """A suite that ran, with its report and verdicts."""
@@ -89,10 +104,7 @@ class SuiteRun(Scores):
         Raises:
             UsageError: there is no such query.
         """
-        by_id = {report.id: report for report in self.report.queries}
-        if read_argument("query", query) not in by_id:
-            raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
-        return by_id[query]
+        return _find_query(self.report.queries, query)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -355,10 +367,7 @@ class ComparedRuns:
         Raises:
             UsageError: There is no such query.
         """
-        by_id = {comparison.id: comparison for comparison in self.report.queries}
-        if read_argument("query", query) not in by_id:
-            raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
-        return by_id[query]
+        return _find_query(self.report.queries, query)
 
     def to_frame(self, content: str = "scores", *, package: str | None = None) -> Any:
         """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from harness.agreement import Grades, Pair, ResolutionRule, compute_agreement, resolve
+from harness.agreement import Grades, Pair, ResolutionRule, compute_agreement, group_by_query, resolve
 from harness.cli.terminal import run_progress, show
 from harness.config import Configs
 from harness.files.judge_files import JudgeFile, describe_outdated
@@ -108,16 +108,9 @@ def _add_ranks(trust: MachineTrust, files: JudgedSuiteFiles, people: Grades, run
     """*trust* with how *runs* rank by both."""
     if not runs:
         return trust
-    judged_by_people = _group_by_query(people)
+    judged_by_people = group_by_query(people)
     queries = [replace(query, judgments=judged_by_people.get(query.id, {})) for query in files.suite.queries]
     suite = replace(files.suite, queries=tuple(queries))
-    by_machine = _group_by_query(files.judges[trust.machine].grades)
+    by_machine = group_by_query(files.judges[trust.machine].grades)
     measure = choose_bounded_measure(suite, suite.depth) if suite.measures else parse_measure("nDCG@10")
     return replace(trust, ranks=rank_requests(suite, runs, measure, by_machine))
-
-
-def _group_by_query(grades: Grades) -> dict[str, dict[str, float]]:
-    by_query: dict[str, dict[str, float]] = {}
-    for (query, document), grade in grades.items():
-        by_query.setdefault(query, {})[document] = grade
-    return by_query

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from harness.agreement import group_by_query
 from harness.errors import UsageError
 from harness.files.opening import FileFormat
 from harness.files.records import detect_separator, mark_as_text, read_number, remove_mark
@@ -258,7 +259,7 @@ def edit_suite(text: str, grades: Grades) -> list[Edit]:
     # New judgments are written as the suite writes the others: {sku-17: 3}, or a line for each.
     in_flow = any(isinstance(node, yaml.MappingNode) and node.flow_style for node in judgments.values())
     edits: list[Edit] = []
-    for query, new_grades in _group_by_query(grades).items():
+    for query, new_grades in group_by_query(grades).items():
         if query not in nodes:
             raise NoPlace(f"query {query!r} is in a query file; name a file for its judgments under 'judgments'")
         if judgments[query] is None:
@@ -271,7 +272,7 @@ def edit_suite(text: str, grades: Grades) -> list[Edit]:
 def _edit_yaml(text: str, grades: Grades) -> list[Edit]:
     root = _compose(text)
     edits: list[Edit] = []
-    for query, new_grades in _group_by_query(grades).items():
+    for query, new_grades in group_by_query(grades).items():
         node = _find_child(root, query)
         if node is not None:
             edits += _edit_judgments(text, node, new_grades)
@@ -280,13 +281,6 @@ def _edit_yaml(text: str, grades: Grades) -> list[Edit]:
         else:
             edits.append(_append(text, _format_block(_format_key(query), new_grades)))
     return edits
-
-
-def _group_by_query(grades: Grades) -> dict[str, dict[str, str]]:
-    groups: dict[str, dict[str, str]] = {}
-    for (query, document), grade in grades.items():
-        groups.setdefault(query, {})[document] = grade
-    return groups
 
 
 def _edit_judgments(text: str, node: Any, grades: Mapping[str, str]) -> list[Edit]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from harness.agreement import group_by_query
 from harness.errors import InputError, Problem, UsageError
 from harness.files.judge_files import (
     JudgeFile,
@@ -94,8 +95,8 @@ def add_machine_grades(suite: Suite, files: Mapping[str, JudgeFile]) -> Suite:
         return suite
     grades_by_query: dict[str, dict[str, dict[str, float]]] = {}
     for machine, file in files.items():
-        for (query, document), grade in file.grades.items():
-            grades_by_query.setdefault(query, {}).setdefault(machine, {})[document] = grade
+        for query, grades in group_by_query(file.grades).items():
+            grades_by_query.setdefault(query, {})[machine] = grades
     queries = [_combine_grades(query, suite.judges, grades_by_query.get(query.id, {})) for query in suite.queries]
     return replace(suite, queries=tuple(queries), judge_notes=tuple(describe_outdated(files)))
 
