@@ -1,10 +1,14 @@
 """The commands of a page of the documentation, as a reader types them, and what the page shows of their output."""
 
+import json
 import re
 import shlex
 import subprocess
+from contextlib import contextmanager
 
 from harness.cli import main
+from harness.model import Cluster
+from harness.search import open_search
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CHANGING = {
@@ -44,3 +48,20 @@ def assert_shown(shown, printed, line):
     for part in normalize(shown).removeprefix("…\n").removesuffix("\n…").split("\n…\n"):
         _, found, rest = rest.partition(f"\n{part}")
         assert found, f"{line}\n{part}\nis not in\n{printed}"
+
+
+@contextmanager
+def hold_index(url, name, documents, mappings):
+    """An index of this name on the engine, as a reader of the page has one; *documents* are by id."""
+    lines = []
+    for document_id, document in documents.items():
+        lines += [json.dumps({"index": {"_id": document_id}}), json.dumps(document)]
+    bulk = "\n".join([*lines, ""]).encode()
+    body = {"settings": {"number_of_shards": 1, "number_of_replicas": 0}, "mappings": mappings}
+    with open_search(Cluster("test", url=url, timeout=30.0), {}) as search:
+        connection = search.connection
+        connection.perform("DELETE", f"/{name}")
+        assert connection.perform("PUT", f"/{name}", body=json.dumps(body).encode()).status == 200
+        assert not json.loads(connection.perform("POST", f"/{name}/_bulk?refresh=true", body=bulk).body)["errors"]
+        yield
+        connection.perform("DELETE", f"/{name}")

@@ -13,9 +13,7 @@ import pytest
 
 from builders.llm_server import ScriptedModel, grade
 from builders.pages import JudgingPage
-from builders.typed_page import BLOCK, assert_shown, split_commands, type_command
-from harness.model import Cluster
-from harness.search import open_search
+from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands, type_command
 
 for _package in ("werkzeug", "waitress", "krippendorff", "openai"):
     pytest.importorskip(_package, reason="people and a machine judge with the extras judge and llm")
@@ -42,18 +40,8 @@ def list_grades(judge):
 @pytest.fixture
 def kitchen(opensearch_url):
     """The index of the shop on the engine."""
-    lines = []
-    for product in PRODUCTS:
-        lines += [json.dumps({"index": {"_id": product["sku"]}}), json.dumps(product)]
-    bulk = "\n".join([*lines, ""]).encode()
-    body = {"settings": {"number_of_shards": 1, "number_of_replicas": 0}, "mappings": MAPPINGS}
-    with open_search(Cluster("test", url=opensearch_url, timeout=30.0), {}) as search:
-        connection = search.connection
-        connection.perform("DELETE", "/kitchen")
-        assert connection.perform("PUT", "/kitchen", body=json.dumps(body).encode()).status == 200
-        assert not json.loads(connection.perform("POST", "/kitchen/_bulk?refresh=true", body=bulk).body)["errors"]
+    with hold_index(opensearch_url, "kitchen", {product["sku"]: product for product in PRODUCTS}, MAPPINGS):
         yield
-        connection.perform("DELETE", "/kitchen")
 
 
 @pytest.fixture

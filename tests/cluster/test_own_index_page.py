@@ -13,9 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from builders.pages import JudgingPage
-from builders.typed_page import BLOCK, assert_shown, split_commands, type_command
-from harness.model import Cluster
-from harness.search import open_search
+from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands, type_command
 
 pytest.importorskip("werkzeug", reason="the page of harness judge needs the extra judge")
 pytest.importorskip("waitress", reason="the page of harness judge needs the extra judge")
@@ -31,18 +29,10 @@ MAPPINGS = {"properties": {"id": {"type": "keyword"}, "section": {"type": "keywo
 @pytest.fixture
 def articles(opensearch_url):
     """An index of this name on the engine, as a reader has one."""
-    lines = []
-    for line in (DATA / "articles.jsonl").read_text(encoding="utf-8").splitlines():
-        lines += [json.dumps({"index": {"_id": json.loads(line)["id"]}}), line]
-    bulk = "\n".join([*lines, ""]).encode()
-    body = {"settings": {"number_of_shards": 1, "number_of_replicas": 0}, "mappings": MAPPINGS}
-    with open_search(Cluster("test", url=opensearch_url, timeout=30.0), {}) as search:
-        connection = search.connection
-        connection.perform("DELETE", "/articles")
-        assert connection.perform("PUT", "/articles", body=json.dumps(body).encode()).status == 200
-        assert not json.loads(connection.perform("POST", "/articles/_bulk?refresh=true", body=bulk).body)["errors"]
+    lines = (DATA / "articles.jsonl").read_text(encoding="utf-8").splitlines()
+    articles = map(json.loads, lines)
+    with hold_index(opensearch_url, "articles", {article["id"]: article for article in articles}, MAPPINGS):
         yield
-        connection.perform("DELETE", "/articles")
 
 
 @pytest.fixture
