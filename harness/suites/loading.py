@@ -121,10 +121,12 @@ class LoadedSuite:
         return replace(suite, files=tuple(map(str, files)))
 
     def find_as_written(self) -> Suite:
-        """The suite with its variables as they are written, which is what those who judge are asked."""
+        """The suite with its variables as they are written, as those who judge are asked; perhaps without judgments."""
         if self.reading.checking or not self.reading.used:
             return self.suite
-        return LoadedSuite(read_suite_file(self.path, None, self.configs), self.path, self.configs).suite
+        written = LoadedSuite(read_suite_file(self.path, None, self.configs), self.path, self.configs)
+        # Without the judgments, which are no part of a question and may be millions of lines.
+        return replace(self.suite, name=str(written.reading.shape.suite), queries=written._queries or ())
 
     def require_sound(self, *, but: Collection[Problem] = ()) -> None:
         """
