@@ -405,6 +405,23 @@ class TestAMachineBesidePeople:
         assert trust["confusion"] == [[1.0, 1.0, 1], [2.0, 2.0, 1]]
         assert trust["by_tag"]["head"]["documents"] == 2
 
+    def test_requests_are_sent_to_see_whether_they_rank_alike(self, folder, capsys):
+        pytest.importorskip("krippendorff", reason="krippendorff is not installed")
+        current = '  current: {query: {match: {title: "{{text}}"}}}\n'
+        assert current in SUITE
+        (folder / "shop.relevance.yaml").write_text(SUITE.replace(current, current + current.replace("current", "new")))
+        grade_by_machine(folder, shoes__a=2, shoes__b=0, boots__d=1)
+        words = ["judge", "shop.relevance.yaml", "--agreement", "--json"]
+        assert main([*words, "--all-requests"]) == 0
+        [trust] = json.loads(capsys.readouterr().out)["machines"]
+        ranks = trust["ranks"]
+        assert {means["request"] for means in ranks["means"]} == {"current", "new"}
+        assert all(means["by_people"] == means["by_machine"] for means in ranks["means"])
+        assert (ranks["measure"], ranks["queries"], ranks["tau"]) == ("nDCG@3", 2, 1.0)
+        assert main(words) == 0
+        [trust] = json.loads(capsys.readouterr().out)["machines"]
+        assert trust["ranks"] is None, "one request has no rank"
+
     def test_where_people_graded_nothing_of_it_that_is_said(self, folder, capsys):
         grade_by_machine(folder, boots__z=1)
         assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
