@@ -237,3 +237,7 @@ class UnansweredBaseline(BaselineError):
     """A run with queries that have no answer cannot become a baseline."""
 
     exit_status = 3
+
+
+class HistoryError(HarnessError):
+    """A file of a history cannot be read or written."""

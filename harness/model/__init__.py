@@ -30,6 +30,14 @@ from harness.model.comparison import (
     SideKind,
     SidesReport,
 )
+from harness.model.history import (
+    History,
+    HistoryEntry,
+    HistoryFigure,
+    HistoryQuery,
+    HistoryState,
+    RescoredEntry,
+)
 from harness.model.inspection import (
     ClauseMatch,
     Contributions,
@@ -214,6 +222,11 @@ __all__ = [
     "GainKind",
     "GradedAlike",
     "Highlight",
+    "History",
+    "HistoryEntry",
+    "HistoryFigure",
+    "HistoryQuery",
+    "HistoryState",
     "Hit",
     "HitCount",
     "HitQuantifier",
@@ -277,6 +290,7 @@ __all__ = [
     "RequestMeans",
     "RequestRanks",
     "RequestTemplate",
+    "RescoredEntry",
     "Response",
     "Route",
     "Run",

@@ -1,0 +1,14 @@
+"""
+Histories: one small file a run and suite, in a folder that grows and that git merges without conflict.
+
+`entries` makes an entry of a run, `rescoring` scores kept rankings with the judgments of today, `files` reads and
+writes the folder, `commits` finds the commit and the branch.
+"""
+
+from __future__ import annotations
+
+from harness.history.entries import make_entry
+from harness.history.files import list_suites, read_history, write_entry
+from harness.history.rescoring import rescore
+
+__all__ = ["list_suites", "make_entry", "read_history", "rescore", "write_entry"]

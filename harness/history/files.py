@@ -1,0 +1,247 @@
+"""
+The folder of a history: one JSON file a run and suite, and packed files of one entry a line.
+
+::
+
+    FOLDER/SUITE/2026-11-25T231946Z-REQUEST-1f0c9a2e.json
+    FOLDER/SUITE/packed-9b1d4c07.jsonl
+
+No file is ever changed, so that git merges two branches without conflict. An entry that is in two files counts once. A
+file has its keys sorted, and a line for each query. Its name ends with a fingerprint of its content.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import HistoryError
+from harness.files.json import read_json_text
+from harness.files.writing import write_whole
+from harness.masking import fingerprint
+from harness.model import HistoryEntry, Json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+SCHEMA = 1
+"""The version that is written, and the only one that is read."""
+
+PACKED = "packed-"
+"""How the names of files with several entries begin."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 80
+
+
+def make_file_name(name: str) -> str:
+    """
+    *name* as part of a path; names that differ may become the same, so readers look into the files.
+
+    >>> make_file_name("Shop: red shoes/boots"), make_file_name("..")
+    ('Shop-red-shoes-boots', 'suite')
+    """
+    return _UNSAFE.sub("-", name).strip(".-")[:_LONGEST_NAME] or "suite"
+
+
+# Reading.
+
+
+def list_suites(folder: Path) -> list[Path]:
+    """
+    The folders of suites in *folder*, by name.
+
+    Raises:
+        HistoryError: *folder* cannot be read.
+    """
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and list_files(path))
+    except OSError as error:
+        raise HistoryError(f"the history {folder.as_posix()} cannot be read: {error.strerror or error}") from None
+
+
+def read_history(folder: Path, suite: str) -> list[HistoryEntry]:
+    """
+    The entries of the suite of that name, oldest first; none if *folder* has none.
+
+    Raises:
+        HistoryError: A file cannot be read, or is not of this version.
+    """
+    entries = []
+    for path in list_files(folder / make_file_name(suite)):
+        entries += [entry for entry in read_file(path) if entry.suite == suite]
+    return sort_entries(entries)
+
+
+def sort_entries(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
+    """*entries*, oldest first, each once."""
+    by_text = {(entry.created, dump_line(entry)): entry for entry in entries}
+    return [by_text[key] for key in sorted(by_text)]
+
+
+def list_files(folder: Path) -> list[Path]:
+    """
+    The files of entries in the folder of a suite, by name; none if there is no such folder.
+
+    Raises:
+        HistoryError: *folder* cannot be read.
+    """
+    try:
+        paths = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise HistoryError(f"the history {folder.as_posix()} cannot be read: {error.strerror or error}") from None
+    # A file whose name begins with a dot is still being written.
+    return [path for path in paths if path.suffix in (".json", ".jsonl") and not path.name.startswith(".")]
+
+
+def read_file(path: Path) -> list[HistoryEntry]:
+    """
+    The entries of a file: one of a `.json`, one a line of a `.jsonl`.
+
+    Raises:
+        HistoryError: The file cannot be read, is no entry, or is of another version.
+    """
+    try:
+        text = read_json_text(path)
+    except OSError as error:
+        raise _refuse(path.as_posix(), error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise _refuse(path.as_posix(), "it is not UTF-8") from None
+    if path.suffix == ".json":
+        return [load_entry(text, path.as_posix())]
+    entries = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            entries.append(load_entry(line, path.as_posix(), first_line=number))
+    return entries
+
+
+def load_entry(text: str, path: str, *, first_line: int = 1) -> HistoryEntry:
+    """
+    The entry in *text*, which begins at *first_line* of *path*.
+
+    Raises:
+        HistoryError: It is no entry, or of another version.
+    """
+    from pydantic import ValidationError
+
+    place = f"{path}:{first_line}" if path.endswith(".jsonl") else path
+    try:
+        raw = json.loads(text)
+    except json.JSONDecodeError as error:
+        line = first_line + error.lineno - 1
+        raise _refuse(f"{path}:{line}:{error.colno}", f"not JSON: {error.msg}{_suggest_conflict(text)}") from None
+    except (RecursionError, ValueError):
+        raise _refuse(place, "it is nested too deeply, or has a number of too many digits") from None
+    version = raw.get("schema") if isinstance(raw, dict) else None
+    if version != SCHEMA or isinstance(version, bool):
+        found = "no schema version" if version is None else f"schema version {version!r}"
+        raise _refuse(place, f"found {found}, expected {SCHEMA}: another version of the harness wrote it")
+    try:
+        entry = _make_adapter().validate_python(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise _refuse(place, f"at {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    _refuse_contradictions(entry, place)
+    return entry
+
+
+def _suggest_conflict(text: str) -> str:
+    return "; git left the marks of a conflict in it: keep one side" if re.search(r"^<<<<<<< ", text, re.M) else ""
+
+
+def _refuse(place: str, problem: str) -> HistoryError:
+    return HistoryError(f"the history {place} cannot be read: {problem}; correct the file, or remove it")
+
+
+def _refuse_contradictions(entry: HistoryEntry, place: str) -> None:
+    """Refuse ranks of ties that are not those of the ranking, and documents that are in a ranking twice."""
+    for query, kept in entry.queries.items():
+        rank = 0
+        for first, last in kept.ties:
+            if not rank < first < last <= len(kept.ranking):
+                sentence = f"at queries.{query}.ties: found [{first}, {last}], expected ranks of its ranking in order"
+                raise _refuse(place, sentence)
+            rank = last
+        if len({*kept.ranking, *kept.tail}) < len(kept.ranking) + len(kept.tail):
+            raise _refuse(place, f"at queries.{query}.ranking: a document is in it twice")
+
+
+# Writing.
+
+
+def write_entry(folder: Path, entry: HistoryEntry) -> Path:
+    """
+    Write *entry* to a file of its own, whole or not at all; returns its path.
+
+    Raises:
+        HistoryError: It cannot be written.
+    """
+    path = folder / make_file_name(entry.suite) / name_file(entry)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, dump_entry(entry))
+    except OSError as error:
+        reason = error.strerror or error
+        raise HistoryError(f"the history {path.as_posix()} cannot be written: {reason}") from None
+    return path
+
+
+def name_file(entry: HistoryEntry) -> str:
+    """
+    The name of the file of *entry*: when, the request, and a fingerprint of all that it says.
+
+    So a second run in the same second has another name, and two branches never have different files of one name.
+    """
+    moment = f"{entry.created[:19].replace(':', '')}Z"
+    return f"{moment}-{make_file_name(entry.request)}-{fingerprint(dump_line(entry))[:8]}.json"
+
+
+def dump_line(entry: HistoryEntry) -> str:
+    """*entry* as one line of JSON, keys sorted."""
+    return _dump_json(_make_plain(entry))
+
+
+def dump_entry(entry: HistoryEntry) -> str:
+    """*entry* as JSON, keys sorted, a line for each key and each query."""
+    plain = _make_plain(entry)
+    lines = []
+    for key in sorted(plain):
+        value = plain[key]
+        if key == "queries" and value:
+            queries = [f"  {_dump_json(query)}: {_dump_json(value[query])}" for query in sorted(value)]
+            lines.append(' "queries": {\n' + ",\n".join(queries) + "\n }")
+        else:
+            lines.append(f" {_dump_json(key)}: {_dump_json(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
+    """*entry* as JSON values; what a query has by default is left out."""
+    plain: dict[str, Json] = _make_adapter().dump_python(entry, mode="json")
+    for query in plain["queries"].values():
+        for name, default in (("weight", 1), ("closed", True), ("judged", 0)):
+            if query[name] == default:
+                del query[name]
+        for name in ("bands", "ties", "tail", "tags"):
+            if not query[name]:
+                del query[name]
+    return plain
+
+
+def _dump_json(value: Json) -> str:
+    # ASCII, so that no editor takes a character in a text for the end of a line.
+    return json.dumps(value, sort_keys=True, allow_nan=False)
+
+
+@cache
+def _make_adapter() -> TypeAdapter[HistoryEntry]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(HistoryEntry)

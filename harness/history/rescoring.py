@@ -1,0 +1,77 @@
+"""Kept rankings scored with the judgments of today: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from harness.baseline.questions import select_all_values, select_request_values
+from harness.history.entries import restore_run
+from harness.masking import Masker
+from harness.metrics.score import measures_of, score_run
+from harness.model import HistoryEntry, HistoryQuery, Query, Question, RescoredEntry, Suite
+
+
+def rescore(entries: Iterable[HistoryEntry], suite: Suite, *, hooked: bool = False) -> tuple[RescoredEntry, ...]:
+    """
+    Each of *entries* with the judgments, the gain, the profile and the measures of *suite*.
+
+    A query counts if the suite still has it with the same text and params, as far as the request uses them. A measure
+    counts if the entry has as many hits as it reads.
+
+    Args:
+        entries: Of the suite, of any request.
+        suite: The suite of today.
+        hooked: Whether hooks may have used any value of a query.
+    """
+    questions: dict[str, Mapping[str, Question]] = {}
+    rescored = []
+    for entry in entries:
+        if entry.request not in questions:
+            questions[entry.request] = _make_questions(suite, entry.request, hooked=hooked)
+        rescored.append(_rescore_entry(entry, suite, questions[entry.request]))
+    return tuple(rescored)
+
+
+def _make_questions(suite: Suite, request: str, *, hooked: bool) -> dict[str, Question]:
+    """What *request* asks today, by query."""
+    masker = Masker(suite.variables)
+    used = select_all_values(suite) if hooked else select_request_values(suite, request)
+    return {query.id: used.make_question(query, masker) for query in suite.queries}
+
+
+def _rescore_entry(entry: HistoryEntry, suite: Suite, questions: Mapping[str, Question]) -> RescoredEntry:
+    same: list[Query] = []
+    changed = []
+    for query in suite.queries:
+        kept = entry.queries.get(query.id)
+        if kept is None:
+            continue
+        if _is_another(kept, questions[query.id]):
+            changed.append(query.id)
+        else:
+            same.append(query)
+    run = restore_run(entry, [query.id for query in same], depth=suite.depth)
+    scores = score_run(replace(suite, queries=tuple(same)), run)
+    too_deep = _find_too_deep(entry, suite, same)
+    if too_deep:
+        scores = tuple(score for score in scores if score.measure not in too_deep)
+    return RescoredEntry(entry, run, scores, tuple(changed))
+
+
+def _is_another(kept: HistoryQuery, now: Question) -> bool:
+    """Whether *kept* was asked with another text or other params than *now*."""
+    if kept.question == now.fingerprint:
+        return False
+    return Question(kept.question, kept.text).is_another(now)
+
+
+def _find_too_deep(entry: HistoryEntry, suite: Suite, queries: Iterable[Query]) -> set[str]:
+    """The measures that read more hits than *entry* keeps."""
+    too_deep = set()
+    if entry.depth < suite.depth:
+        for query in queries:
+            for measure in measures_of(suite, query):
+                if entry.depth < (measure.cutoff or suite.depth):
+                    too_deep.add(measure.text)
+    return too_deep

@@ -1,0 +1,67 @@
+"""Histories: suites and runs of two queries, and the entries that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from harness.history import make_entry
+from harness.history.entries import EntryOrigin
+from harness.metrics import parse_measure
+from harness.metrics.score import score_run
+from harness.model import (
+    Engine,
+    HistoryEntry,
+    Hit,
+    IndexFacts,
+    Query,
+    Ranking,
+    RequestTemplate,
+    Run,
+    Suite,
+    Target,
+)
+from harness.run.report import DecidedRun, assemble
+
+FIRST_DAY = datetime(2026, 11, 1, 3, 0, 0, tzinfo=UTC)
+QUERIES = (
+    Query("boots", "rubber boots", judgments={"d": 2}, tags=("tail",)),
+    Query("shoes", "red shoes", judgments={"a": 3, "b": 1}, tags=("head",)),
+)
+
+
+def suite_of(*queries: Query, **fields) -> Suite:
+    """A suite with one request, two measures, and a depth of three."""
+    template = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
+    known = {"measures": (parse_measure("nDCG@3"), parse_measure("RR@3")), "depth": 3, **fields}
+    path = known.pop("path", "shop.relevance.yaml")
+    return Suite("shop", path, Target(index="products"), {"current": template}, queries=queries or QUERIES, **known)
+
+
+def ranking_of(*hits: str | tuple[str, float], **fields) -> Ranking:
+    """Hits by id, or by id and score; scores fall where none is given."""
+    scored = []
+    for place, hit in enumerate(hits):
+        scored.append(Hit(hit, 10.0 - place) if isinstance(hit, str) else Hit(*hit))
+    return Ranking(tuple(scored), **fields)
+
+
+def run_of(suite: Suite, **responses) -> Run:
+    """A run in which each query of *suite* has its judged documents as hits, unless *responses* has others."""
+    found = {query.id: responses.get(query.id, ranking_of(*query.judgments)) for query in suite.queries}
+    facts = IndexFacts("m1", "s1", 10)
+    return Run(found, Engine("opensearch", "3.8.0"), "current", "products", facts=facts)
+
+
+def entry_of(suite: Suite, run: Run, *, day: int = 0, **fields) -> HistoryEntry:
+    """The entry of *run*, made *day* days after the first one."""
+    scores = score_run(suite, run)
+    report = assemble(DecidedRun(suite, run, scores, ()), "local")
+    origin = EntryOrigin(FIRST_DAY + timedelta(days=day), commit="0123abc", branch="main")
+    return replace(make_entry(suite, run, scores, report, origin), **fields)
+
+
+def entries_of(suite: Suite, runs: Iterable[Run]) -> list[HistoryEntry]:
+    """An entry a day for each of *runs*."""
+    return [entry_of(suite, run, day=day) for day, run in enumerate(runs)]
