@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from builders.solr import OWNER_VARIABLE, stop_solr
 from harness.baseline import CI_VARIABLES
 from harness.embedded.jars import CACHE_VARIABLE, cache_folder
 from harness.pytest_plugin.node import NodeHost
@@ -77,19 +78,22 @@ def _heed_signals() -> None:
 
 def _own_engines(config: pytest.Config) -> None:
     """
-    Have one embedded node for all tests, apart from those that a developer has up.
+    Have one embedded node and one Solr for all tests, apart from those that a developer has up.
 
     The process that owns it is the only one, or the controller of pytest-xdist: workers end at different times, and a
-    node ends with its owner, however that ends. The first test that asks starts it; see `harness.pytest_plugin.node`.
+    node ends with its owner, however that ends. The first test that asks starts it; see `harness.pytest_plugin.node`
+    and `builders.solr`.
     """
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="relevance-tests-"))
     (folder / "jars").symlink_to(jars)
-    os.environ[CACHE_VARIABLE] = str(folder)  # workers inherit it
+    os.environ[CACHE_VARIABLE] = str(folder)  # workers inherit both
+    os.environ[OWNER_VARIABLE] = str(os.getpid())
     host = NodeHost(None, folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.add_cleanup(host.close)
+    config.add_cleanup(lambda: stop_solr(folder))
 
 
 @pytest.hookimpl(wrapper=True)

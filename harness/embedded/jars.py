@@ -252,7 +252,7 @@ class JarSource:
     def _failure(self, jar: Jar, error: OSError) -> str:
         lock = self.lock
         return (
-            f"the embedded node could not be downloaded (OpenSearch {lock.opensearch}, {len(lock.jars)} jars, "
+            f"the embedded node could not be downloaded ({lock.server} {lock.version}, {len(lock.jars)} jars, "
             f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._places()}: {_explain_error(error)}. "
             "Connect this machine to the network, "
             "or name a mirror of Maven Central in the section [repositories] of ~/.config/jgo.conf, "
@@ -356,7 +356,7 @@ def _download_missing(lock: Lock, missing: list[Jar], folder: Path, progress: Do
     with (
         _open_staging(folder) as staging,
         open_session(PARALLEL) as session,
-        progress.download(f"OpenSearch {lock.opensearch}", len(missing), size),
+        progress.download(f"{lock.server} {lock.version}", len(missing), size),
     ):
         source = JarSource(lock, repositories(), session, staging, progress)
         pool = ThreadPoolExecutor(PARALLEL)

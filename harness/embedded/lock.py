@@ -1,5 +1,5 @@
 """
-The lock files: the jars of an embedded node and their checksums.
+The lock files: the jars of a server and their checksums.
 
 A lock file has coordinates and checksums only; the repositories are part of the machine's configuration.
 ``scripts/lock-engine`` writes the files.
@@ -37,9 +37,10 @@ class Jar:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The jars of one version of the embedded node; *roots* are the requested ones, *jars* all resolved ones."""
+    """The jars of one *version* of a *server*; *roots* are the requested ones, *jars* all resolved ones."""
 
-    opensearch: str
+    server: str
+    version: str
     roots: tuple[str, ...]
     jars: tuple[Jar, ...]
 
@@ -81,7 +82,7 @@ def parse_lock(text: str, *, name: str) -> Lock:
     try:
         table = tomllib.loads(text)
         jars = tuple(Jar(entry["coordinate"], int(entry["size"]), entry["sha256"]) for entry in table["jars"])
-        return Lock(opensearch=table["opensearch"], roots=tuple(table["roots"]), jars=jars)
+        return Lock(table["server"], table["version"], roots=tuple(table["roots"]), jars=jars)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise EngineStartError(
@@ -93,7 +94,7 @@ def dump_lock(lock: Lock) -> str:
     """The text of a lock file: one jar a line, in the order of the class path, so that a change is a small diff."""
     roots = [f'"{root}"' for root in lock.roots]
     jars = [_format_jar(jar) for jar in lock.jars]
-    lines = ["# Written by scripts/lock-engine.", f'opensearch = "{lock.opensearch}"']
+    lines = ["# Written by scripts/lock-engine.", f'server = "{lock.server}"', f'version = "{lock.version}"']
     lines += _format_array("roots", roots)
     lines += _format_array("jars", jars)
     return "\n".join(lines) + "\n"

@@ -104,7 +104,7 @@ def launch(
         (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
         process = _start_process(home, background=background)
         try:
-            ready = _wait_until_ready(process, home, lock.opensearch)
+            ready = _wait_until_ready(process, home, lock.version)
         except BaseException:
             _end_process(process)
             raise

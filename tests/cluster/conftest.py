@@ -2,10 +2,11 @@
 The engines that tests of real engines run on.
 
 RELEVANCE_TEST_ELASTICSEARCH holds URLs, comma separated; RELEVANCE_TEST_OPENSEARCH one, without which the embedded node
-is started; RELEVANCE_TEST_SECURE a URL, the path of its CA, a user and a password, comma separated. What is not there
-is skipped with its reason, or fails where RELEVANCE_TEST_REQUIRED=1. `-m engine` selects the tests that ask one of
-these servers, and leaves out what else is here: the life of the embedded node, and the tests that kill the nodes that
-RELEVANCE_TEST_NODES names.
+is started; RELEVANCE_TEST_SECURE a URL, the path of its CA, a user and a password, comma separated; RELEVANCE_TEST_SOLR
+the URL of what `python -m builders.solr` has up, without which one is started. What is not there is skipped with its
+reason, or fails where RELEVANCE_TEST_REQUIRED=1. `-m engine` selects the tests that ask one of these servers, and
+leaves out what else is here: the life of the embedded node, and the tests that kill the nodes that RELEVANCE_TEST_NODES
+names.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+from builders.solr import make_core, obtain_solr, remove_core
 from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.model import Cluster
@@ -28,7 +30,7 @@ from harness.search import open_search
 from harness.search.engine import EngineSearch
 
 EMBEDDED = "opensearch"
-SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server"}
+SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server", "solr_url"}
 """The fixtures that give an engine."""
 
 
@@ -80,6 +82,32 @@ def opensearch_url() -> str:
         return stated or RemoteNode(cache_folder()).obtain_url()
     except EngineStartError as error:
         missing(str(error))
+
+
+@pytest.fixture(scope="session")
+def solr_url() -> str:
+    """A Solr with the catalogue in the core `products`, which all workers share; no test may change that core."""
+    stated = os.environ.get("RELEVANCE_TEST_SOLR")
+    try:
+        return stated or obtain_solr(cache_folder())
+    except EngineStartError as error:
+        missing(str(error))
+
+
+@pytest.fixture
+def solr_core(solr_url: str) -> Iterator[Callable[..., str]]:
+    """Makes cores with the catalogue's schema and documents of the test's, and removes them."""
+    made: list[str] = []
+
+    def make(documents: Iterable[Mapping[str, Any]] = ()) -> str:
+        name = f"relevance-test-{uuid.uuid4().hex[:12]}"
+        made.append(name)
+        make_core(solr_url, name, documents)
+        return name
+
+    yield make
+    for name in made:
+        remove_core(solr_url, name)
 
 
 @pytest.fixture(scope="session")

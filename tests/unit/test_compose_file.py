@@ -43,9 +43,7 @@ def test_only_elasticsearch_starts_unless_a_profile_is_named() -> None:
 
 
 def test_the_container_and_the_embedded_node_are_the_same_opensearch() -> None:
-    assert SERVICES["opensearch"]["image"].endswith(
-        f":${{OPENSEARCH_VERSION:-{load_lock(DEFAULT_VERSION).opensearch}}}"
-    )
+    assert SERVICES["opensearch"]["image"].endswith(f":${{OPENSEARCH_VERSION:-{load_lock(DEFAULT_VERSION).version}}}")
 
 
 def test_the_harness_has_no_rights_and_writes_nowhere() -> None:

@@ -26,7 +26,7 @@ CONTENTS = {f"org.example:part{number}:1.0": b"%d" % number * 5000 for number in
 
 def lock_of(contents: dict[str, bytes]) -> Lock:
     jars = tuple(Jar(name, len(data), hashlib.sha256(data).hexdigest()) for name, data in contents.items())
-    return Lock("9.9.9", (jars[0].coordinate,), jars)
+    return Lock("OpenSearch", "9.9.9", (jars[0].coordinate,), jars)
 
 
 LOCK = lock_of(CONTENTS)

@@ -7,7 +7,8 @@ from harness.embedded.lock import FOLDER, Jar, Lock, dump_lock, load_lock, parse
 from harness.errors import EngineStartError, UsageError
 
 SHA = "0" * 64
-LOCK = Lock("3.8.0", ("a.b:root:1",), (Jar("a.b:root:1", 10, SHA), Jar("a.b.c:leaf:2.0-x", 20, "f" * 64)))
+HEAD = 'server = "Solr"\nversion = "1"\nroots = []\n'
+LOCK = Lock("OpenSearch", "3.8.0", ("a.b:root:1",), (Jar("a.b:root:1", 10, SHA), Jar("a.b.c:leaf:2.0-x", 20, "f" * 64)))
 
 
 def test_a_lock_survives_being_written_and_read() -> None:
@@ -34,7 +35,7 @@ def test_each_committed_lock_is_what_the_script_writes(version: str) -> None:
     text = (FOLDER / f"opensearch-{version}.lock.toml").read_text()
     lock = load_lock(version)
     assert dump_lock(lock) == text
-    assert lock.opensearch.startswith(f"{version}.")
+    assert lock.version.startswith(f"{version}.")
 
 
 @pytest.mark.parametrize("version", versions())
@@ -57,13 +58,10 @@ def test_an_unknown_version_is_refused_with_the_nearest() -> None:
     ("text", "reason"),
     [
         ("jars = [", "Invalid"),
-        ("roots = []\njars = []\n", "'opensearch' is missing"),
-        ('opensearch = "1"\nroots = []\njars = [{ coordinate = "a:b:1", size = 1 }]\n', "'sha256' is missing"),
-        (
-            'opensearch = "1"\nroots = []\njars = [{ coordinate = "a:b:1", size = "x", sha256 = "" }]\n',
-            "invalid literal",
-        ),
-        ('opensearch = "1"\nroots = []\njars = [1]\n', "not subscriptable"),
+        ("roots = []\njars = []\n", "'server' is missing"),
+        (HEAD + 'jars = [{ coordinate = "a:b:1", size = 1 }]\n', "'sha256' is missing"),
+        (HEAD + 'jars = [{ coordinate = "a:b:1", size = "x", sha256 = "" }]\n', "invalid literal"),
+        (HEAD + "jars = [1]\n", "not subscriptable"),
     ],
 )
 def test_a_damaged_lock_says_which_file_and_what_to_do(text: str, reason: str) -> None:
