@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from harness.cli.shared_options import (
     make_run_options,
     print_left_out,
     quiet_option,
+    request_options,
     root_option,
     server_options,
     suites_argument,
@@ -30,6 +32,7 @@ from harness.errors import SuiteError, UsageError
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
 from harness.judging import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
+from harness.judging.aging import AgeOptions, age_suites
 from harness.judging.findings import parse_scale
 from harness.model import Pool
 from harness.report.outputs import Output, refuse_inputs, write_output
@@ -157,3 +160,63 @@ def _print_lint(lint: Lint, *, as_json: bool) -> None:
             click.echo(line)
     for line in (*lint.notes, *lint.errors, write_findings_closing(lint.findings, lint.judgments, lint.suites)):
         click.echo(make_loggable(line), err=True)
+
+
+@command.command("age")
+@suites_argument
+@click.option(
+    "--before",
+    metavar="DATE",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="List grades that were given before this day, such as 2026-01-31.",
+)
+@click.option("--record", is_flag=True, help="Keep what the documents of other grades are like today.")
+@click.option("--offline", is_flag=True, help="Do not look up the documents; list old grades only. Needs --before.")
+@click.option(
+    "--progress",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder with the grades of judges; by default the suite's.",
+)
+@server_options
+@root_option
+@request_options
+@json_option
+@quiet_option
+def age(
+    suites: Sequence[Path],
+    before: datetime | None,
+    record: bool,
+    offline: bool,
+    folder: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **arguments: Any,
+) -> int:
+    """
+    List the grades of documents that changed since they were graded, and those that are older than a day.
+
+    The judging page keeps when a grade was given and a fingerprint of each text that was shown. For all other grades
+    --record keeps what their documents are like today, in a file beside the suite, so that later changes are noticed.
+    The exit status is 1 where something was found, and 3 where the engine could not answer.
+    """
+    if offline and (arguments["url"] or arguments["embedded"] or record):
+        raise click.UsageError("--offline uses no engine; remove --url, --embedded and --record")
+    if offline and before is None:
+        raise click.UsageError("--offline looks up no documents, so that it needs --before DATE")
+    found = find_given_suites(suites, arguments["root"])
+    options = AgeOptions(
+        run=make_run_options(**arguments),
+        before=None if before is None else before.date(),
+        offline=offline,
+        record=record,
+        folder=folder,
+    )
+    with run_progress(quiet=quiet) as progress:
+        lint = age_suites(found.suites, options, environ=os.environ, progress=progress)
+    _print_lint(lint, as_json=as_json)
+    print_left_out(found)
+    if lint.errors:
+        return NO_ANSWER
+    return FINDINGS if lint.findings else 0

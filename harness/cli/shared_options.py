@@ -114,14 +114,18 @@ def engine_options(command: Command) -> Command:
 
 def query_options(command: Command) -> Command:
     """Give *command* the options that say where one query of a suite runs, with which request."""
+    options = [_make_click_option(OPTIONS[name]) for name in ("baseline", "root")]
+    return server_options(request_options(add_options(command, options)))
+
+
+def request_options(command: Command) -> Command:
+    """Give *command* the options that say with which request and on which index a suite is searched."""
     options = [
         replace(OPTIONS["request"], several="", help="Send the suite's request of this name."),
         replace(OPTIONS["index"], several="", help="Search this index instead of the suite's own."),
         OPTIONS["allow_write"],
-        OPTIONS["baseline"],
-        OPTIONS["root"],
     ]
-    return server_options(add_options(command, map(_make_click_option, options)))
+    return add_options(command, map(_make_click_option, options))
 
 
 def cell_options(command: Command) -> Command:

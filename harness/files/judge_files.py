@@ -2,8 +2,9 @@
 What each judge says of documents, in a file of JSON lines: the last line of a document counts.
 
 A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, the grade that
-it `replaces` in the suite, what was asked (`suite` and `question`), and for a language model `machine`, an object with
-the fields of `MachineAnswer`.
+it `replaces` in the suite, what was asked (`suite` and `question`), the `time` at which it was given, a fingerprint of
+each text of the document that was `shown`, and for a language model `machine`, an object with the fields of
+`MachineAnswer`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -283,6 +285,10 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
         entry["suite"] = answer.suite
     if answer.question is not None:
         entry["question"] = answer.question
+    if answer.time is not None:
+        entry["time"] = answer.time
+    if answer.shown:
+        entry["shown"] = dict(answer.shown)
     if answer.machine is not None:
         entry["machine"] = asdict(answer.machine)
     return entry
@@ -338,14 +344,16 @@ def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
         answer = JudgeAnswer(
             query=str(entry["query"]),
             document=str(entry["document"]),
-            grade=None if entry["grade"] is None else _read_grade(entry["grade"]),
+            grade=None if entry["grade"] is None else read_json_grade(entry["grade"]),
             cannot_tell=entry.get("cannot_tell") is True,
             comment=str(entry.get("comment", "")),
             undoes=entry.get("undo") is True,
             suite=None if entry.get("suite") is None else str(entry["suite"]),
             question=None if entry.get("question") is None else str(entry["question"]),
             machine=None if entry.get("machine") is None else _read_machine(entry["machine"]),
-            replaces=None if entry.get("replaces") is None else _read_grade(entry["replaces"]),
+            replaces=None if entry.get("replaces") is None else read_json_grade(entry["replaces"]),
+            time=None if entry.get("time") is None else datetime.fromisoformat(entry["time"]).isoformat(),
+            shown={str(name): str(value) for name, value in entry.get("shown", {}).items()},
         )
         # JSON can hold lone surrogates, which no file of judgments can.
         "".join((answer.query, answer.document, answer.comment, answer.suite or "")).encode()
@@ -361,7 +369,7 @@ def _read_machine(entry: Any) -> MachineAnswer:
     return MachineAnswer(**texts, input_tokens=int(entry["input_tokens"]), output_tokens=int(entry["output_tokens"]))
 
 
-def _read_grade(value: Any) -> float:
+def read_json_grade(value: Any) -> float:
     """A grade from JSON; ValueError for what is no finite number."""
     if isinstance(value, bool) or not math.isfinite(float(value)):
         raise ValueError

@@ -256,6 +256,15 @@ class JudgeView:
                 documents.setdefault(pair, document)
         return list(documents.values())
 
+    def find_document(self, pair: Pair) -> PooledDocument | None:
+        """The document of *pair* as the judge sees it; None if it is not shown."""
+        if pair in self.task.found:
+            return self.task.found[pair]
+        for document in self.documents:
+            if (document.query, document.document) == pair:
+                return document
+        return None
+
     def find_replaced_grade(self, pair: Pair) -> float | None:
         """
         The suite's grade of a document that the judge grades although the suite judges it.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.judging.pool import PooledRun
-from harness.model import ANY_TEXT, Hit, Pool, PooledDocument, Ranking, Suite
+from harness.masking import fingerprint
+from harness.model import ANY_TEXT, Display, Hit, Pool, PooledDocument, Ranking, Suite
 from harness.search import find_dialect
 from harness.search.lookup import LookUp, find_texts_by_query
 from harness.search.protocol import LookUpOptions
@@ -29,6 +30,24 @@ class TextOptions:
     """Fields whose texts are shown."""
     highlights: bool = False
     """Whether words of the query are marked in titles and fields, where the server can do that."""
+
+
+def fingerprint_texts(document: PooledDocument, display: Display) -> dict[str, str]:
+    """
+    A fingerprint of each text of *document* that is shown, by field; `ANY_TEXT` stands for the longest text.
+
+    Pictures and links are left out: their addresses may change each day.
+    """
+    texts = dict(document.texts)
+    if document.title:
+        texts[display.title or TITLE] = document.title
+    if document.snippet:
+        texts[ANY_TEXT] = document.snippet
+    return {name: fingerprint(text) for name, text in sorted(texts.items())}
+
+
+TITLE = "title"
+"""The name of a title where the suite names no field for it."""
 
 
 HitsByPlace: TypeAlias = dict[tuple[str, str], Hit]

@@ -24,6 +24,8 @@ class FindingKind(StrEnum):
     ALIAS = "alias"
     SEVERAL_INDEXES = "several-indexes"
     REPEATED_ID = "repeated-id"
+    CHANGED_DOCUMENT = "changed-document"
+    OLD_GRADE = "old-grade"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -254,6 +256,10 @@ class JudgeAnswer:
     """None for the answer of a person."""
     replaces: float | None = None
     """The suite's own grade, which the judge replaces by choice; None where the suite had none."""
+    time: str | None = None
+    """When the judge said it, in UTC and ISO 8601; None where the line does not say it."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """A fingerprint of each text of the document that the judge saw, by field; empty where the line has none."""
 
     @property
     def is_empty(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Protocol
@@ -162,7 +163,15 @@ class Asking:
             input_tokens=used.input,
             output_tokens=used.output,
         )
-        return JudgeAnswer(pair.query, pair.document, grade, comment=comment, machine=machine)
+        return JudgeAnswer(
+            pair.query,
+            pair.document,
+            grade,
+            comment=comment,
+            machine=machine,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            shown=pair.text_fingerprints,
+        )
 
     def _call(self, messages: Sequence[Message]) -> tuple[Completion, Tokens] | str | None:
         """

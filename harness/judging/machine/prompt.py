@@ -42,6 +42,8 @@ class ShownPair:
     title: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     """By the name of the field."""
+    text_fingerprints: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """As a judge's file keeps them, by the name of the field."""
 
     @property
     def fingerprint(self) -> str:

@@ -16,6 +16,7 @@ from harness.judging import PoolOptions, pool_suites
 from harness.judging.findings import Scale
 from harness.judging.machine.prompt import OfferedGrade, ShownPair
 from harness.judging.session import list_choices
+from harness.judging.texts import fingerprint_texts
 from harness.model import JudgeAnswer, MachineJudge, PooledDocument, Query, Suite
 from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run.cell import Progress
@@ -172,7 +173,8 @@ def build_pair(suite: Suite, query: Query, document: PooledDocument, *, shows_ti
     if not texts and document.snippet:
         texts = {"text": document.snippet}
     title = document.title if shows_title else None
-    return ShownPair(query.id, document.document, text, query.need, params, title, texts)
+    fingerprints = fingerprint_texts(document if shows_title else replace(document, title=None), suite.display)
+    return ShownPair(query.id, document.document, text, query.need, params, title, texts, fingerprints)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from harness.agreement import Pair
 from harness.errors import UsageError
 from harness.judging.page.session_json import build_answer, build_document, build_session
 from harness.judging.session import JudgeView, RefusedGrade
+from harness.judging.texts import fingerprint_texts
 from harness.model import JudgeAnswer
 from harness.words import shorten
 
@@ -39,12 +41,15 @@ def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
     comment = given.get("comment", "" if before is None else before.comment)
     if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
         raise RefusedGrade(f"expected a text of at most {LONGEST_COMMENT:,} characters as a comment")
+    document = view.find_document(pair)
     answer = JudgeAnswer(
         *pair,
         None if grade is None else float(grade),
         cannot_tell=cannot_tell,
         comment=comment,
         replaces=None if grade is None else view.find_replaced_grade(pair),
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        shown={} if document is None else fingerprint_texts(document, view.task.suite.display),
     )
     view.file.record(answer)
     return describe_grade(view, pair)

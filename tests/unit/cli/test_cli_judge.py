@@ -17,6 +17,7 @@ from builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index
 from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
+from harness.masking import fingerprint
 from harness.search.testing import FakeSearch
 
 
@@ -62,6 +63,13 @@ def test_grades_are_written_to_the_suite_and_nothing_is_left_to_judge(folder, ju
     assert out[1:] == ["wrote 3 new grades to shop.relevance.yaml"]
     assert judge() == 0
     assert capsys.readouterr().out == "nothing to judge: every hit in the pool has a grade\n"
+
+
+def test_each_grade_is_kept_with_its_time_and_fingerprints_of_what_was_shown(folder, judge):
+    assert judge(shoes__x=1) == 0
+    line = json.loads((folder / "shop.judged-by.judge.jsonl").read_text().splitlines()[0])
+    assert line["time"].endswith("+00:00")
+    assert line["shown"] == {"*": fingerprint("The words of x."), "title": fingerprint("Title of x")}
 
 
 def test_the_page_has_what_the_pool_has(judge):

@@ -1,0 +1,103 @@
+"""
+What graded documents were like, in a file of JSON lines beside the suite: for grades that no file of a judge has.
+
+A line is an object with `query`, `document`, `grade`, the `day` on which it was recorded, and `shown`, a fingerprint of
+each text by field. Lines are sorted, so that branches merge.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from harness.agreement import Pair
+from harness.errors import FormatError, UsageError
+from harness.files.judge_files import read_json_grade
+from harness.files.writing import write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class GradedDocument:
+    """A document that had *grade* for *query* on a *day*, and a fingerprint of each of its texts, by field."""
+
+    query: str
+    document: str
+    grade: float
+    day: date
+    shown: tuple[tuple[str, str], ...]
+
+
+def build_record_path(suite: Path) -> Path:
+    """
+    The file with the graded documents of *suite*.
+
+    >>> str(build_record_path(Path("shop.relevance.yaml")))
+    'shop.graded-documents.jsonl'
+    """
+    name = suite.name.removesuffix(".yaml").removesuffix(".relevance")
+    return suite.with_name(f"{name}.graded-documents.jsonl")
+
+
+def read_graded_documents(path: Path) -> dict[Pair, GradedDocument]:
+    """
+    Read the file; empty where there is none.
+
+    Raises:
+        FormatError: It is a link, cannot be read, or a line is no record.
+    """
+    # A stranger's folder may have a link to any file, which would be written.
+    if path.is_symlink():
+        raise FormatError.at(path, 0, 0, "this is a link, expected the record of graded documents itself; remove it")
+    try:
+        content = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+    records = {}
+    for number, line in enumerate(content.splitlines(), start=1):
+        if line.strip():
+            record = _read_record(path, number, line)
+            records[record.query, record.document] = record
+    return records
+
+
+def write_graded_documents(path: Path, records: Iterable[GradedDocument]) -> None:
+    """
+    Write *records* to *path*, in place of what it had.
+
+    Raises:
+        UsageError: The file could not be written.
+    """
+    lines = []
+    for record in sorted(records, key=lambda record: (record.query, record.document)):
+        entry: dict[str, Any] = {
+            "query": record.query,
+            "document": record.document,
+            "grade": int(record.grade) if record.grade.is_integer() else record.grade,
+            "day": record.day.isoformat(),
+            "shown": dict(record.shown),
+        }
+        lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
+    try:
+        write_whole(path, "".join(lines))
+    except OSError as error:
+        raise UsageError(f"{path}: the documents could not be recorded: {error.strerror or error}") from None
+
+
+def _read_record(path: Path, number: int, line: bytes) -> GradedDocument:
+    try:
+        entry = json.loads(line.decode())
+        grade = read_json_grade(entry["grade"])
+        shown = tuple((str(name), str(value)) for name, value in entry["shown"].items())
+        return GradedDocument(
+            str(entry["query"]), str(entry["document"]), grade, date.fromisoformat(entry["day"]), shown
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        expected = (
+            'expected a line such as {"query": "q", "document": "d", "grade": 2, "day": "2026-01-31", "shown": {}}'
+        )
+        sentence = f"this is no record of a graded document; {expected}; remove the line, or restore the file"
+        raise FormatError.at(path, number, 1, sentence) from None
