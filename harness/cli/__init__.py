@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
 from harness import __version__
-from harness.cli.exits import READER_LEFT, run_guarded, silence_stdout
+from harness.cli.exits import READER_LEFT, WRONG_USE, run_guarded, silence_stdout
 from harness.errors import UsageError
 from harness.words import did_you_mean
 
@@ -64,6 +65,16 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; without arguments, what to do next is printed in place of the help."""
+        if not args and not ctx.resilient_parsing:
+            from harness.cli.next_steps import describe_next_steps
+
+            click.echo("\n".join(describe_next_steps(Path())))
+            # Not 0: a script whose command was lost must not pass.
+            ctx.exit(WRONG_USE)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """As click does, but a closed pipe does not end with the status of a failed threshold."""

@@ -14,6 +14,7 @@ from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import find_changed_questions
 from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, suggest_save
+from harness.cli.examples import format_examples
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
@@ -60,7 +61,9 @@ def command() -> None:
     """
 
 
-@command.command("save")
+@command.command(
+    "save", epilog=format_examples("harness baseline save suites/products.relevance.yaml --url http://localhost:9200")
+)
 @suites_argument
 @engine_options
 @cell_options
@@ -98,7 +101,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         print_left_out(found)
 
 
-@command.command("show")
+@command.command("show", epilog=format_examples("harness baseline show suites/products.relevance.yaml"))
 @suites_argument
 @config_options
 @root_option
@@ -148,7 +151,9 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
     return errors
 
 
-@command.command("diff")
+@command.command(
+    "diff", epilog=format_examples("harness baseline diff suites/products.relevance.yaml --url http://localhost:9200")
+)
 @suites_argument
 @engine_options
 @cell_options

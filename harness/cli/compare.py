@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import let_reader_leave
 from harness.cli.shared_options import (
     OutputType,
@@ -61,7 +62,15 @@ A URL, and a file that says by itself what it is, need no word before.
 """
 
 
-@click.command("compare", epilog=SIDES)
+@click.command(
+    "compare",
+    epilog=format_examples(
+        "harness compare baseline request:default --suite suites/products.relevance.yaml --embedded",
+        "harness compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
+        "harness compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
+        before=SIDES,
+    ),
+)
 @click.argument("sides", metavar="A B [C]...", nargs=-1)
 @click.option("--all-requests", is_flag=True, help="Compare each request of the suite, after the sides that are named.")
 @click.option("--suite", type=existing_file, metavar="FILE", help="The suite with queries, judgments and requests.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
 from harness.embedded import DEFAULT_VERSION, versions
 from harness.embedded import down as stop_nodes
@@ -25,7 +26,7 @@ def command() -> None:
     """
 
 
-@command.command("up")
+@command.command("up", epilog=format_examples("harness engine up"))
 @version_option
 @click.option("--port", type=click.IntRange(1, 65535), help="The port; by default a free one.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only the URL, and no download progress.")
@@ -38,7 +39,7 @@ def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     click.echo(node.url)
 
 
-@command.command("down")
+@command.command("down", epilog=format_examples("harness engine down"))
 @version_option
 def down(engine_version: str | None) -> None:
     """Stop the nodes that run, or only that of one version, and remove their data."""
@@ -53,7 +54,7 @@ def down(engine_version: str | None) -> None:
         click.echo("no embedded engine was running")
 
 
-@command.command("status")
+@command.command("status", epilog=format_examples("harness engine status"))
 def status() -> int:
     """Print the version and the URL of each node that runs; the exit status is 3 where none does."""
     nodes = running_nodes()

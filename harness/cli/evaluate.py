@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.scheduler import score_on_scheduler
 from harness.cli.shared_options import Command, add_options, existing_file, json_option
 from harness.cli.terminal import show
@@ -71,7 +72,10 @@ def read_options(
     return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
 
 
-@click.command("evaluate")
+@click.command(
+    "evaluate",
+    epilog=format_examples("harness evaluate --qrels products.qrels --run run.trec --measure nDCG@10 --measure RR"),
+)
 @partial(file_options, judgments=existing)
 @click.option(
     "--run", required=True, metavar="FILE", type=existing, help="The run to score, or a folder of its Parquet files."

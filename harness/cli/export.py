@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.importing import format_formats, print_migration, strict_option
 from harness.cli.shared_options import config_options, find_given_suites, make_run_options, root_option, suites_argument
 from harness.config import Configs
@@ -18,7 +19,12 @@ from harness.suites import load_suites
 WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 
 
-@click.command("export", epilog=format_formats(WRITTEN))
+@click.command(
+    "export",
+    epilog=format_examples(
+        "harness export quepid suites/products.relevance.yaml --output quepid", before=format_formats(WRITTEN)
+    ),
+)
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
 @suites_argument
 @config_options

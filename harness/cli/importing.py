@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
 from harness.cli.shared_options import config_options, existing_file
 from harness.config import Configs
@@ -64,7 +65,10 @@ class CutPoints(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
-@click.command("import", epilog=format_formats(FORMATS))
+@click.command(
+    "import",
+    epilog=format_examples("harness import quepid ratings.csv --output suites", before=format_formats(FORMATS)),
+)
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
 @click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
 @click.option(

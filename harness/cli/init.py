@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
 from harness.cli.importing import print_migration
 from harness.cli.shared_options import config_options, existing_file
@@ -20,7 +21,12 @@ from harness.report.sentences import make_loggable
 from harness.scaffold import write_scaffold
 
 
-@click.command("init")
+@click.command(
+    "init",
+    epilog=format_examples(
+        "harness init search-tests", "harness init --url http://localhost:9200 --index products --queries queries.txt"
+    ),
+)
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--url", metavar="URL", help="Write a suite from an index of this server.")
 @click.option("--cluster", metavar="NAME", help="The same, of this cluster in harness.toml.")

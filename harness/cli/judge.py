@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from harness.agreement import ResolutionRule
+from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
 from harness.cli.judge_agreement import JudgedSuiteFiles, show_agreement
 from harness.cli.judge_machine import (
@@ -64,7 +65,9 @@ SOMEBODY = "judge"
 RULES = [str(rule) for rule in ResolutionRule]
 
 
-@click.command("judge")
+@click.command(
+    "judge", epilog=format_examples("harness judge suites/products.relevance.yaml --url http://localhost:9200")
+)
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
 @click.option(
     "--judge",

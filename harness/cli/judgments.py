@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
@@ -53,7 +54,12 @@ def command() -> None:
     """Find what is still to be judged, and what is wrong with the judgments that there are."""
 
 
-@command.command("pool")
+@command.command(
+    "pool",
+    epilog=format_examples(
+        "harness judgments pool suites/products.relevance.yaml --url http://localhost:9200 --output csv=judged.csv"
+    ),
+)
 @suites_argument
 @engine_options
 @cell_options
@@ -121,7 +127,9 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: boo
                 click.echo(f"wrote {output.path}", err=True)
 
 
-@command.command("lint")
+@command.command(
+    "lint", epilog=format_examples("harness judgments lint suites/products.relevance.yaml --url http://localhost:9200")
+)
 @suites_argument
 @server_options
 @root_option

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.cli.shared_options import (
     config_options,
@@ -30,7 +31,7 @@ from harness.suites.inputs import RunInputs
 journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("merge")
+@click.command("merge", epilog=format_examples("harness merge 1.journal 2.journal --output html=report.html"))
 @click.argument("journals", metavar="JOURNAL…", nargs=-1, required=True, type=journal_file)
 @config_options
 @root_option

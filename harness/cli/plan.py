@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.compare import RUN_ARGUMENTS, SIDES
+from harness.cli.examples import format_examples
 from harness.cli.exits import let_reader_leave
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import run_progress, show
@@ -22,7 +23,13 @@ from harness.report.terminal.planning import print_plan
 from harness.run import Runner
 
 
-@click.command("plan", epilog=SIDES.replace("A, B and the others", "A and B"))
+@click.command(
+    "plan",
+    epilog=format_examples(
+        "harness plan suites/products.relevance.yaml baseline request:fuzzy --effect 0.02 --embedded",
+        before=SIDES.replace("A, B and the others", "A and B"),
+    ),
+)
 @click.argument("suite", type=existing_file)
 @click.argument("reference", metavar="A")
 @click.argument("candidate", metavar="B")

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.importing import print_migration
 from harness.cli.shared_options import existing_file
 from harness.cli.terminal import show
@@ -35,7 +36,9 @@ def command() -> None:
     """Draw queries for a suite from a log of what users searched for."""
 
 
-@command.command("sample")
+@command.command(
+    "sample", epilog=format_examples("harness queries sample searches.csv --size 200 --output queries.tsv")
+)
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True, type=existing_file)
 @click.option(
     "--by",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER, let_reader_leave
 from harness.cli.scheduler import send_on_scheduler
 from harness.cli.shared_options import (
@@ -71,7 +72,13 @@ def report_options(command: Command) -> Command:
     return add_options(command, options)
 
 
-@click.command("run")
+@click.command(
+    "run",
+    epilog=format_examples(
+        "harness run suites/ --embedded --allow-write",
+        "harness run suites/products.relevance.yaml --url http://localhost:9200 --output html=report.html",
+    ),
+)
 @suites_argument
 @engine_options
 @cell_options

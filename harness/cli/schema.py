@@ -6,6 +6,7 @@ import json
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.report.json import (
     comparison_schema,
     inspection_schema,
@@ -33,7 +34,10 @@ SCHEMAS = {
 }
 
 
-@click.command("schema", epilog=EDITOR_HINT)
+@click.command(
+    "schema",
+    epilog=format_examples("harness schema > relevance.schema.json", before=EDITOR_HINT),
+)
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
 @click.option("--sides", "of", flag_value="sides", help="The schema of a JSON comparison of more than two sides.")

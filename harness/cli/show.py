@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER, let_reader_leave
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
@@ -16,7 +17,10 @@ from harness.report.terminal.inspection import print_inspection
 from harness.run.inspection import inspect_query
 
 
-@click.command("show")
+@click.command(
+    "show",
+    epilog=format_examples("harness show suites/products.relevance.yaml running-shoes --url http://localhost:9200"),
+)
 @click.argument("suite", type=click.Path(path_type=Path))
 @click.argument("query")
 @click.argument("others", metavar="", nargs=-1)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.evaluate import file_options, read_options
+from harness.cli.examples import format_examples
 from harness.cli.shared_options import existing_file, json_option, read_statistics_options, statistics_options
 from harness.cli.terminal import show
 from harness.compare import compare_files
@@ -16,7 +17,10 @@ from harness.report.json import dump_comparisons
 from harness.report.terminal.comparison import print_comparison
 
 
-@click.command("significance")
+@click.command(
+    "significance",
+    epilog=format_examples("harness significance before.trec after.trec --qrels products.qrels --measure nDCG@10"),
+)
 @click.argument("reference", type=existing_file)
 @click.argument("candidates", metavar="CANDIDATE…", nargs=-1, required=True, type=existing_file)
 @file_options

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.shared_options import (
     config_options,
     find_given_suites,
@@ -34,7 +35,7 @@ from harness.words import count, listed
 TAGS_SHOWN = 12
 
 
-@click.command("validate")
+@click.command("validate", epilog=format_examples("harness validate suites/"))
 @suites_argument
 @config_options
 @root_option

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import RenderableType
 
+from harness.cli.examples import format_examples
 from harness.cli.exits import let_reader_leave
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
@@ -27,7 +28,9 @@ from harness.report.json import dumps_verification
 from harness.report.terminal.verification import print_verification
 
 
-@click.command("verify")
+@click.command(
+    "verify", epilog=format_examples("harness verify suites/products.relevance.yaml --url http://localhost:9200")
+)
 @suites_argument
 @engine_options
 @cell_options

@@ -1,4 +1,5 @@
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ import click
 import pytest
 
 from harness import __version__
-from harness.cli import COMMANDS, main
+from harness.cli import COMMANDS, main, root
 from harness.cli.exits import run_guarded
 from harness.errors import BaselineError, EngineUnreachable, SuiteError, UsageError
 
@@ -226,3 +227,61 @@ def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
 def test_a_nul_byte_in_a_name_is_wrong_use(words, capsys):
     assert main(words) == 2
     assert r"b' on the command line, which has a NUL byte" in capsys.readouterr().err
+
+
+def list_leaves(command=root, words=()):
+    """The words and the command of each command that has no commands of its own."""
+    if not isinstance(command, click.Group):
+        return [(" ".join(words), command)]
+    context = click.Context(command)
+    leaves = []
+    for name in command.list_commands(context):
+        leaves += list_leaves(command.get_command(context, name), (*words, name))
+    return leaves
+
+
+LEAVES = dict(list_leaves())
+
+
+@pytest.mark.parametrize("words", LEAVES)
+def test_every_command_has_examples_that_its_options_allow(words):
+    command = LEAVES[words]
+    examples = command.epilog.partition("\nExamples:\n")[2].splitlines()
+    assert examples
+    for example in examples:
+        given = shlex.split(example.partition(" > ")[0])
+        name = ["harness", *words.split()]
+        assert given[: len(name)] == name
+        context = click.Context(command)
+        values, rest, _ = command.make_parser(context).parse_args(given[len(name) :])
+        assert rest == []
+        assert [param.name for param in command.params if param.required and not values.get(param.name)] == []
+
+
+def print_next_steps(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert main([]) == 2
+    return capsys.readouterr().out
+
+
+def test_alone_it_names_the_suites_near_by_and_the_commands_for_them(tmp_path, monkeypatch, capsys):
+    for name in ("my suites/b.relevance.yaml", "my suites/a.relevance.yaml", ".hidden/c.relevance.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    text = print_next_steps(tmp_path, monkeypatch, capsys)
+    assert text.startswith("2 suites: my suites/a.relevance.yaml, my suites/b.relevance.yaml\n")
+    assert "  harness validate 'my suites' " in text
+
+
+def test_alone_it_runs_the_whole_folder_where_suites_are_in_several(tmp_path, monkeypatch, capsys):
+    for name in ("one/a.relevance.yaml", "two/b.relevance.yaml"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    assert "  harness run . " in print_next_steps(tmp_path, monkeypatch, capsys)
+
+
+def test_alone_without_suites_it_names_the_ways_to_a_first_one(tmp_path, monkeypatch, capsys):
+    (tmp_path / "shop.relevance.yml").touch()
+    text = print_next_steps(tmp_path, monkeypatch, capsys)
+    assert "shop.relevance.yml is not read; name it *.relevance.yaml" in text
+    assert "  harness init " in text
