@@ -38,6 +38,8 @@ COMMANDS = {
     "plan": "Count the queries that would show an effect, from two sides.",
     "significance": "Test whether run files differ significantly.",
     "schema": "Print the JSON Schema of suites or of JSON reports.",
+    "doctor": "Check a server: connection, privileges, index, fields, clock.",
+    "info": "Print versions, extras and plugins, for an issue report.",
 }
 """Each command, and what it does."""
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from datetime import datetime
 from typing import Any
 
 from harness.config import find_engine_problem
@@ -193,6 +194,12 @@ class EngineInspector(Inspector):
         from harness.search.explain import explain_documents
 
         return explain_documents(self._search, request, documents, ranking=ranking, known=known)
+
+    def read_clock(self) -> datetime:
+        """See `Inspector.read_clock`."""
+        from harness.search.server_clock import read_clock
+
+        return read_clock(self._search)
 
     def read_names(self) -> dict[str, tuple[str, ...]]:
         """See `Inspector.read_names`."""

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar, TypeAlias
 
 from harness.errors import SearchError
@@ -397,6 +398,10 @@ class Inspector:
             An explanation for each. If a document cannot be explained, its explanation has the reason.
         """
         raise SearchError("the server does not explain scores")
+
+    def read_clock(self) -> datetime:
+        """The time on the server, with its zone."""
+        raise SearchError("the server does not say what time it is")
 
     def read_names(self) -> dict[str, tuple[str, ...]]:
         """The names that can be searched, by their kind, such as "index"."""

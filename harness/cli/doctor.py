@@ -1,0 +1,71 @@
+"""``harness doctor``: whether a server has what runs need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+
+from harness.cli.examples import format_examples
+from harness.cli.exits import NO_ANSWER
+from harness.cli.shared_options import make_run_options, server_options
+from harness.config import Configs
+from harness.errors import SearchError
+from harness.model import Cluster, Suite, Target
+from harness.report.sentences import make_loggable
+from harness.run.connections import Connections
+from harness.run.doctor import Finding, Health, examine_server
+
+NAME_WIDTH = 14
+HEALTH_WIDTH = max(map(len, Health))
+
+
+@click.command(
+    "doctor",
+    epilog=format_examples("harness doctor --url http://localhost:9200 --index products", "harness doctor --embedded"),
+)
+@click.option("--cluster", metavar="NAME", help="The cluster of this name in harness.toml. Default: default.")
+@click.option("--index", metavar="NAME", help="An index, an alias or a pattern; without it indexes are listed.")
+@server_options
+def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
+    """
+    Check a server: connection, login, engine, clock, index, privileges and fields.
+
+    Nothing is written. A line that is `limited` names what runs cannot see or use there. The exit status is 3 where the
+    server cannot be searched, else 0.
+    """
+    options = make_run_options(cluster=cluster, **arguments)
+    suite = Suite("doctor", str(Path("doctor.relevance.yaml").absolute()), Target(), {}, (), ())
+    findings: list[Finding] = []
+    with Connections(os.environ, options) as connections:
+        start = perf_counter()
+        [opened] = connections.open_all([suite], Configs.from_options(options, os.environ))
+        seconds = perf_counter() - start
+        if opened.search is None:
+            findings.append(Finding("connection", Health.BROKEN, str(opened.error)))
+        else:
+            login = _describe_login(opened.cluster)
+            text = f"{opened.name} identified in {seconds * 1000:.0f} ms; {login}"
+            findings.append(Finding("connection", Health.FINE, text))
+            try:
+                findings += examine_server(opened.search, index, now=lambda: datetime.now(UTC))
+            except SearchError as error:
+                findings.append(Finding("search", Health.BROKEN, str(error)))
+    _print_findings(findings)
+    return NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
+
+
+def _describe_login(cluster: Cluster) -> str:
+    """Which login is sent, without its value."""
+    variables = cluster.secret_variables
+    return f"login of {', '.join(variables)}" if variables else "no login"
+
+
+def _print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        click.echo(make_loggable(f"{finding.health:{HEALTH_WIDTH}}  {finding.name:{NAME_WIDTH}}  {finding.text}"))
