@@ -108,9 +108,7 @@ def test_a_server_that_does_not_answer_is_broken(capsys):
 def test_a_login_is_named_and_not_shown(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SHOP_KEY", "geheim123")
-    (tmp_path / "harness.toml").write_text(
-        '[clusters.default]\nurl = "http://127.0.0.1:1"\napi_key_env = "SHOP_KEY"\n'
-    )
+    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://127.0.0.1:1"\napi_key_env = "SHOP_KEY"\n')
     assert main(["doctor"]) == 3
     assert main(["info"]) == 0
     text = capsys.readouterr().out
