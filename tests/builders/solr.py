@@ -81,6 +81,17 @@ def stop_solr(folder: Path) -> None:
     shutil.rmtree(folder / "solr", ignore_errors=True)
 
 
+def fetch_jars() -> list[Path]:
+    """
+    The class path of Solr, downloaded the first time.
+
+    Raises:
+        EngineStartError: it cannot be downloaded, or the extra `embedded` is not installed.
+    """
+    require_extra()
+    return ensure_jars(parse_lock(LOCK.read_text(encoding="utf-8"), name=LOCK.name))
+
+
 def make_core(url: str, name: str, documents: Iterable[Mapping[str, Any]]) -> None:
     """Make a core with the schema of the catalogue and these documents."""
     send(url, f"/solr/admin/cores?action=CREATE&name={name}&configSet=shop")
@@ -119,9 +130,7 @@ def _try_to_start(folder: Path) -> dict[str, Any]:
 
 
 def _start(folder: Path) -> dict[str, Any]:
-    require_extra()
-    lock = parse_lock(LOCK.read_text(encoding="utf-8"), name=LOCK.name)
-    home = _make_home(folder / "solr", ensure_jars(lock))
+    home = _make_home(folder / "solr", fetch_jars())
     environment = {name: value for name, value in os.environ.items() if name not in UNWANTED_VARIABLES}
     environment["PYTHONPATH"] = str(ROOT / "tests")
     owner = os.environ.get(OWNER_VARIABLE, str(os.getpid()))
