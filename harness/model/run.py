@@ -123,6 +123,8 @@ class FailureKind(StrEnum):
     ERROR = "engine error"
     TIMEOUT = "timeout"
     SHARDS = "failed shards"
+    PARTIAL = "partial results"
+    """A service did not search all documents."""
     MALFORMED = "malformed answer"
     AMBIGUOUS = "ambiguous id"
     NOT_RUN = "did not run"

@@ -626,31 +626,55 @@ class RequestTemplate:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request to an HTTP service; *ids*, *scores*, *titles*, *total* and *fields* have JSONPaths for the response."""
+    """
+    A request to an HTTP service, and JSONPaths for what is in its response.
+
+    The paths of hits are *ids*, *scores*, *titles*, *sort* and *fields*. Where there is a path to the *hits*, they are
+    read in each of them; else each selects a list in the response, as long as that of the *ids*.
+    """
 
     method: str
     path: str
     """Appended to the URL of the cluster."""
     ids: str
-    """Selects the list of ids, best first."""
+    """Selects the id of a hit, or the list of ids, best first."""
     params: Mapping[str, Json] = field(default_factory=dict)
     """May contain placeholders, as may *headers* and *json*."""
     headers: Mapping[str, str] = field(default_factory=dict)
     json: Json = None
+    hits: str | None = None
+    """Selects the list of hits, best first."""
     scores: str | None = None
-    """Selects a list as long as that of *ids*, as does *titles*."""
     titles: str | None = None
+    sort: tuple[str, ...] = ()
+    """Select the values that order the hits, and that break ties."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Selects by name what else is shown of the hits, or read by expectations."""
     total: str | None = None
     """Selects the number of matching documents."""
+    total_exact: str | None = None
+    """Selects whether the total is exact; if it is not, it is a lower bound."""
+    took: str | None = None
+    """Selects the service's own time in milliseconds."""
+    partial: str | None = None
+    """Selects what says that not all documents were searched."""
+    error: str | None = None
+    """Selects the reason in a response that is an error."""
     ids_optional: bool = False
-    """Whether an answer without the list of ids is one without hits."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """Selects by name what else is shown of the hits, or read by expectations; each a list as that of *titles*."""
+    """Whether a response without the list of hits, or of ids, is one without hits."""
+    preset_paths: frozenset[str] = frozenset()
+    """The names of the paths that the suite does not give, but a preset: responses may lack what they select."""
 
     @property
     def response_paths(self) -> tuple[str, ...]:
         """All JSONPaths for the response."""
-        paths = (self.ids, self.scores, self.titles, self.total, *self.fields.values())
+        of_answer = (self.hits, self.total, self.total_exact, self.took, self.partial, self.error)
+        return tuple(path for path in (*of_answer, *self.hit_paths) if path is not None)
+
+    @property
+    def hit_paths(self) -> tuple[str, ...]:
+        """The paths that are read in each hit where there is a path to the hits."""
+        paths = (self.ids, self.scores, self.titles, *self.sort, *self.fields.values())
         return tuple(path for path in paths if path is not None)
 
 

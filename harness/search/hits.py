@@ -189,10 +189,10 @@ def _read_sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -
         raise MalformedAnswer(f"`hits.hits[{rank}].sort` should have {expected}, found {len(values)}")
     if places is not None:
         values = [values[place] for place in places]
-    return tuple(map(_make_storable, values))
+    return tuple(map(make_storable, values))
 
 
-def _make_storable(value: Json) -> Json:
+def make_storable(value: Json) -> Json:
     """*value* so that it can be written, and equals no other value that it does not equal now."""
     if isinstance(value, float) and not math.isfinite(value):
         raise MalformedAnswer(f"a value in `sort` should be a finite number, found {describe_value(value)}")

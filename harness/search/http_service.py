@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,11 +51,12 @@ from harness.search.connection import (
 )
 from harness.search.engine import is_engine
 from harness.search.hits import MalformedAnswer
-from harness.search.jsonpaths import compile_path, read_service_answer
+from harness.search.jsonpaths import compile_path
 from harness.search.login import Login, check_url, leave_out_headers, make_tls_options
 from harness.search.pace import Pace
 from harness.search.sending import TIMEOUT
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
+from harness.search.service_answers import read_error, read_service_answer
 from harness.search.service_requests import Permissions, find_problem
 
 NOT_SENDABLE = (
@@ -431,11 +432,30 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 def _read_answer(answer: Answer, http: HttpRequest) -> RetriableResponse:
     """The response in *answer*, whose hits are where *http* says."""
     if answer.status not in COMPLETE:
-        return RetriableResponse(read_failure(answer), answer.status in BUSY, read_retry_after(answer.headers))
+        failure = _read_service_failure(answer, http)
+        return RetriableResponse(failure, answer.status in BUSY, read_retry_after(answer.headers))
     content = read_json(answer)
     if isinstance(content, Failure):
         return RetriableResponse(content)
     try:
-        return RetriableResponse(read_service_answer(content, http))
+        response = read_service_answer(content, http)
     except MalformedAnswer as error:
-        return RetriableResponse(Failure(FailureKind.MALFORMED, str(error), answer.status))
+        response = Failure(FailureKind.MALFORMED, str(error))
+    if isinstance(response, Failure):
+        response = replace(response, status=answer.status)
+    return RetriableResponse(response)
+
+
+def _read_service_failure(answer: Answer, http: HttpRequest) -> Failure:
+    """The failure of *answer*, whose status is no success, with the reason at the `error` path of *http*, if any."""
+    failure = read_failure(answer)
+    if http.error is None or answer.status < 400:
+        return failure
+    content = read_json(answer)
+    if isinstance(content, Failure):
+        return failure
+    try:
+        reason = read_error(content, http)
+    except MalformedAnswer:
+        return failure
+    return replace(failure, reason=reason) if reason else failure

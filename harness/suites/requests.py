@@ -348,9 +348,16 @@ def _refuse_several(node: Node, problems: Problems) -> None:
 
 
 def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
-    for expression in (shape.ids, shape.scores, shape.titles, shape.total, *shape.fields.values()):
-        if expression is not None and not expression.unset:
-            _check_path(expression, problems)
+    sort = shape.sort if isinstance(shape.sort, list) else [shape.sort]
+    hit_paths = [shape.ids, shape.scores, shape.titles, *sort, *shape.fields.values()]
+    answer_paths = [shape.hits, shape.total, shape.total_exact, shape.took, shape.partial, shape.error]
+    for path in (*answer_paths, *hit_paths):
+        if path is not None and not path.unset:
+            _check_path(path, problems)
+    if shape.hits is not None and not shape.hits.unset:
+        for path in hit_paths:
+            if path is not None and not path.unset:
+                _check_path_in_hit(path, shape.hits, problems)
     return HttpRequest(
         method=shape.method,
         path=str(shape.path),
@@ -358,11 +365,17 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         params={str(name): value for name, value in shape.params.items()},
         headers={str(name): str(value) for name, value in shape.headers.items()},
         json=shape.json_body,
+        hits=_optional(shape.hits),
         scores=_optional(shape.scores),
         titles=_optional(shape.titles),
-        total=_optional(shape.total),
-        ids_optional=shape.ids_optional,
+        sort=tuple(map(str, sort)),
         fields={str(name): str(path) for name, path in shape.fields.items()},
+        total=_optional(shape.total),
+        total_exact=_optional(shape.total_exact),
+        took=_optional(shape.took),
+        partial=_optional(shape.partial),
+        error=_optional(shape.error),
+        ids_optional=shape.ids_optional,
     )
 
 
@@ -395,6 +408,20 @@ def _check_path(expression: ScalarNode, problems: Problems) -> None:
     if sentence:
         message = f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}"
         problems.note(expression.mark, message)
+
+
+def _check_path_in_hit(path: ScalarNode, hits: ScalarNode, problems: Problems) -> None:
+    """Note a *path* that begins in the answer, as the path of the *hits* does, and not in a hit."""
+    # A path to a list selects its elements, so that it may end with [*] or not.
+    list_path = hits.removesuffix("[*]")
+    rest = path[len(list_path) :]
+    if list_path == "$" and not rest.startswith("[*]"):
+        return
+    if not path.startswith(list_path) or not rest.startswith(("[", ".")):
+        return
+    in_hit = "$" + rest.removeprefix("[*]")
+    message = f"found {path.raw!r}, expected a path in a hit such as {in_hit!r}: with `hits`, `$` is the hit"
+    problems.note(path.mark, message)
 
 
 def _optional(text: Any) -> str | None:

@@ -277,18 +277,29 @@ class HttpShape(Shape):
         "GET", description="The HTTP method."
     )
     path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")
-    ids: Text = Field(description="JSONPath to the ids of the hits, best first.")
+    ids: Text = Field(description="JSONPath to the id in a hit; without hits, to the ids, best first.")
     params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL.")
     headers: dict[Key, Text] = Field({}, description="Headers.")
     json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON.")
-    scores: Text = Field(None, description="JSONPath to the scores, as many as there are ids.")
-    titles: Text = Field(None, description="JSONPath to the titles, as many as there are ids.")
-    total: Text = Field(None, description="JSONPath to the number of matching documents.")
-    fields: dict[Key, Text] = Field(
-        {}, description="JSONPaths to further fields, by names that display uses; each finds as many as there are ids."
+    hits: Text = Field(
+        None, description="JSONPath to the hits, best first. Paths of ids, scores, titles, sort, fields begin in a hit."
     )
+    scores: Text = Field(None, description="JSONPath to the score in a hit; without hits, to the scores.")
+    titles: Text = Field(None, description="JSONPath to the title in a hit; without hits, to the titles.")
+    sort: Annotated[
+        Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
+        select_branch("a JSONPath, or a list of JSONPaths"),
+    ] = Field([], description="JSONPaths to the values that order the hits and break ties.")
+    fields: dict[Key, Text] = Field(
+        {}, description="JSONPaths to further fields of hits, by names that display and expectations use."
+    )
+    total: Text = Field(None, description="JSONPath to the number of matching documents.")
+    total_exact: Text = Field(None, description="JSONPath to false if the total is a lower bound, else to true.")
+    took: Text = Field(None, description="JSONPath to the service's own time in milliseconds.")
+    partial: Text = Field(None, description="JSONPath to what says that only a part of the documents was searched.")
+    error: Text = Field(None, description="JSONPath to the reason in an answer that is an error.")
     ids_optional: bool = Field(
-        False, description="Whether the answer has no list of ids where nothing matches; a misspelled path is no error."
+        False, description="Whether the answer has no list where nothing matches; a misspelled path is no error."
     )
 
 

@@ -14,8 +14,8 @@ from harness.model import Failure, HttpRequest, Ranking
 from harness.search.answers import explain_error, read_answer, read_item
 from harness.search.connection import Answer
 from harness.search.hits import MalformedAnswer
-from harness.search.jsonpaths import read_service_answer
 from harness.search.msearch import Entry
+from harness.search.service_answers import read_service_answer
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 JSON = st.recursive(

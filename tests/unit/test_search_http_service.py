@@ -182,6 +182,33 @@ def test_what_cannot_be_sent_is_refused(httpserver: HTTPServer) -> None:
         ask(httpserver, HttpRequest("GET", "/search", "$.ids", headers={"X": "a\nb"}))
 
 
+@pytest.mark.parametrize(
+    ("answer", "status", "reason"),
+    [
+        ({"error": {"msg": "undefined field nam", "code": 400}}, 400, "undefined field nam"),
+        ({"error": {"msg": "undefined field nam"}}, 200, "undefined field nam"),
+        ({"error": "away"}, 500, "away"),
+        ({"message": "away"}, 500, '{ "message": "away" }'),
+        ([[[]]], 500, "[ [ [] ] ]"),
+    ],
+)
+def test_the_reason_of_an_error_is_where_the_request_says(
+    httpserver: HTTPServer, answer: Any, status: int, reason: str
+) -> None:
+    httpserver.expect_request("/api/search").respond_with_json(answer, status=status)
+    request = replace(SEARCH, error="$.error.msg")
+
+    assert ask(httpserver, request) == [Failure(FailureKind.ERROR, reason, status)]
+
+
+def test_partial_results_are_a_failure_with_their_status(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": [], "partial": True})
+
+    found = failure(*ask(httpserver, replace(SEARCH, partial="$.partial")))
+    assert (found.kind, found.status) == (FailureKind.PARTIAL, 200)
+    assert found.reason == "the service searched only a part of the documents: `$.partial` is true"
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_login_that_everything_refuses_is_an_error_that_hides_it(httpserver: HTTPServer, status: int) -> None:
     httpserver.expect_request("/api/search").respond_with_data("bad token hunter2-secret", status=status)

@@ -7,9 +7,9 @@ import pytest
 from harness.model import HttpRequest, SearchRequest
 from harness.search.bodies import make_ids_request
 from harness.search.hits import read_ranking, read_values
-from harness.search.jsonpaths import read_service_answer
 from harness.search.msearch import make_entry
 from harness.search.protocol import LookUpOptions
+from harness.search.service_answers import read_service_answer
 
 
 def body_of(body, **fields):

@@ -1,6 +1,7 @@
 """What a suite file becomes: every key of it, its variables, its files, and what is left to defaults."""
 
 import gzip
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -269,6 +270,57 @@ def test_an_http_request_is_read(write):
         ids_optional=True,
         fields={"price": "$.hits[*].price"},
     )
+
+
+def test_paths_in_each_hit_and_of_what_is_beside_the_hits_are_read(write):
+    http = """{http: {path: "/find/{{text}}", hits: "$.docs[*]", ids: $.id, sort: [$.score, $.id], total: $.n,
+      total_exact: $.exact, took: $.ms, partial: $.partial, error: $.error.msg}}"""
+    text = SMALL.replace('{query: {match: {title: "{{text}}"}}}', http)
+    request = HttpRequest(
+        "GET",
+        "/find/{{text}}",
+        "$.id",
+        hits="$.docs[*]",
+        sort=("$.score", "$.id"),
+        total="$.n",
+        total_exact="$.exact",
+        took="$.ms",
+        partial="$.partial",
+        error="$.error.msg",
+    )
+    assert load_suite(write(text), {}).requests["request"].http == request
+    single = load_suite(write(text.replace("[$.score, $.id]", "$.score")), {}).requests["request"].http
+    assert single == replace(request, sort=("$.score",))
+
+
+@pytest.mark.parametrize(
+    ("hits", "path", "in_hit"),
+    [
+        ("$.docs[*]", "$.docs[*].sku", "$.sku"),
+        ("$.docs[*]", "$.docs.sku", "$.sku"),
+        ("$.docs", "$.docs[*]['sku']", "$['sku']"),
+        ("$", "$[*].sku", "$.sku"),
+        ("$[*]", "$[*].sku", "$.sku"),
+    ],
+)
+@pytest.mark.parametrize("key", ["ids", "scores", "titles", "sort", "fields"])
+def test_a_path_in_the_answer_in_place_of_one_in_a_hit_is_refused(write, key, hits, path, in_hit):
+    written = f'fields: {{price: "{path}"}}' if key == "fields" else f'{key}: "{path}"'
+    ids = "" if key == "ids" else ", ids: $.sku"
+    request = f'{{http: {{path: "/find/{{{{text}}}}", hits: "{hits}"{ids}, {written}}}}}'
+    with pytest.raises(SuiteError) as caught:
+        load_suite(write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', request)), {})
+    [problem] = caught.value.problems
+    assert problem.line == 3
+    assert problem.message == (
+        f"found {path!r}, expected a path in a hit such as {in_hit!r}: with `hits`, `$` is the hit"
+    )
+
+
+@pytest.mark.parametrize(("hits", "path"), [("$.docs[*]", "$.docs_id"), ("$.docs", "$.id"), ("$", "$.id"), ("$", "$")])
+def test_a_path_that_begins_in_a_hit_is_none_in_the_answer(write, hits, path):
+    request = f'{{http: {{path: "/find/{{{{text}}}}", hits: "{hits}", ids: "{path}"}}}}'
+    assert load_suite(write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', request)), {})
 
 
 def test_a_suite_whose_requests_go_over_http_is_for_such_a_service(write):
