@@ -678,6 +678,79 @@ class HttpRequest:
         return tuple(path for path in paths if path is not None)
 
 
+class ParameterKind(StrEnum):
+    """What values a parameter of a request can have."""
+
+    FLOAT = "float"
+    INTEGER = "integer"
+    CHOICE = "choice"
+    SWITCH = "switch"
+    """True or false."""
+
+
+GRID = 5
+"""How many values of a range a grid has, unless the suite says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCondition:
+    """``only_if: {mode: [a, b]}``: a parameter has an effect only while another one has one of *values*."""
+
+    parameter: str
+    values: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TunedParameter:
+    """A parameter of the requests of a suite, which `harness tune` tries with other values."""
+
+    name: str
+    kind: ParameterKind
+    today: Json
+    """Its value in every other run."""
+    low: float = 0.0
+    """The least value of a float or an integer; *high* is the greatest."""
+    high: float = 0.0
+    log: bool = False
+    """Whether values are spread evenly by their logarithm."""
+    choices: tuple[Json, ...] = ()
+    """The values of a choice or a switch."""
+    only_if: tuple[ParameterCondition, ...] = ()
+    """While one of these does not hold, it has its value of today; they name parameters above it."""
+    pointer: str = ""
+    """The place in the body that it is put into, as a JSON pointer (RFC 6901); empty for a placeholder."""
+    grid: int = GRID
+    """How many values of a range a grid has."""
+    mark: Mark = Mark()
+
+    def is_in_force(self, values: Mapping[str, Json]) -> bool:
+        """Whether *values* of the parameters above it let it have an effect."""
+        return all(values[condition.parameter] in condition.values for condition in self.only_if)
+
+
+@dataclass(frozen=True, slots=True)
+class TuningSpace:
+    """The parameters of a suite, and its requests with their places still open."""
+
+    parameters: tuple[TunedParameter, ...]
+    """One that others depend on stands above them."""
+    templates: Mapping[str, RequestTemplate]
+    """By name, with ``{{param:NAME}}`` as written; `Suite.requests` has the values of today in its place."""
+
+    @property
+    def today(self) -> dict[str, Json]:
+        """The value of each parameter in every other run."""
+        return {parameter.name: parameter.today for parameter in self.parameters}
+
+    def settle(self, values: Mapping[str, Json]) -> dict[str, Json]:
+        """*values*, in which a parameter without effect has its value of today."""
+        settled: dict[str, Json] = {}
+        for parameter in self.parameters:
+            is_in_force = parameter.is_in_force(settled)
+            settled[parameter.name] = values.get(parameter.name, parameter.today) if is_in_force else parameter.today
+        return settled
+
+
 @dataclass(frozen=True, slots=True)
 class Suite:
     """A suite as loaded: it is valid, queries have their judgments, and measures are parsed."""
@@ -729,6 +802,8 @@ class Suite:
     """The folders that files of the suite may be in."""
     files: tuple[str, ...] = ()
     """The files that it was read from, the suite's own first."""
+    tuning: TuningSpace | None = None
+    """The parameters of its requests; None if it names none."""
 
 
 def is_in_force(waiver: Waiver | None, today: date) -> bool:

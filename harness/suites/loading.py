@@ -23,6 +23,7 @@ from harness.model import (
     Suite,
     Target,
     Threshold,
+    TuningSpace,
 )
 from harness.process import gc_paused
 from harness.search import find_dialect
@@ -44,7 +45,8 @@ from harness.suites.grades import (
     read_grade_names,
     read_judges,
 )
-from harness.suites.placeholders import check_placeholders
+from harness.suites.parameters import fill_today, find_unfit_texts, read_tuning
+from harness.suites.placeholders import check_placeholders, find_parameters
 from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.requests import (
@@ -115,6 +117,7 @@ class LoadedSuite:
             warm_up=shape.warm_up or 0,
             roots=tuple(map(str, self.roots)),
             ungraded=self.judgments.ungraded,
+            tuning=self.tuning,
         )
         # Each file is found when what is in it is read, so this comes last.
         files = dict.fromkeys([self.path, *self.reading.request_files, *self._files.found])
@@ -161,8 +164,20 @@ class LoadedSuite:
         return find_roots(self.path, self.root)
 
     @cached_property
-    def _templates(self) -> dict[str, RequestTemplate]:
+    def _written_templates(self) -> dict[str, RequestTemplate]:
+        """The requests with the places of parameters as they are written."""
         return read_templates(self.reading)
+
+    @cached_property
+    def tuning(self) -> TuningSpace | None:
+        """The parameters of the requests; None if there are none, or they or the requests have problems."""
+        if not self.is_whole("tune", "request", "requests"):
+            return None
+        return read_tuning(self.reading, self._written_templates)
+
+    @cached_property
+    def _templates(self) -> dict[str, RequestTemplate]:
+        return fill_today(self.tuning, self._written_templates)
 
     @cached_property
     def _profile(self) -> Profile:
@@ -366,8 +381,23 @@ def _check_queries(loaded: LoadedSuite) -> None:
     if not loaded.has_problems:
         check_measures(scored, suite.gain, suite.profile, judgment_problems)
     if loaded.is_whole("request", "requests"):
-        check_placeholders(list_request_nodes(reading), suite.queries, reading.problems)
+        _check_request_placeholders(loaded)
         check_variant_requests(suite, reading.problems)
+
+
+def _check_request_placeholders(loaded: LoadedSuite) -> None:
+    """Check the placeholders of the requests against the queries and the parameters."""
+    reading = loaded.reading
+    nodes = list_request_nodes(reading)
+    written = {} if reading.shape.tune is None else dict.fromkeys(map(str, reading.shape.tune.parameters), "")
+    if loaded.tuning is not None:
+        written = {parameter.name: find_unfit_texts(parameter) for parameter in loaded.tuning.parameters}
+        used = find_parameters(nodes)
+        for parameter in loaded.tuning.parameters:
+            if not parameter.pointer and parameter.name not in used:
+                message = f"no request has {{{{param:{parameter.name}}}}}; write it there, or give a 'pointer'"
+                reading.problems.note(parameter.mark, message)
+    check_placeholders(nodes, loaded.suite.queries, written, reading.problems)
 
 
 MOST_PROBLEMS = 50

@@ -34,6 +34,21 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+PARAMETER = "param:"
+"""What the name of a placeholder begins with that is filled from ``tune: parameters:``."""
+
+
+def read_parameter_name(placeholder: str) -> str | None:
+    """
+    The name of the parameter that *placeholder* is for; None where it is for something of the queries.
+
+    >>> read_parameter_name(" param:title_boost "), read_parameter_name("text")
+    ('title_boost', None)
+    """
+    name = placeholder.strip()
+    return name.removeprefix(PARAMETER).strip() if name.startswith(PARAMETER) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Placeholder:
     """A placeholder in a text."""
@@ -133,11 +148,18 @@ def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
     return {**filled, "template": {**filled["template"], "source": template["source"]}}
 
 
-def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], problems: Problems) -> None:
+def check_placeholders(
+    requests: Mapping[str, Node], queries: Sequence[Query], parameters: Mapping[str, str], problems: Problems
+) -> None:
     """
     Check that every placeholder has a value in every query, every param a placeholder, every request a placeholder.
 
-    *requests* are the suite's, by name, as nodes of the file.
+    Args:
+        requests: The suite's, by name, as nodes of the file.
+        queries: The suite's.
+        parameters: The names of the suite's ``tune: parameters:``, each with the reason why one of its values cannot be
+            inserted into a text; empty where all can.
+        problems: Takes the problems.
     """
     params: set[str] = set()
     for query in queries:
@@ -145,6 +167,7 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
     used: set[str] = set()
     for node in requests.values():
         names = _check_request(node, params, queries, problems)
+        _check_parameters(node, parameters, problems)
         if not names - {"depth"} and not _has_problem(node, problems):
             has_source = source_node(body_node(node)) is not None
             where = ", among the params of its template" if has_source else ""
@@ -163,6 +186,8 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
         notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             name = placeholder.name
+            if read_parameter_name(name) is not None:
+                continue
             if name in RESERVED or name in params:
                 used.add((name, placeholder.is_inside or is_key))
                 continue
@@ -173,6 +198,33 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
     for name, is_inside in sorted(used):
         _check_values(name, queries, problems, is_inside=is_inside)
     return {name for name, _ in used} | unknown.keys()
+
+
+def _check_parameters(node: Node, parameters: Mapping[str, str], problems: Problems) -> None:
+    """Note the placeholders of a request that are for no parameter, or for one that cannot stand in a text."""
+    for scalar, is_key in _iterate_scalars(node, but=source_node(body_node(node))):
+        notes: dict[int, str] = {}
+        for placeholder in locate_placeholders(scalar):
+            name = read_parameter_name(placeholder.name)
+            if name is None:
+                continue
+            if name not in parameters:
+                known = ", ".join(parameters) if parameters else "none"
+                message = f"found {{{{{PARAMETER}{name}}}}}, which 'tune: {{parameters: …}}' does not have; "
+                notes[placeholder.offset] = f"{message}known are {known}{did_you_mean(name, parameters)}"
+            elif parameters[name] and (placeholder.is_inside or is_key):
+                notes[placeholder.offset] = f"a choice of {name!r} cannot stand here: {parameters[name]}"
+        problems.note_all_inside(scalar, notes)
+
+
+def find_parameters(requests: Mapping[str, Node]) -> set[str]:
+    """The names of the parameters that *requests* have places for, as nodes of the file."""
+    names: set[str] = set()
+    for node in requests.values():
+        for scalar, _ in _iterate_scalars(node, but=source_node(body_node(node))):
+            found = [read_parameter_name(placeholder.name) for placeholder in locate_placeholders(scalar)]
+            names.update(name for name in found if name is not None)
+    return names
 
 
 def _has_problem(node: Node, problems: Problems) -> bool:
@@ -200,7 +252,12 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
     for scalar, _ in _iterate_scalars(source):
         notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
-            if placeholder.name in lacking:
+            parameter = read_parameter_name(placeholder.name)
+            if parameter is not None:
+                written = "{{" + placeholder.name + "}}"
+                remedy = f'expected params: {{{parameter}: "{written}"}}, and {{{{{parameter}}}}} here'
+                notes[placeholder.offset] = f"found {written} in the source, which the engine fills; {remedy}"
+            elif placeholder.name in lacking:
                 written = "{{" + placeholder.name + "}}"
                 remedy = "the engine fills placeholders of a source from params; "
                 remedy += f'expected params: {{{placeholder.name}: "{written}"}}'

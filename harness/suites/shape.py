@@ -385,6 +385,32 @@ class DisplayShape(Shape):
     link: Text = Field(None, description="The field with the URL of the document's page.")
 
 
+class ParameterShape(Shape):
+    """A parameter of the requests, and the values that `harness tune` tries: a range, choices or a switch."""
+
+    low: Number | None = Field(None, alias="from", description="The least value of a range.")
+    high: Number | None = Field(None, alias="to", description="The greatest value of a range.")
+    log: Truth = Field(False, description="Whether values of the range are spread by their logarithm. Default: false.")
+    integer: Truth = Field(False, description="Whether the range has whole numbers only. Default: false.")
+    grid: Positive = Field(None, description="How many values of the range a grid has. Default: 5.")
+    choices: list[JsonValue] = Field([], description="The values, of any type.")
+    switch: Truth = Field(False, description="Whether the values are true and false. Default: false.")
+    only_if: dict[Key, JsonValue] = Field(
+        {}, description="Parameters above this one, each with the value, or a list of values, with which it has effect."
+    )
+    today: JsonValue = Field(None, description="The value in every other run; with a pointer it is in the request.")
+    pointer: Text = Field(
+        None,
+        description="A JSON pointer to its place in the body, such as /query/match/title/boost.",
+    )
+
+
+class TuneShape(Shape):
+    """What `harness tune` may change of the requests."""
+
+    parameters: dict[Name, ParameterShape] = Field({}, description="The parameters by name; {{param:NAME}} is one.")
+
+
 class SuiteShape(Shape):
     """A suite file. All keys are optional here, so that missing ones have our own messages."""
 
@@ -454,6 +480,7 @@ class SuiteShape(Shape):
         None, description="How often all queries are sent before, for answers that are thrown away. Default: never."
     )
     fixture: FixtureShape | None = Field(None, description="An index that the suite builds from its own documents.")
+    tune: TuneShape | None = Field(None, description="The parameters of the requests that `harness tune` tries.")
     markers: Markers = Field([], description="pytest markers of all its tests.")
 
 
