@@ -1,5 +1,6 @@
 """The example suites load, their data belong together, and what makes them makes them again."""
 
+import base64
 import json
 import os
 import subprocess
@@ -19,7 +20,8 @@ SUITES = ROOT / "suites"
 PRODUCTS = SUITES / "products.relevance.yaml"
 FAILING = SUITES / "failing" / "products.failing.yaml"
 TRAFFIC = SUITES / "traffic.relevance.yaml"
-EXAMPLES = [PRODUCTS, SUITES / "lessons.relevance.yaml", TRAFFIC, FAILING]
+HYBRID = SUITES / "hybrid.relevance.yaml"
+EXAMPLES = [HYBRID, PRODUCTS, SUITES / "lessons.relevance.yaml", TRAFFIC, FAILING]
 
 
 def run_script(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -41,7 +43,7 @@ def test_every_example_loads(path, environ):
 
 
 def test_the_folder_holds_the_examples_that_pass_and_not_the_one_that_fails():
-    assert find_suites([SUITES]).suites == (SUITES / "lessons.relevance.yaml", PRODUCTS, TRAFFIC)
+    assert find_suites([SUITES]).suites == (HYBRID, SUITES / "lessons.relevance.yaml", PRODUCTS, TRAFFIC)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -91,6 +93,19 @@ def test_the_weights_of_the_traffic_suite_are_those_that_it_reckons_with():
 def test_the_catalogue_is_what_its_models_say():
     checked = run_script("make-catalogue", "--check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_hybrid_suite_has_the_products_and_queries_of_the_shop_with_their_vectors():
+    products = [json.loads(line) for line in (SUITES / "products" / "documents.jsonl").read_text("utf-8").splitlines()]
+    documents = [json.loads(line) for line in (SUITES / "hybrid" / "documents.jsonl").read_text("utf-8").splitlines()]
+    assert {len(base64.b64decode(document.pop("vector"))) for document in documents} == {384}
+    assert documents == products, "the catalogue has changed: run scripts/make-vectors"
+    queries = {query.id: query for query in load_suite(PRODUCTS, None).queries if "partial" not in query.tags}
+    hybrid = {query.id: query for query in load_suite(HYBRID, None).queries}
+    assert [(q.id, q.text, q.tags) for q in hybrid.values()] == [(q.id, q.text, q.tags) for q in queries.values()]
+    assert {len(query.params["near"]) for query in hybrid.values()} == {384}
+    for name, query in queries.items():
+        assert query.judgments.items() <= hybrid[name].judgments.items()
 
 
 # ------------------------------------------------------------------------------------------------ Cranfield
