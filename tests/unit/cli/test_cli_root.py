@@ -285,3 +285,23 @@ def test_alone_without_suites_it_names_the_ways_to_a_first_one(tmp_path, monkeyp
     text = print_next_steps(tmp_path, monkeypatch, capsys)
     assert "shop.relevance.yml is not read; name it *.relevance.yaml" in text
     assert "  harness init " in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shells_of_the_manual_have_a_completion(shell):
+    environ = {**os.environ, "_HARNESS_COMPLETE": f"{shell}_source"}
+    code = "from harness.cli import main; raise SystemExit(main([]))"
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert "_harness_completion" in done.stdout
+
+
+def test_options_of_a_command_are_completed():
+    environ = {
+        **os.environ,
+        "_HARNESS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "harness run --outp",
+        "COMP_CWORD": "2",
+    }
+    code = "from harness.cli import main; raise SystemExit(main([]))"
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["plain,--output"]
