@@ -170,7 +170,12 @@ def _print_lint(lint: Lint, *, as_json: bool) -> None:
         click.echo(make_loggable(line), err=True)
 
 
-@command.command("age")
+@command.command(
+    "age",
+    epilog=format_examples(
+        "harness judgments age suites/products.relevance.yaml --url http://localhost:9200 --before 2026-01-31"
+    ),
+)
 @suites_argument
 @click.option(
     "--before",

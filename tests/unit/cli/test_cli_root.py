@@ -246,7 +246,7 @@ LEAVES = dict(list_leaves())
 @pytest.mark.parametrize("words", LEAVES)
 def test_every_command_has_examples_that_its_options_allow(words):
     command = LEAVES[words]
-    examples = command.epilog.partition("\nExamples:\n")[2].splitlines()
+    examples = (command.epilog or "").partition("\nExamples:\n")[2].splitlines()
     assert examples
     for example in examples:
         given = shlex.split(example.partition(" > ")[0])
