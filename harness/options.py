@@ -104,6 +104,7 @@ TEXT = ArgumentKind("a text", _is_text)
 FLAG = ArgumentKind("True or False", _is_flag)
 FILE = ArgumentKind("the path of a file", _is_path, _make_path)
 FOLDER = ArgumentKind("the path of a folder", _is_path, _make_path)
+NEW_FOLDER = ArgumentKind("the path of a folder, new or not", _is_path, _make_path)
 WHOLE_NUMBER = ArgumentKind("a whole number", _is_whole_number)
 COUNT = ArgumentKind("a whole number from 1 on", _is_count)
 SECONDS = ArgumentKind("a number of seconds above 0", _is_positive, float)
@@ -375,6 +376,16 @@ _TABLE = (
         optional=True,
     ),
     RunOption(
+        "history",
+        NEW_FOLDER,
+        "Keep each whole run in this folder, for `harness history` and thresholds `since` earlier runs.",
+        commands=Commands.RUN,
+        metavar="DIR",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
         "no_checks",
         FLAG,
         "Do not check that targets have the judged documents, and the fields that requests name.",
@@ -555,6 +566,7 @@ class RunOptions:
     allow_write: bool = False
     locate: bool = True
     baseline: Path | None = None
+    history: Path | None = None
     no_checks: bool = False
     save_baseline: bool = False
     today: date | None = None
@@ -626,6 +638,7 @@ class Options(TypedDict, total=False):
     locate: bool
     no_checks: bool
     baseline: str | os.PathLike[str] | None
+    history: str | os.PathLike[str] | None
     today: date | None
     strict_xfail: bool
     no_intervals: bool

@@ -51,6 +51,7 @@ from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
 from harness.run.cell import FinishedSuite, Progress
+from harness.run.keeping import choose_history, keep_suite
 from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
@@ -281,9 +282,11 @@ class Relevance(Closing):
         arguments = {name: read_argument(name, value) for name, value in options.items()}
         if arguments.get("body") is not None:
             raise UsageError("compare takes no body; give what run(suite, body=…) returned as a side")
+        if arguments.get("history") is not None:
+            raise UsageError("compare keeps no history; give what run(suite, history=…) returned as a side")
         # A side names its request itself; the option is for sides that name none.
         of_run = {name: arguments[name] for name in arguments if name in RUN_ARGUMENTS and name != "request"}
-        run_options = replace(merge_options(self._options, of_run), body=None)
+        run_options = replace(merge_options(self._options, of_run), body=None, history=None)
         request = ComparisonRequest(
             (_read_side(reference, "reference"), _read_side(candidate, "candidate")),
             _read_compare_options(arguments, run_options),
@@ -300,7 +303,9 @@ class Relevance(Closing):
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         """Run the suite at *path*; overridden where a session runs each suite once."""
+        options = choose_history(options, Configs.from_options(options, self._environ))
         [finished] = self._runner.run([path], options)
+        finished = keep_suite(finished, self._environ)
         return SuiteRun(finished, options)
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:

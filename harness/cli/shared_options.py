@@ -19,6 +19,7 @@ from harness.options import (
     FILE,
     FLAG,
     FOLDER,
+    NEW_FOLDER,
     OPTIONS,
     SECONDS,
     SHARD,
@@ -66,6 +67,7 @@ def _make_click_option(option: RunOption) -> Callable[[Command], Command]:
         COUNT: ReadText("N", read_count),
         FILE: click.Path(dir_okay=False, path_type=Path),
         FOLDER: click.Path(exists=True, file_okay=False, path_type=Path),
+        NEW_FOLDER: click.Path(file_okay=False, path_type=Path),
         SECONDS: ReadText("SECONDS", read_seconds),
         SHARD: ReadText("I/N", Shard.read),
     }
@@ -145,7 +147,7 @@ def deciding_options(command: Command) -> Command:
     return add_options(command, [_make_click_option(OPTIONS[name]) for name in DECIDING])
 
 
-DECIDING = ("baseline", "strict_xfail", "no_intervals", "report_only")
+DECIDING = ("baseline", "history", "strict_xfail", "no_intervals", "report_only")
 
 
 def make_run_options(**arguments: Any) -> RunOptions:

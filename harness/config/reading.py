@@ -25,7 +25,8 @@ class Config:
     *clusters* are by name. *variables* are names, and patterns with ``*``, of the variables that suites may read.
     *addresses* are "any", or "listed": suites may then name none of their own. *private_keys* are the keys, with their
     places, that only a trusted file may have. *judge* has the language models that judge, by name. *intervals* says
-    whether reports show means with their intervals.
+    whether reports show means with their intervals. *history* is the folder in which runs are kept, relative to that of
+    the file; None where they are not.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class Config:
     private_keys: tuple[tuple[str, Mark], ...] = ()
     judge: Mapping[str, MachineJudge] = field(default_factory=dict)
     intervals: bool = True
+    history: str | None = None
 
 
 def config_path(start: Path) -> Path | None:

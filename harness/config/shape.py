@@ -182,6 +182,15 @@ def _read_intervals(value: Any, problems: ConfigProblems) -> bool:
     return value
 
 
+def _read_history(value: Any, problems: ConfigProblems) -> str | None:
+    """The folder in which runs are kept."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        found = repr(value) if isinstance(value, str) else _describe_type(value)
+        problems.note(("history",), f"found {found}, expected the path of a folder, such as history")
+        return None
+    return value
+
+
 def _read_clusters(tables: Any, problems: ConfigProblems) -> dict[str, Cluster]:
     if not isinstance(tables, Mapping):
         problems.note(("clusters",), f"found {_describe_type(tables)}, expected tables such as [clusters.default]")
@@ -280,6 +289,7 @@ TOP_LEVEL: Mapping[str, Callable[[Any, ConfigProblems], Any]] = {
     "addresses": _read_addresses,
     "judge": _read_judges,
     "intervals": _read_intervals,
+    "history": _read_history,
 }
 """
 What reads each top-level key: it takes the value, returns that of the field of the same name in `Config`, and notes

@@ -115,6 +115,19 @@ class Configs:
         trusted = self.read_trusted()
         return trusted is None or trusted.intervals
 
+    def find_history(self, options: RunOptions) -> Path | None:
+        """
+        The folder in which runs with *options* are kept: theirs, else that of the trusted configuration; None where
+        they are not. A file beside a suite does not decide it.
+
+        Raises:
+            ConfigError: The trusted configuration is wrong.
+        """
+        trusted = self.read_trusted()
+        if options.history is not None or trusted is None or trusted.history is None:
+            return options.history
+        return trusted.path.parent / trusted.history
+
     def read_beside(self, folder: Path) -> Config | None:
         """
         The harness.toml beside a suite in *folder*, None where there is none or it is the trusted one.

@@ -8,7 +8,7 @@ writes the folder, `commits` finds the commit and the branch.
 from __future__ import annotations
 
 from harness.history.entries import make_entry
-from harness.history.files import list_suites, read_history, write_entry
+from harness.history.files import check_writable, list_suites, read_history, write_entry
 from harness.history.rescoring import rescore
 
-__all__ = ["list_suites", "make_entry", "read_history", "rescore", "write_entry"]
+__all__ = ["check_writable", "list_suites", "make_entry", "read_history", "rescore", "write_entry"]

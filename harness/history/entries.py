@@ -94,6 +94,15 @@ def make_entry(
     )
 
 
+def find_chosen_index(suite: Suite, request: str, index: str | None) -> str | None:
+    """The *index* that an option named, masked; None if it is the own one of the *request* of that name."""
+    template = suite.requests.get(request)
+    own_index = (template.index if template else None) or suite.target.index
+    if index is None or index == own_index:
+        return None
+    return Masker(suite.variables).mask(index)
+
+
 def _keep_query(
     suite: Suite, query: Query, ranking: Ranking, table: ScoreTable, text: str, question: str
 ) -> HistoryQuery:

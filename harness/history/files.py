@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from harness.errors import HistoryError
@@ -174,6 +175,21 @@ def _refuse_contradictions(entry: HistoryEntry, place: str) -> None:
 
 
 # Writing.
+
+
+def check_writable(folder: Path) -> None:
+    """
+    Create *folder*, and a file in it that is removed again.
+
+    Raises:
+        HistoryError: That cannot be done.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise HistoryError(f"the history {folder.as_posix()} cannot be written: {error.strerror or error}") from None
 
 
 def write_entry(folder: Path, entry: HistoryEntry) -> Path:

@@ -18,6 +18,7 @@ from harness.options import (
     FILE,
     FLAG,
     FOLDER,
+    NEW_FOLDER,
     OPTIONS,
     SECONDS,
     RunOption,
@@ -182,7 +183,7 @@ def _read_value(config: pytest.Config, option: RunOption) -> Any:
     if not value:
         return None
     name = option.name.name_in(PYTEST)
-    if option.kind in (FILE, FOLDER):
+    if option.kind in (FILE, FOLDER, NEW_FOLDER):
         return _read_path(name, folder, value)
     try:
         if option.kind is COUNT:

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.baseline import find_reference
 from harness.baseline.questions import select_run_values
 from harness.config import Configs
-from harness.errors import HarnessError, Problem, SuiteError, UsageError
+from harness.errors import ConfigError, HarnessError, Problem, SuiteError, UsageError
 from harness.gate.selection import QueryFilter, gates_anything, needs_baseline, select
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
@@ -37,6 +37,7 @@ from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
+from harness.run.keeping import keep_suite
 from harness.run.notes import describe_other_requests
 from harness.suites import load_suite
 from harness.suites.given_body import GivenBody, read_given_body
@@ -114,7 +115,15 @@ class SessionRuns:
             request=request or next(iter(options.requests), None),
             index=index or next(iter(options.indexes), None),
             today=self.relevance_session.today,
+            history=self._find_history(),
         )
+
+    def _find_history(self) -> Path | None:
+        """The folder of the session's history; None where harness.toml is wrong, which each run will raise."""
+        try:
+            return self._configs.find_history(self.relevance_session.options.run)
+        except ConfigError:
+            return None
 
     # Running.
 
@@ -164,7 +173,7 @@ class SessionRuns:
             # Its responses would be scored as those of other queries.
             if questions != {query.id: query.question for query in cached.report.queries}:
                 raise RunFailed(f"{shorten_path(path)}: the suite was changed after it ran")
-        return FinishedSuite(suite, run, score_run(suite, run), cached.report, others)
+        return FinishedSuite(suite, run, score_run(suite, run), cached.report, others, options)
 
     def _normalize_options(self, path: Path, options: RunOptions) -> RunOptions:
         """*options* with neither the first request nor the suite's own index named: the run is the same."""
@@ -264,6 +273,8 @@ class SessionRuns:
         """Update the baselines and write the reports; a file that cannot be written is a problem of the session."""
         if self.relevance_session.options.run.save_baseline:
             self._update_baselines()
+        if self.make_options().history is not None:
+            self._keep_suites()
         report = self.build_report()
         self._write_reports(report)
         if self.relevance_session.options.github is not None:
@@ -359,7 +370,7 @@ class SessionRuns:
         """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
         relevance_session = self.relevance_session
         try:
-            suites = self._list_finished_suites()
+            suites = self._list_finished_suites([None])
         except HarnessError as error:
             relevance_session.problems.append(str(error))
             return
@@ -382,15 +393,26 @@ class SessionRuns:
         # Several requests of a suite are in one file.
         relevance_session.updated = list(dict.fromkeys(lines))
 
-    def _list_finished_suites(self) -> list[FinishedSuite]:
-        """The suites that ran for items, by requests, then by paths."""
+    def _keep_suites(self) -> None:
+        """Keep the runs of items in the history; one that cannot be written is a problem of the session."""
+        relevance_session = self.relevance_session
+        try:
+            for finished in self._list_finished_suites(relevance_session.options.indexes or [None]):
+                kept = keep_suite(finished, os.environ)
+                relevance_session.updated += kept.report.notes[len(finished.report.notes) :]
+        except HarnessError as error:
+            relevance_session.problems.append(str(error))
+
+    def _list_finished_suites(self, indexes: Sequence[str | None]) -> list[FinishedSuite]:
+        """The suites that ran for items on *indexes*, by requests, then by indexes and by paths."""
         runs = {name: entry for name, entry in self._cache.list_entries().items() if isinstance(entry, CachedRun)}
         paths = sorted({Path(cached.path) for cached in runs.values()})
         suites = []
         for request in self.relevance_session.options.requests or (None,):
-            options = self.make_options(request)
-            ran = [path for path in paths if name_run(path, self._normalize_options(path, options)) in runs]
-            suites += [self.run_suite(path, options) for path in ran]
+            for index in indexes:
+                options = self.make_options(request, index)
+                ran = [path for path in paths if name_run(path, self._normalize_options(path, options)) in runs]
+                suites += [self.run_suite(path, options) for path in ran]
         return suites
 
     def _write_reports(self, report: Report | None) -> None:

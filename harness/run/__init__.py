@@ -31,6 +31,7 @@ from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
+from harness.run.keeping import choose_history, keep_suite
 from harness.run.merging import MergedJournal
 from harness.run.variants import remove_variants
 from harness.search import find_dialect
@@ -69,9 +70,12 @@ def run_suites(
         InputError: a suite or harness.toml is wrong; holds all problems of all files.
         UsageError: an option asks for what cannot be, or a variable that holds a login is not set.
         EngineStartError: the embedded node could not be started.
+        HistoryError: the history in which runs are kept cannot be written.
     """
+    options = choose_history(options, Configs.from_options(options, environ))
     with Runner(environ, progress, journal) as runner:
-        reports = [run.report for run in runner.run(paths, options, matrix=matrix)]
+        finished_suites = runner.run(paths, options, matrix=matrix)
+    reports = [keep_suite(finished, environ).report for finished in finished_suites]
     return make_report(reports, undecided=explain_undecided(reports, QueryFilter.from_options(options)))
 
 

@@ -131,8 +131,8 @@ class Cell:
 
     @property
     def is_compared(self) -> bool:
-        """Whether the run is compared with a baseline, or becomes one."""
-        return self.options.save_baseline or self.needs_baseline
+        """Whether the run is compared with a baseline, or with others of its history, or becomes one of them."""
+        return self.options.save_baseline or self.needs_baseline or self.options.history is not None
 
     @property
     def needs_baseline(self) -> bool:
@@ -210,7 +210,7 @@ class FinishedSuite:
     A suite that ran: its *run*, its *scores*, and its *report*.
 
     *suite* is `Selection.selected`: its queries have scores, also those that a skip left out of the *run*. *others* are
-    the queries that were not selected. Secrets are masked in *run*.
+    the queries that were not selected, *options* those of the cell. Secrets are masked in *run*.
     """
 
     suite: Suite
@@ -218,6 +218,7 @@ class FinishedSuite:
     scores: Sequence[Score]
     report: SuiteReport
     others: Sequence[Query] = ()
+    options: RunOptions = field(default_factory=RunOptions)
 
     def add_to_baseline(
         self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None
@@ -742,7 +743,7 @@ def conclude_cell(
     if progress is not None:
         progress.suite_finished(run, verdicts)
     report = redact(report, masker.mask) if masker else report
-    return FinishedSuite(selected, run, scores, report, selection.others)
+    return FinishedSuite(selected, run, scores, report, selection.others, options)
 
 
 def _add_facts_and_load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | None]:

@@ -14,13 +14,17 @@ from harness.gate.selection import (
     list_for_other_requests,
     needs_baseline,
 )
+from harness.gate.stability import explain_changed_target
 from harness.gate.ties import suggest_tie_break
 from harness.metrics.ranking import gain_of
+from harness.metrics.score import outcome_of
 from harness.model import (
     Cluster,
     Engine,
     IndexState,
+    Outcome,
     QueryBaseline,
+    Ranking,
     Reference,
     RequestTemplate,
     Run,
@@ -47,6 +51,7 @@ def describe_run(
     yield from _describe_tails(run, suite.depth)
     yield from _describe_warm_up(suite, run, options)
     yield from _describe_repeats(run, options)
+    yield from _describe_history(selection.selected, run, options)
 
 
 def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
@@ -124,6 +129,34 @@ def _list_unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
         if state.definitions is not None:
             parts += [unread for unread in state.definitions.unread if unread not in parts]
     return parts
+
+
+def _describe_history(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+    """That the run is not kept in the history that was named."""
+    reason = explain_not_kept(suite, run, options)
+    if options.history is not None and reason:
+        yield f"the run is not kept in the history: {reason}"
+
+
+def explain_not_kept(suite: Suite, run: Run, options: RunOptions) -> str:
+    """Why a *run* of *suite* with *options* is none that others can be compared with; empty if it is."""
+    query_filter = QueryFilter.from_options(options)
+    if query_filter.is_part:
+        return f"it has no other queries than {query_filter}"
+    if options.body is not None:
+        return "its body is not that of the suite"
+    unanswered = []
+    for query in suite.queries:
+        response = run.responses.get(query.id)
+        outcome, _ = outcome_of(query, response)
+        # A query that was skipped has no response.
+        if not isinstance(response, Ranking) and outcome is not Outcome.SKIPPED:
+            unanswered.append(query.id)
+    if unanswered:
+        return f"no answer came to {count(len(unanswered), 'query')}: {listed(unanswered)}"
+    if not run.responses:
+        return "it has no queries"
+    return explain_changed_target(run)
 
 
 def _describe_deselection(

@@ -405,6 +405,7 @@ WRONG_OPTIONS = [
     ({"tags": [1]}, r"tags\[0\] is 1, expected a text"),
     ({"queries": "red-shoes"}, "queries is the text .red-shoes., expected a sequence of query ids"),
     ({"baseline": 5}, "baseline is 5, expected the path of a file or None"),
+    ({"history": 5}, "history is 5, expected the path of a folder, new or not or None"),
     ({"baseline": "a\0b"}, r"baseline is the text 'a\\x00b', expected the path of a file or None"),
     ({"today": "2026-06-01"}, "today is the text '2026-06-01', expected a datetime.date without a time or None"),
     ({"today": datetime(2026, 6, 1)}, "today is of type datetime, expected a datetime.date without a time or None"),

@@ -10,6 +10,7 @@ import harness
 from harness.config import Configs, read_config, reading, resolve_cluster
 from harness.errors import ConfigError, EntryPoint, UsageError
 from harness.model import AddressOrigin, Cluster, Mark, Target
+from harness.options import RunOptions
 
 FULL = """\
 # clusters of the shop
@@ -98,6 +99,14 @@ def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, t
         Configs().read_beside(inner)
 
 
+def test_the_folder_of_the_history_is_read_and_that_of_the_options_counts_first(write):
+    path = write('history = "kept/runs"\n' + FULL)
+    configs = Configs(path)
+    assert configs.find_history(RunOptions()) == path.parent / "kept" / "runs"
+    assert configs.find_history(RunOptions(history=Path("here"))) == Path("here")
+    assert Configs(write(FULL)).find_history(RunOptions()) is None
+
+
 def test_whether_means_have_intervals_is_read(write):
     assert read_config(write(FULL)).intervals
     assert not read_config(write("intervals = false\n" + FULL)).intervals
@@ -108,7 +117,8 @@ CASES = {
     "unknown table": (
         '[cluster.default]\nurl = "x"\n',
         "1:1",
-        "unknown key 'cluster', expected clusters, variables, addresses, judge, intervals; did you mean 'clusters'?",
+        "unknown key 'cluster', expected clusters, variables, addresses, judge, intervals, history; "
+        "did you mean 'clusters'?",
         "[cluster.default]",
         1,
     ),
@@ -288,6 +298,13 @@ CASES = {
         "1:1",
         "found text, expected true or false",
         "intervals ",
+        1,
+    ),
+    "a history of another type": (
+        "history = true\n",
+        "1:1",
+        "found true or false, expected the path of a folder, such as history",
+        "history ",
         1,
     ),
     "requests of an engine": (

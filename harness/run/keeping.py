@@ -1,0 +1,60 @@
+"""Which runs are kept in a history, and their entries: written when the report is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.config import Configs
+from harness.history import check_writable, make_entry, write_entry
+from harness.history.commits import find_commit
+from harness.history.entries import EntryOrigin, find_chosen_index
+from harness.masking import Masker
+from harness.options import RunOptions
+from harness.run.cell import FinishedSuite
+from harness.run.notes import explain_not_kept
+
+
+def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
+    """
+    *options* with the folder of the history, which harness.toml names where they do not.
+
+    Raises:
+        ConfigError: harness.toml is wrong.
+        HistoryError: No file can be created there. Without this the run would end before that is noticed.
+    """
+    folder = configs.find_history(options)
+    if folder is not None:
+        check_writable(folder)
+    return replace(options, history=folder)
+
+
+def keep_suite(finished: FinishedSuite, environ: Mapping[str, str]) -> FinishedSuite:
+    """
+    Write *finished* to the history that its options name; its report then says where, or why it is not kept.
+
+    Raises:
+        HistoryError: It cannot be written.
+    """
+    suite, run, options = finished.suite, finished.run, finished.options
+    if options.history is None or explain_not_kept(suite, run, options):
+        return finished
+    commit, branch = find_commit(environ, Path(finished.report.path).parent)
+    origin = EntryOrigin(
+        created=datetime.now(UTC),
+        commit=commit,
+        branch=None if branch is None else Masker(suite.variables).mask(branch),
+        chosen_index=find_chosen_index(suite, run.request, options.index),
+    )
+    entry = make_entry(suite, run, finished.scores, finished.report, origin)
+    path = write_entry(options.history, entry)
+    note = f"kept in {shorten_path(path)}"
+    return replace(finished, report=replace(finished.report, notes=(*finished.report.notes, note)))
+
+
+def shorten_path(path: Path) -> str:
+    """*path* from the working directory on, where it is below that."""
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
