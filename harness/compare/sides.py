@@ -265,6 +265,7 @@ def _restore_response(query: QueryReport) -> Response:
         tail=tail,
         closed=query.closed,
         exact_scores=query.exact_scores,
+        to_last_byte=query.timing.to_last_byte,
     )
 
 

@@ -12,7 +12,7 @@ The text of a threshold, read into its condition, and what no score can meet. `e
               | "loss" [ "every" ] measure "of variants" "<=" number [ "for" tag ]
               | "machine" measure "<=" number "%" [ "for" tag ]                            of a suite only
               | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           of a suite only
-              | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
+              | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"  by `took`, or to the last byte
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
     op        = ">=" | ">" | "<=" | "<" | "="

@@ -42,6 +42,8 @@ class RequestedDepth:
     depth: int
     doubt: str = ""
     own_total: str = ""
+    of_service: bool = False
+    """Whether an HTTP service was asked."""
 
 
 OF_SERVICE = "the service may return fewer by default: send it `{{depth}}`, and set `total`"
@@ -66,7 +68,7 @@ def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
     if any(ranking.returned >= suite.depth for ranking in rankings):
         doubt = ""
-    return RequestedDepth(suite.depth, doubt, own_total)
+    return RequestedDepth(suite.depth, doubt, own_total, is_service)
 
 
 def judge_expectation(
@@ -94,7 +96,7 @@ def judge_expectation(
     if not isinstance(response, Ranking):
         return Finding(Status.ERROR, f"cannot be decided: {explain_no_ranking(response)}", blamed=(query.id,))
     if isinstance(condition, HitCount):
-        return _judge_hit_count(condition, query, response)
+        return _judge_hit_count(condition, query, response, requested)
     documents = list_named_documents(condition)
     if checks is not None:
         # No ranking can hold a document that is not visible: "not in top 10" would pass whatever the request does.
@@ -159,7 +161,7 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, requested: 
     return _decide(undecided, query, other_rank is None or rank < other_rank, reason, rank)
 
 
-def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Finding:
+def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
     operator, unit = condition.operator, Unit.HITS
     undecided = Finding(Status.INCONCLUSIVE, "", required=condition.required, unit=unit, operator=operator)
     required = f"required {operator} {condition.required}"
@@ -169,12 +171,15 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Fin
     if ranking.total is None or ranking.total_is_lower_bound:
         least = ranking.returned if ranking.total is None else ranking.total
         reason = f"at least {count(least, 'hit')}, {required}"
-        return _judge_lower_bound(condition, query, ranking, replace(undecided, observed=least, reason=reason))
+        undecided = replace(undecided, observed=least, reason=reason)
+        return _judge_lower_bound(condition, query, ranking, undecided, of_service=requested.of_service)
     passed = is_met(ranking.total, operator, condition.required)
     return _decide(undecided, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
 
 
-def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, undecided: Finding) -> Finding:
+def _judge_lower_bound(
+    condition: HitCount, query: Query, ranking: Ranking, undecided: Finding, *, of_service: bool
+) -> Finding:
     """Judge by the least number of hits, *undecided.observed*: it can pass ``>=`` and ``>``, and fail the others."""
     least = undecided.observed or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
@@ -192,7 +197,10 @@ def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, unde
     remedy = "set `track_total_hits: true` in the request"
     if ranking.stopped_early:
         remedy = "remove `terminate_after` from the request"
-    reason = f"cannot be decided: the engine counted {undecided.reason}; {remedy}"
+    server = "engine"
+    if of_service:
+        server, remedy = "service", "make it count all"
+    reason = f"cannot be decided: the {server} counted {undecided.reason}; {remedy}"
     return replace(undecided, reason=reason, blamed=(query.id,))
 
 
@@ -243,7 +251,9 @@ def judge_latency(
     condition: LatencyCondition, queries: Sequence[Query], responses: Mapping[str, Response], today: date
 ) -> Finding:
     """
-    Compare a percentile of the engine's own times, in milliseconds, with the threshold.
+    Compare a percentile of the server's own times, in milliseconds, with the threshold.
+
+    A service whose request has no path to its own time is judged by the times to the last byte of its answers.
 
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
@@ -267,6 +277,8 @@ def judge_latency(
         return replace(finding, status=status, reason=reason, blamed=tuple(untimed))
     if not times:
         return replace(finding, reason=f"{name} has nothing to decide: no query ran")
+    if any(_is_measured(responses[query]) for query in times):
+        name += " to the last byte"
     return _compare_times(condition, finding, name, times)
 
 
@@ -292,8 +304,18 @@ def _read_times(queries: Sequence[str], responses: Mapping[str, Response]) -> tu
         response = responses.get(query)
         if not isinstance(response, Ranking):
             untimed[query] = explain_no_ranking(response)
-        elif response.took is None:
+            continue
+        milliseconds = response.took
+        if milliseconds is None and not response.took_doubt:
+            # The request to a service has no path to its own time.
+            milliseconds = response.to_last_byte
+        if milliseconds is None:
             untimed[query] = response.took_doubt or "the answer has no `took`"
         else:
-            times[query] = response.took
+            times[query] = milliseconds
     return times, untimed
+
+
+def _is_measured(response: Response) -> bool:
+    """Whether the time of *response*, which has one, is that to its last byte."""
+    return isinstance(response, Ranking) and response.took is None

@@ -159,6 +159,11 @@ class Ranking:
     """Why *total* is unknown, if the response has an impossible value."""
     took_doubt: str = ""
     """The same for *took*."""
+    to_last_byte: float | None = field(default=None, compare=False)
+    """
+    The milliseconds from the request to the last byte of its answer, as the harness measured them; None for an engine.
+    Rankings that differ in it alone are equal.
+    """
     stopped_early: bool = False
     """Whether the engine stopped collecting at `terminate_after`."""
     tail: tuple[Hit, ...] = ()

@@ -295,7 +295,12 @@ class KappaCondition:
 
 @dataclass(frozen=True, slots=True)
 class LatencyCondition:
-    """``p95 latency <= 200 ms`` over the engine's own `took`; *percentile* is 50, 95, 99 or 100 (max)."""
+    """
+    ``p95 latency <= 200 ms``; *percentile* is 50, 95, 99 or 100 (max).
+
+    It is that of the engine's own `took`. For a service it is that of the times at the path `took` of the request, or
+    of the times to the last byte of the answers if the request has no such path.
+    """
 
     percentile: int
     milliseconds: float

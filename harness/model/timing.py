@@ -54,7 +54,9 @@ class QueryTiming:
     """How long a query took."""
 
     took: float | None = None
-    """The engine's own time in milliseconds; None if unknown."""
+    """The engine's or the service's own time in milliseconds; None if unknown."""
+    to_last_byte: float | None = None
+    """Milliseconds from the request to a service to the last byte of its answer; None for an engine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from harness.model import (
     Cluster,
     Engine,
     IndexState,
+    LatencyCondition,
     Outcome,
     QueryBaseline,
     Ranking,
@@ -49,6 +50,7 @@ def describe_run(
     yield from _describe_state(suite, run)
     yield from _describe_deselection(selection, run.request, options, verdicts)
     yield from _describe_tails(run, suite.depth)
+    yield from _describe_latency(suite, run, server)
     yield from _describe_warm_up(suite, run, options)
     yield from _describe_repeats(run, options)
     yield from _describe_history(selection.selected, run, options)
@@ -174,6 +176,21 @@ def _describe_deselection(
         yield f"{left_out} thresholds are not decided: they are about other queries than {query_filter}"
 
 
+def _describe_latency(suite: Suite, run: Run, server: Cluster | None) -> Iterator[str]:
+    """Which time thresholds on latency compare, if it is not the server's own."""
+    template = suite.requests.get(run.request)
+    if template is None or template.http is None or template.http.took is not None or not run.has_rankings:
+        return
+    thresholds = list(suite.thresholds)
+    for query in suite.queries:
+        thresholds += query.thresholds
+    if any(isinstance(threshold.condition, LatencyCondition) for threshold in thresholds):
+        together = ""
+        if server is not None and server.concurrency > 1:
+            together = f", with up to {server.concurrency} requests at the same time"
+        yield f"latency is the time to the last byte of each answer{together}, as the request has no path `took`"
+
+
 def _describe_warm_up(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
     """That caches were warm when latencies were measured."""
     times = options.warm_up or suite.warm_up
@@ -293,7 +310,7 @@ def describe_doubts(
     doubts = {
         "the engine collected only a part of the documents because of `terminate_after`": stopped,
         "the number of matching documents is unknown": uncounted,
-        "the engine's time is unknown": untimed,
+        "the server's own time is unknown": untimed,
     }
     for sentence, queries in doubts.items():
         if queries:

@@ -341,7 +341,7 @@ def _assemble_query(
         failure=response if isinstance(response, Failure) else None,
         baseline=shared.before.get(query.id),
         sent=shared.sent.get(query.id),
-        timing=QueryTiming(ranking.took),
+        timing=QueryTiming(ranking.took, ranking.to_last_byte),
         need=query.need,
         variants=_describe_variants(query, response, run, scores, shared.suite),
     )

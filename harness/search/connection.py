@@ -49,6 +49,8 @@ class Answer:
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
+    milliseconds: float | None = field(default=None, compare=False)
+    """From the request to the last byte of the answer; None if nothing measured it."""
 
 
 BROKEN = 500

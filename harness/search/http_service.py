@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -118,7 +119,8 @@ class WebConnection:
         self.has_login = login.is_sent
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
-        self._of_thread = threading.local()
+        self._idle_sessions: deque[requests.Session] = deque()
+        """Each is used by one thread at a time, because sessions of requests are not documented as thread-safe."""
 
     def perform(self, http: HttpRequest, timeout: float) -> Answer:
         """
@@ -157,26 +159,28 @@ class WebConnection:
 
     def _send(self, http: HttpRequest, url: str, timeout: float) -> Answer:
         """Send *http* to *url*; raises as `perform`."""
-        session = self._get_session()
+        session = self._take_session()
         if self._tls and not self._trusted and "assert_fingerprint" not in self._tls:
             disable_warnings(InsecureRequestWarning)  # a remark of the report says it
         try:
             answer = run_within(timeout, lambda: self._send_in(session, http, url, timeout))
         except (requests.Timeout, TimeoutError) as error:
-            # The thread that was given up may still use it.
-            self._of_thread.session = None
+            # The session is never idle again: the thread that was given up may still use it.
             raise NoAnswerInTime(f"no answer from {self._url} within {timeout:g} s") from error
         except NOT_SENDABLE as error:
+            self._idle_sessions.append(session)
             raise UsageError(self.mask(f"the request to {self._url} cannot be sent: {error}")) from error
         except requests.RequestException as error:
+            self._idle_sessions.append(session)
             reason = f"cannot reach {self._url}: {explain_unreachable(error)}"
             raise choose_error(error)(self.mask(reason)) from error
+        self._idle_sessions.append(session)
         raise_if_proxy_refuses(answer)
         return answer
 
     def _send_in(self, session: requests.Session, http: HttpRequest, url: str, timeout: float) -> Answer:
         """Send *http* to *url* in *session*; raises the errors of requests."""
-        end = time.monotonic() + timeout
+        start = time.monotonic()
         headers = leave_out_headers(http.headers, self._headers)
         with session.request(
             http.method,
@@ -189,29 +193,31 @@ class WebConnection:
             allow_redirects=False,
             stream=True,
         ) as response:
-            content = read_in_time(response.iter_content(CHUNK), end, LARGEST_BATCH_ANSWER)
+            content = read_in_time(response.iter_content(CHUNK), start + timeout, LARGEST_BATCH_ANSWER)
+            milliseconds = round((time.monotonic() - start) * 1000, 1)
             headers_of_answer = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(response.status_code, content, headers_of_answer)
+            return Answer(response.status_code, content, headers_of_answer, milliseconds)
 
-    def _get_session(self) -> requests.Session:
-        """The session of the calling thread, because sessions of requests are not documented as thread-safe."""
-        session: requests.Session | None = getattr(self._of_thread, "session", None)
-        if session is None:
-            session = requests.Session()
-            # Neither ~/.netrc nor REQUESTS_CA_BUNDLE: proxies, too, are those of the login.
-            session.trust_env = False
-            scheme = urlsplit(self._url).scheme
-            proxy_headers: dict[str, str] = {}
-            if self._proxy is not None:
-                session.proxies = {scheme: self._proxy.url}
-                proxy_headers = self._proxy.headers
-            session.mount(f"{scheme}://", _Adapter(self._tls, proxy_headers, self._addresses))
-            self._of_thread.session = session
-            self._sessions.append(session)
+    def _take_session(self) -> requests.Session:
+        """An idle session, whose connection may still be open, or a new one."""
+        try:
+            return self._idle_sessions.pop()
+        except IndexError:
+            pass
+        session = requests.Session()
+        # Neither ~/.netrc nor REQUESTS_CA_BUNDLE: proxies, too, are those of the login.
+        session.trust_env = False
+        scheme = urlsplit(self._url).scheme
+        proxy_headers: dict[str, str] = {}
+        if self._proxy is not None:
+            session.proxies = {scheme: self._proxy.url}
+            proxy_headers = self._proxy.headers
+        session.mount(f"{scheme}://", _Adapter(self._tls, proxy_headers, self._addresses))
+        self._sessions.append(session)
         return session
 
     def close(self) -> None:
-        """Close the sessions of all threads."""
+        """Close all sessions."""
         for session in self._sessions:
             session.close()
 
@@ -442,8 +448,8 @@ def _read_answer(answer: Answer, http: HttpRequest) -> RetriableResponse:
     except MalformedAnswer as error:
         response = Failure(FailureKind.MALFORMED, str(error))
     if isinstance(response, Failure):
-        response = replace(response, status=answer.status)
-    return RetriableResponse(response)
+        return RetriableResponse(replace(response, status=answer.status))
+    return RetriableResponse(replace(response, to_last_byte=answer.milliseconds))
 
 
 def _read_service_failure(answer: Answer, http: HttpRequest) -> Failure:

@@ -134,7 +134,7 @@ def _find_partial(content: Json, http: HttpRequest) -> str:
     for value in find_all(content, http.partial):
         if _is_set(value):
             found = make_excerpt(make_text(value), 200) or describe_value(value)
-            return f"the service searched only a part of the documents: `{http.partial}` is {found}"
+            return f"the service searched only a part of the documents (`{http.partial}`: {found})"
     return ""
 
 

@@ -341,7 +341,7 @@ def _check(loaded: LoadedSuite) -> None:
         check_gates(loaded.suite.requests.values(), loaded.all_thresholds, loaded.reading)
         check_field_paths(loaded.all_thresholds, loaded.suite.requests, loaded.reading.problems)
     if not find_dialect(loaded.suite.target.service).has_indexes:
-        check_service(loaded.all_thresholds, loaded.reading)
+        check_service(loaded.reading)
 
 
 def _check_documents(loaded: LoadedSuite) -> None:

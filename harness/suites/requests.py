@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from harness.masking import names_login
 from harness.model import (
     HttpRequest,
     Json,
-    LatencyCondition,
     Query,
     RequestTemplate,
     SearchRequest,
@@ -116,12 +115,8 @@ def _explain_unpinned(template: RequestTemplate) -> str:
     return ""
 
 
-def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
+def check_service(reading: Reading) -> None:
     """Check that a suite over HTTP uses nothing that needs an engine."""
-    for threshold in thresholds:
-        if isinstance(threshold.condition, LatencyCondition):
-            message = "latency is the engine's own time, which an HTTP service does not return; remove the threshold"
-            reading.problems.note(threshold.mark, message)
     if reading.shape.fixture is not None:
         message = "a fixture needs an engine, but the requests go over HTTP; remove it"
         reading.problems.note(reading.find_mark("fixture"), message)

@@ -19,6 +19,7 @@ from harness.model import (
     IndexState,
     LatencyCondition,
     Query,
+    Ranking,
     Reference,
     Repeat,
     RequestTemplate,
@@ -394,6 +395,26 @@ def test_a_query_without_an_answer_beside_one_without_a_time_is_an_error():
 def test_a_skipped_query_has_no_time_and_is_left_out():
     verdict = latency("max latency <= 5 ms", {"a": 1, "b": 9}, skip=["b"])
     assert (verdict.status, verdict.observed, verdict.left_out) == (Status.PASSED, 1, 1)
+
+
+def test_without_the_time_of_a_service_that_to_the_last_byte_is_judged():
+    def decide_times(text, *rankings):
+        suite = suite_of(tuple(Query(str(n), str(n)) for n in range(len(rankings))), text)
+        responses = {str(number): response for number, response in enumerate(rankings)}
+        [verdict] = decide(suite, Run(responses, Engine("http")), [], today=TODAY)
+        return verdict
+
+    measured = [Ranking(to_last_byte=4.5), Ranking(to_last_byte=9.0)]
+    verdict = decide_times("max latency <= 5 ms", *measured)
+    assert verdict.observed == 9.0
+    assert verdict.reason == ("max latency to the last byte is 9 ms, required <= 5 ms, over 2 queries; slowest: 1 9 ms")
+    assert decide_times("p50 latency <= 5 ms", *measured).status is Status.PASSED
+    own = [Ranking(took=1.0, to_last_byte=90.0), Ranking(took=2.0, to_last_byte=80.0)]
+    assert decide_times("max latency <= 2 ms", *own).reason == "max latency is 2 ms, required <= 2 ms, over 2 queries"
+    doubtful = Ranking(took_doubt="`$.ms` finds 0 values", to_last_byte=1.0)
+    verdict = decide_times("max latency <= 5 ms", own[0], doubtful)
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.reason == "max latency cannot be decided: 1 (`$.ms` finds 0 values)"
 
 
 def test_where_no_query_ran_there_is_no_latency_to_pass():

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 import trustme
@@ -206,7 +207,7 @@ def test_partial_results_are_a_failure_with_their_status(httpserver: HTTPServer)
 
     found = failure(*ask(httpserver, replace(SEARCH, partial="$.partial")))
     assert (found.kind, found.status) == (FailureKind.PARTIAL, 200)
-    assert found.reason == "the service searched only a part of the documents: `$.partial` is true"
+    assert found.reason == "the service searched only a part of the documents (`$.partial`: true)"
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -239,6 +240,34 @@ def test_an_answer_that_does_not_come_is_a_timeout() -> None:
 
     assert failure(slow).kind is FailureKind.TIMEOUT
     assert quick == Ranking(exact_scores=True)
+
+
+def test_later_searches_take_the_connections_of_earlier_ones() -> None:
+    ports: set[int] = set()
+
+    class KeepAlive(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            ports.add(self.client_address[1])
+            self.send_response(200)
+            self.send_header("Content-Length", "11")
+            self.end_headers()
+            self.wfile.write(b'{"ids": []}')
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), KeepAlive) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with open_search(service(f"http://127.0.0.1:{server.server_port}", concurrency=1), {}) as search:
+            for _ in range(3):
+                [ranking] = search.search([SearchRequest("q", None, None, SEARCH)])
+                assert isinstance(ranking, Ranking)
+                assert ranking.to_last_byte is not None
+                assert 0 <= ranking.to_last_byte < 5000
+        server.shutdown()
+    assert len(ports) == 1
 
 
 class TestRetrying:

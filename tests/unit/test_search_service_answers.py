@@ -470,7 +470,7 @@ def test_partial_results_are_a_failure_with_and_without_hits(partial: Any, docum
     assert isinstance(response, Failure)
     assert response.kind is FailureKind.PARTIAL
     assert response.reason.startswith(
-        "the service searched only a part of the documents: `$.responseHeader.partialResults` is "
+        "the service searched only a part of the documents (`$.responseHeader.partialResults`: "
     )
 
 

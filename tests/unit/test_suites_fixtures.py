@@ -147,22 +147,6 @@ def test_ids_of_a_field_are_refused_beside_a_fixture(folder):
     ]
 
 
-@pytest.mark.parametrize(
-    ("before", "line", "place"),
-    [
-        ("queries:", 'thresholds: ["p95 latency <= 200 ms"]\n', "4:14"),
-        ("    expect:", '    thresholds: ["max latency <= 9 ms"]\n', "8:18"),
-    ],
-)
-def test_latency_is_refused_where_requests_go_over_http(folder, before, line, place):
-    text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
-    text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", "").replace(before, line + before)
-    assert refusals(folder, text) == [
-        f"shop.relevance.yaml:{place}: latency is the engine's own time, which an HTTP service does not return; "
-        "remove the threshold"
-    ]
-
-
 # ------------------------------------------------------------------------------------------------ how many are told
 
 

@@ -235,7 +235,8 @@ class SuiteView:
     *address* begins the addresses of its queries, *anchor* those of other parts of the page. *anchors* are those of the
     queries with rankings, by id. *bins* has the spread of the scores of each measure.
 
-    *by_tag* are the figures of the *tags*, *weighted* says that the queries' weights differ.
+    *by_tag* are the figures of the *tags*, *weighted* says that the queries' weights differ. *to_last_byte* says that
+    the times of queries are those to the last byte of their answers.
     """
 
     anchor: str
@@ -251,6 +252,7 @@ class SuiteView:
     tags: tuple[str, ...]
     by_tag: TagTable | None
     weighted: bool
+    to_last_byte: bool
     left_out: tuple[str, ...]
 
 
@@ -305,8 +307,15 @@ def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: Su
         tags=tags,
         by_tag=build_tag_table(suite, most=limits.tags, measures=limits.measures),
         weighted=are_weighted(query.weight for query in suite.queries),
+        to_last_byte=_has_times_to_last_byte(suite),
         left_out=tuple(describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")),
     )
+
+
+def _has_times_to_last_byte(suite: SuiteReport) -> bool:
+    """Whether the harness measured the times of the queries of *suite*, because nothing returned its own."""
+    has_own_times = any(query.timing.took is not None for query in suite.queries)
+    return not has_own_times and any(query.timing.to_last_byte is not None for query in suite.queries)
 
 
 def list_thresholds(suite: SuiteReport, most: int) -> list[ThresholdLine]:

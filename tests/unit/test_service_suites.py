@@ -1,0 +1,136 @@
+"""Suites over HTTP from the file to the report: what a service says beside its hits decides thresholds."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pytest_httpserver")
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_httpserver import HTTPServer
+
+from harness.cli import main
+
+SUITE = """\
+suite: shop
+request:
+  http:
+    path: /search
+    params: {q: "{{text}}"}
+    hits: $.hits
+    ids: $.id
+    scores: $.score
+    sort: [$.score, $.rank]
+    total: $.total.value
+    total_exact: $.total.exact
+    partial: $.partial
+measures: [nDCG@3]
+thresholds: [THRESHOLD]
+queries:
+  - {id: shoes, text: red shoes, judgments: {a: 3, b: 1}}
+"""
+
+
+class Shop:
+    """A service, the suite for it, and the report of a run."""
+
+    def __init__(self, server: HTTPServer, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+        toml = f'[clusters.default]\nurl = "{server.url_for("/")}"\nservice = "http"\n'
+        (folder / "harness.toml").write_text(toml, encoding="utf-8")
+
+    def answer(self, hits: list[dict[str, Any]], **beside: Any) -> None:
+        self._server.clear()
+        self._server.expect_request("/search").respond_with_json({"hits": hits, **beside})
+
+    def run(self, threshold: str, *, extra: str = "") -> tuple[int, dict[str, Any]]:
+        """The exit status, and the report of the suite; *extra* is a further key of its request."""
+        text = SUITE.replace("THRESHOLD", json.dumps(threshold)).replace("    hits:", f"{extra}    hits:")
+        (self._folder / "shop.relevance.yaml").write_text(text, encoding="utf-8")
+        status = main(["run", "shop.relevance.yaml", "-q", "--output", "json=report.json", "--output", "html=r.html"])
+        [suite] = json.loads((self._folder / "report.json").read_text(encoding="utf-8"))["suites"]
+        return status, suite
+
+
+@pytest.fixture
+def shop(httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    monkeypatch.chdir(tmp_path)
+    return Shop(httpserver, tmp_path)
+
+
+A, B = {"id": "a", "score": 2.0, "rank": 1}, {"id": "b", "score": 2.0, "rank": 2}
+EXACT = {"value": 2, "exact": True}
+LEAST = {"value": 2, "exact": False}
+
+
+def test_partial_results_are_an_error_and_no_score(shop: Shop) -> None:
+    shop.answer([], partial={"shard2": "timed out"}, total={"value": 0, "exact": True})
+
+    status, suite = shop.run("mean nDCG@3 >= 0")
+    [query] = suite["queries"]
+    assert (status, query["outcome"], query["scores"]) == (3, "error", {"nDCG@3": None})
+    assert query["failure"]["kind"] == "partial results"
+    assert "only a part of the documents (`$.partial`: timed out)" in query["reason"]
+
+
+@pytest.mark.parametrize(
+    ("total", "threshold", "status"),
+    [(EXACT, "hits <= 2", "passed"), (LEAST, "hits <= 2", "inconclusive"), (LEAST, "hits >= 2", "passed")],
+)
+def test_a_lower_bound_decides_what_it_can(shop: Shop, total: dict[str, Any], threshold: str, status: str) -> None:
+    shop.answer([A, B], total=total)
+
+    text = SUITE.replace("THRESHOLD", "mean nDCG@3 >= 0").replace("judgments:", f'expect: ["{threshold}"], judgments:')
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    main(["run", "shop.relevance.yaml", "-q", "--output", "json=report.json"])
+    [suite] = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"]
+    [found] = [verdict for verdict in suite["verdicts"] if verdict["threshold"] == threshold]
+    assert found["status"] == status
+    if status == "inconclusive":
+        remedy = "the service counted at least 2 hits, required <= 2; make it count all"
+        assert found["reason"] == f"cannot be decided: {remedy}"
+
+
+def test_hits_of_equal_score_do_not_tie_where_the_order_says_more(shop: Shop) -> None:
+    shop.answer([A, B], total=EXACT)
+    shop.run("mean nDCG@3 >= 0.9")
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    shop.answer([B, A], total=EXACT)
+
+    status, suite = shop.run("drop nDCG@3 <= 0.01")
+    assert (status, suite["verdicts"][0]["status"]) == (1, "failed")
+    shop.answer([A, {**B, "rank": 1}], total=EXACT)
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    shop.answer([{**B, "rank": 1}, A], total=EXACT)
+    assert shop.run("drop nDCG@3 <= 0.01")[0] == 0
+
+
+def test_latency_is_by_the_time_of_the_service_where_there_is_a_path(shop: Shop) -> None:
+    shop.answer([A, B], total=EXACT, ms=7)
+
+    status, suite = shop.run("max latency <= 6 ms", extra="    took: $.ms\n")
+    [verdict] = suite["verdicts"]
+    assert (status, verdict["timing"]["observed"]) == (1, 7.0)
+    assert verdict["timing"]["reason"].startswith("max latency is 7 ms, required <= 6 ms")
+    assert suite["notes"] == []
+    assert "<th>Took, ms" not in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_latency_is_to_the_last_byte_where_there_is_none(shop: Shop) -> None:
+    shop.answer([A, B], total=EXACT, ms=7)
+
+    status, suite = shop.run("max latency <= 5000 ms")
+    [verdict], [query] = suite["verdicts"], suite["queries"]
+    assert status == 0
+    assert verdict["timing"]["observed"] == query["timing"]["to_last_byte"] > 0
+    assert "took" not in query["timing"] or query["timing"]["took"] is None
+    assert verdict["timing"]["reason"].startswith("max latency to the last byte is ")
+    assert suite["notes"] == [
+        "latency is the time to the last byte of each answer, with up to 4 requests at the same time, as the request "
+        "has no path `took`"
+    ]
+    assert "To last byte, ms" in Path("r.html").read_text(encoding="utf-8")
