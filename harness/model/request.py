@@ -126,6 +126,8 @@ class SearchRequest:
     """The field that holds the id of a document; None for its `_id`."""
     url_params: Mapping[str, str] = field(default_factory=dict)
     """URL parameters of `_search`, as in the suite."""
+    document_ids: tuple[str, ...] = ()
+    """The documents that a service is asked for, by *http.documents*, in place of a search; empty for a search."""
     built_for: Query | None = field(default=None, compare=False, repr=False)
     """The query of the suite that it was built for; None for look-ups by the harness itself."""
 

@@ -669,6 +669,20 @@ class HttpRequest:
     """Whether a response without the list of hits, or of ids, is one without hits."""
     preset_paths: frozenset[str] = frozenset()
     """The names of the paths that the suite does not give, but a preset: responses may lack what they select."""
+    size: str | None = None
+    """
+    Where the number of hits stands: the name of a parameter, or a JSON pointer into *json*, which begins with a slash.
+    """
+    max_size: int | None = None
+    """The most hits that the service returns to one request; None where nothing is known to limit them."""
+    documents: DocumentsRequest | None = None
+    """How the service is asked for documents by their ids; None where it cannot be."""
+
+    @property
+    def known_fields(self) -> tuple[str, ...]:
+        """The fields for which it, or its request for documents, has a path."""
+        looked_up = {} if self.documents is None else self.documents.http.fields
+        return tuple(dict.fromkeys((*self.fields, *looked_up)))
 
     @property
     def response_paths(self) -> tuple[str, ...]:
@@ -754,6 +768,22 @@ class TuningSpace:
             is_in_force = parameter.is_in_force(settled)
             settled[parameter.name] = values.get(parameter.name, parameter.today) if is_in_force else parameter.today
         return settled
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsRequest:
+    """A request to an HTTP service for documents by their ids, which fill ``{{ids}}`` in it."""
+
+    http: HttpRequest
+    """With placeholders: ``{{ids}}``, and ``{{count}}`` for their number."""
+    join: str | None = None
+    """What stands between two ids; None where they fill a list, or a parameter that is repeated."""
+    each: str = "{{id}}"
+    """How an id is written, such as with quotes around it."""
+    escape: Mapping[str, str] = field(default_factory=dict)
+    """What is written for some texts in an id, such as for a quote."""
+    batch: int = 100
+    """The most ids of one request."""
 
 
 @dataclass(frozen=True, slots=True)

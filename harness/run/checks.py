@@ -112,10 +112,10 @@ class Targets:
             state: Of the target; what is known of it in another state does not count. None if it is unknown.
 
         Returns:
-            None where no check is possible: an HTTP service has no index.
+            None where no check is possible, because no documents can be looked up.
         """
         dialect = find_dialect(suite.target.service)
-        if not searches.requests or not dialect.has_indexes:
+        if not searches.requests or not dialect.looks_up_documents(searches.requests[0]):
             return None
         first = searches.requests[0]
         if state is not None:
@@ -171,13 +171,15 @@ class TargetCheck:
         checks = []
         if self._known.sample is None:
             sample = self._dialect.request_sample(self._first, EXAMPLES)
-            checks.append(CheckRequest(sample, self._read_sample))
+            if sample is not None:
+                checks.append(CheckRequest(sample, self._read_sample))
         # To count documents is cheap. A count says which documents exist only if it is that of their ids, and if ids do
         # not repeat; documents that expectations name must be known one by one.
         counted = self._relevant - self._expected
         if self._may_repeat_ids(suite):
             counted = set()
         listed = (self._relevant | self._expected) - counted
+        listed -= self._leave_unwritable(listed)
         for ids in split_into_batches(sorted(counted - self._known.ids_asked), IDS_AT_ONCE):
             # Without hits, the request costs an engine a tenth.
             count_only = self._dialect.request_documents(self._first, ids, LookUpOptions(size=0))
@@ -186,6 +188,17 @@ class TargetCheck:
             look_up = self._dialect.request_documents(self._first, ids)
             checks.append(CheckRequest(look_up, partial(self._read_look_up, ids)))
         return checks
+
+    def _leave_unwritable(self, documents: set[str]) -> set[str]:
+        """Those of *documents* that no request can have; whether they exist stays unknown."""
+        reasons: dict[str, str] = {}
+        for document in sorted(documents):
+            reason = self._dialect.explain_unwritable(self._first, document)
+            if reason:
+                reasons[document] = reason
+        if reasons:
+            self._leave_unread(list(reasons), next(iter(reasons.values())))
+        return set(reasons)
 
     def _may_repeat_ids(self, suite: Suite) -> bool:
         """Whether several documents may have one id, or one in another form: their number then says little."""
@@ -214,7 +227,7 @@ class TargetCheck:
         lacks_all_relevant = bool(self._relevant) and self._relevant <= absent
         if holds_nothing or lacks_all_relevant:
             checks = self._add_similar_ids(checks, self._relevant)
-            return _fail_rankings(run, checks)
+            return _fail_rankings(run, checks, self._dialect)
         checks = self._add_similar_ids(checks, self._expected)
         checks = self._add_unknown_fields(checks)
         checks = self._add_read_fields(checks)
@@ -387,9 +400,9 @@ class TargetCheck:
         return find_nearest(name, self._known.field_names)
 
 
-def _fail_rankings(run: Run, checks: TargetChecks) -> Run:
+def _fail_rankings(run: Run, checks: TargetChecks, dialect: Dialect) -> Run:
     """Replace the rankings of *run* by a failure, as *checks* show that none can be right."""
-    failure = Failure(FailureKind.TARGET, _explain_target(checks))
+    failure = Failure(FailureKind.TARGET, _explain_target(checks, dialect))
     responses: dict[str, Response] = {}
     for query, response in run.responses.items():
         responses[query] = failure if isinstance(response, Ranking) else response
@@ -421,6 +434,7 @@ def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search, 
     for document in documents[:RESPELLED]:
         spellings.update(list_spellings(document))
     spellings.difference_update(documents)
+    spellings = {spelling for spelling in spellings if not dialect.explain_unwritable(sent, spelling)}
     if not spellings:
         return {}
     try:
@@ -464,10 +478,11 @@ def _find_expected(suite: Suite) -> set[str]:
     return documents
 
 
-def _explain_target(checks: TargetChecks) -> str:
+def _explain_target(checks: TargetChecks, dialect: Dialect) -> str:
     """Why no ranking of a target can be right, and what to do about it."""
     target = checks.target or "the target"
-    reasons = "an alias may filter documents, and a login may not see them"
+    filtering = "an alias" if dialect.has_indexes else "a service"
+    reasons = f"{filtering} may filter documents, and a login may not see them"
     if checks.documents == 0:
         return f"{target} holds no document; index documents, or correct the target ({reasons})"
     if checks.relevant == 1:

@@ -25,6 +25,7 @@ from harness.model import (
     Query,
     Ranking,
     Reference,
+    RequestTemplate,
     Response,
     Run,
     SearchRequest,
@@ -77,7 +78,7 @@ def look_up_titles(
     A look-up that fails decides nothing.
 
     Args:
-        suite: Names the title field; without one nothing is looked up, nor for an HTTP service.
+        suite: Names the title field, or has a path for titles; without one nothing is looked up.
         run: Holds the titles that are known, and the index that was searched.
         search: The search that returned *run*.
         documents: Ids; those of a known title are left out.
@@ -87,7 +88,8 @@ def look_up_titles(
 
     begun = time.perf_counter()
     template = suite.requests.get(run.request)
-    if suite.display.title is None or template is None or not find_dialect(suite.target.service).has_indexes:
+    dialect = find_dialect(suite.target.service)
+    if template is None or not _has_titles(suite, template) or not dialect.looks_up_documents(template):
         return run
     titles = dict(run.titles)
     untitled = list(dict.fromkeys(document for document in documents if document not in titles))
@@ -107,12 +109,20 @@ def look_up_titles(
     return replace(run, titles=titles)
 
 
+def _has_titles(suite: Suite, template: RequestTemplate) -> bool:
+    """Whether documents are shown with titles: by a field of an engine, or by a path for the request by ids."""
+    if template.http is None:
+        return suite.display.title is not None
+    return template.http.documents is not None and template.http.documents.http.titles is not None
+
+
 def look_up_values(suite: Suite, run: Run, search: Search, *, budget: float | None = None) -> Run:
     """
-    *run* with the values that expectations read of those hits for which a search template does not return them.
+    *run* with the values that expectations read of those hits with which they are not returned.
 
-    Any other request returns them itself. Nothing can be added to one that the engine makes of a template, so the
-    documents are looked up by id. The values of a hit that is not found so are unknown, which no expectation passes on.
+    A search template does not return them, as nothing can be added to a body that the engine makes of it, and a service
+    may return less with a search than by ids. So the documents are looked up by id. The values of a hit that is not
+    found so are unknown, which no expectation passes on.
 
     Args:
         suite: Has the expectations.
@@ -126,18 +136,19 @@ def look_up_values(suite: Suite, run: Run, search: Search, *, budget: float | No
     dialect = find_dialect(suite.target.service)
     answered = (query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
     query = next(answered, None)
-    if not fields or template is None or query is None or not dialect.has_indexes:
+    if not fields or template is None or query is None:
         return run
     request = replace(build_request(suite, template, query), index=run.index)
-    if not dialect.is_filled_by_server(request):
+    unread_fields = tuple(dialect.list_unread_fields(request, fields))
+    if not unread_fields:
         return run
     lacking: dict[str, None] = {}
     for hit in run.hits:
-        if hit.values is not None and not set(fields) <= hit.values.keys():
+        if not set(unread_fields) <= (hit.values or {}).keys():
             lacking[hit.id] = None
     found: Mapping[str, Hit] = {}
     with suppress(SearchError):
-        options = LookUpOptions(value_fields=fields)
+        options = LookUpOptions(value_fields=unread_fields)
         found, _ = find_texts(search, request, list(lacking), options, budget=budget)
     responses: dict[str, Response] = {}
     for query_id, response in run.responses.items():
@@ -194,7 +205,7 @@ def describe_documents(
     for the first of the *missing* documents of these queries.
 
     An engine is asked for them by id, and marks words of the query in them; an HTTP service has returned them with its
-    hits. A look-up that fails decides nothing.
+    hits, and is asked by id for what it has not. A look-up that fails decides nothing.
 
     Returns:
         The hits with their texts, by query and document.
@@ -206,23 +217,43 @@ def describe_documents(
     hits_by_query = _list_first_hits(run, queries)
     if not fields or not hits_by_query:
         return {}
-    if not find_dialect(suite.target.service).has_indexes:
-        return {query: {hit.id: hit for hit in hits} for query, hits in hits_by_query.items()}
+    dialect = find_dialect(suite.target.service)
+    returned: dict[str, dict[str, Hit]] = {}
+    if not dialect.has_indexes:
+        returned = {query: {hit.id: hit for hit in hits} for query, hits in hits_by_query.items()}
     template = suite.requests.get(run.request)
-    if connection.search is None or template is None:
-        return {}
+    if connection.search is None or template is None or not dialect.looks_up_documents(template):
+        return returned
     options = LookUpOptions(title_field=suite.display.title, fields=fields, highlights=True)
     look_ups = []
     for query in select_by_id(suite.queries, hits_by_query.keys()):
         request = replace(build_request(suite, template, query), index=run.index)
-        ids = [hit.id for hit in hits_by_query[query.id]]
+        ids: list[str] = []
+        if dialect.has_indexes or dialect.list_unread_fields(request, fields):
+            ids = [hit.id for hit in hits_by_query[query.id]]
         ids += [document.id for document in missing.get(query.id, ())[:RANKS_DESCRIBED]]
         look_ups.append(LookUp(request, ids, options))
     try:
         described, _ = find_texts_by_query(connection.search, look_ups, budget=connection.budget)
     except SearchError:
-        return {}
-    return described
+        return returned
+    for query_id, documents in described.items():
+        hits_returned = returned.setdefault(query_id, {})
+        for document, hit in documents.items():
+            hits_returned[document] = add_looked_up_texts(hits_returned.get(document), hit)
+    return returned
+
+
+def add_looked_up_texts(hit: Hit | None, looked_up: Hit) -> Hit:
+    """*hit*, as it was returned by a search if one did, with the title, texts and URLs that it has *looked_up* only."""
+    if hit is None:
+        return looked_up
+    return replace(
+        hit,
+        title=hit.title or looked_up.title,
+        texts={**(looked_up.texts or {}), **(hit.texts or {})},
+        urls={**(looked_up.urls or {}), **(hit.urls or {})},
+    )
 
 
 def _list_first_hits(run: Run, queries: Sequence[str]) -> dict[str, tuple[Hit, ...]]:
@@ -342,12 +373,14 @@ class _LookUpAnswers:
     dialect: Dialect
     sent: SearchRequest
     """The request of the query."""
-    deep: Response
+    deep: Response | None
     """To the same search for *size* hits."""
     size: int
+    ids: frozenset[str]
+    """The documents that were looked up."""
     ranks_otherwise: bool
     """Whether *deep* does not go on where the ranking of the query ends; its ranks are then those of another one."""
-    looked_up: Response
+    looked_up: Response | None
     """To a look-up by ids: the documents that the target shows."""
     matching: Response | None
     """To the same query, filtered to the ids."""
@@ -358,7 +391,11 @@ class _LookUpAnswers:
         """*document* with its rank, its title, and why it is not in the ranking, as far as that is known."""
         if isinstance(self.deep, Ranking) and not self.ranks_otherwise:
             ranks = {hit.id: rank for rank, hit in enumerate(self.deep.hits, start=1)}
-            document = replace(document, rank=ranks.get(document.id), searched=self.size)
+            searched = self.size
+            if not self.dialect.has_indexes:
+                # A service may return fewer hits than it is asked for.
+                searched = min(self.deep.returned, self.size)
+            document = replace(document, rank=ranks.get(document.id), searched=searched)
         if isinstance(self.looked_up, Ranking):
             titles = {hit.id: hit.title for hit in self.looked_up.hits}
             document = replace(document, title=titles.get(document.id))
@@ -367,6 +404,8 @@ class _LookUpAnswers:
         return self._explain_absence(document)
 
     def _explain_absence(self, document: MissingDocument) -> MissingDocument:
+        if document.id not in self.ids:
+            return document
         if _lacks(self.looked_up, document.id):
             return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
         if _lacks(self.on_shards, document.id):
@@ -402,14 +441,17 @@ def _lacks(response: Response | None, document: str) -> bool:
 def _send_look_ups(
     missing: MissingByQuery, suite: Suite, run: Run, search: Search, hooks: Hooks
 ) -> dict[str, _LookUpAnswers]:
-    """The answers by query; empty for an HTTP service, which gets no further searches."""
+    """The answers by query, of those of which the server can be asked more."""
     from harness.suites.requests import build_requests, move_to_index
 
     dialect = find_dialect(suite.target.service)
-    if not missing or not dialect.has_indexes:
-        return {}
     lacking = replace(suite, queries=select_by_id(suite.queries, missing.keys()))
-    built = {request.query: request for request in build_requests(move_to_index(lacking, run.index), run.request)}
+    built: dict[str, SearchRequest] = {}
+    for request in build_requests(move_to_index(lacking, run.index), run.request):
+        if dialect.takes_size(request) or dialect.looks_up_documents(request):
+            built[request.query] = request
+    if not built:
+        return {}
     sent = {query: hooks.change_request(request) for query, request in built.items()}
     sizes = {query: _size_of_look_up(request, suite) for query, request in sent.items()}
 
@@ -417,8 +459,14 @@ def _send_look_ups(
     on_shards: dict[str, SearchRequest] = {}
     deep: dict[str, SearchRequest] = {}
     by_ids: dict[str, SearchRequest] = {}
+    ids_by_query: dict[str, list[str]] = {}
     for query, request in sent.items():
-        ids = [document.id for document in missing[query][:SEARCHED]]
+        if dialect.takes_size(request):
+            # Hooks have not had this one: *search* gives it to them.
+            deep[query] = dialect.deepen(built[query], sizes[query])
+        ids = ids_by_query[query] = _list_ids_to_look_up(missing[query], request, dialect)
+        if not ids:
+            continue
         filtered = dialect.filter_to_documents(request, ids)
         if filtered is not None:
             matching[query] = filtered
@@ -426,8 +474,6 @@ def _send_look_ups(
         restricted = dialect.restrict_to_shards(by_ids[query], request)
         if restricted is not None:
             on_shards[query] = restricted
-        # Hooks have not had this one: *search* gives it to them.
-        deep[query] = dialect.deepen(built[query], sizes[query])
 
     # All go in one search, whose responses come in the order of the requests.
     requests = [*matching.values(), *on_shards.values(), *deep.values(), *by_ids.values()]
@@ -443,14 +489,23 @@ def _send_look_ups(
         answers[query] = _LookUpAnswers(
             dialect=dialect,
             sent=request,
-            deep=to_deep[query],
+            deep=to_deep.get(query),
             size=sizes[query],
-            ranks_otherwise=not _continues(to_deep[query], run.responses[query], requested),
-            looked_up=to_ids[query],
+            ids=frozenset(ids_by_query[query]),
+            ranks_otherwise=not _continues(to_deep.get(query), run.responses[query], requested),
+            looked_up=to_ids.get(query),
             matching=to_matching.get(query),
             on_shards=to_shards.get(query),
         )
     return answers
+
+
+def _list_ids_to_look_up(documents: Sequence[MissingDocument], request: SearchRequest, dialect: Dialect) -> list[str]:
+    """The ids of the first *documents* that one look-up can have; none where there are no look-ups."""
+    if not dialect.looks_up_documents(request):
+        return []
+    ids = [document.id for document in documents if not dialect.explain_unwritable(request, document.id)]
+    return ids[:SEARCHED]
 
 
 def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
@@ -461,7 +516,7 @@ def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
     return max(min(SEARCHED, window), count_requested_hits(request, suite))
 
 
-def _continues(deep: Response, ranking: Response, requested: int) -> bool:
+def _continues(deep: Response | None, ranking: Response, requested: int) -> bool:
     """
     Whether *deep*, the response to a search for more hits, goes on where *ranking* ends, of which *requested* hits were
     requested; true where one of them is no ranking.

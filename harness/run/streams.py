@@ -103,7 +103,7 @@ class NeededHits:
         suite, template = self.plan.suite, self.plan.template
         if not self._may_ask_for_more():
             return count_requested_hits(request, suite)
-        if not any("{{" in key for key in template.body):
+        if not isinstance(template.body, Mapping) or not any("{{" in key for key in template.body):
             return suite.depth
         # The size is of a key that the query fills in: only the request without the further hit has it as it is.
         return count_requested_hits(build_request(suite, template, query), suite)

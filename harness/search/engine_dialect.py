@@ -119,6 +119,10 @@ class EngineDialect(Dialect):
         size = body.get("size")
         return size if isinstance(size, int) else None
 
+    def takes_size(self, request: SearchRequest) -> bool:  # noqa: ARG002
+        """See `Dialect.takes_size`."""
+        return True
+
     def find_deepest_size(self, request: SearchRequest) -> int:
         """See `Dialect.find_deepest_size`."""
         return bodies.find_deepest_size([request.url_params, request.body])
@@ -150,6 +154,14 @@ class EngineDialect(Dialect):
     def is_filled_by_server(self, request: SearchRequest) -> bool:
         """See `Dialect.is_filled_by_server`: a search template is."""
         return "template" in request.body
+
+    def looks_up_documents(self, request: SearchRequest | RequestTemplate) -> bool:  # noqa: ARG002
+        """See `Dialect.looks_up_documents`."""
+        return True
+
+    def list_unread_fields(self, request: SearchRequest, fields: Sequence[str]) -> Sequence[str]:
+        """See `Dialect.list_unread_fields`: nothing can be added to a body that the engine makes of a template."""
+        return fields if self.is_filled_by_server(request) else ()
 
     def prefer(self, request: SearchRequest, preference: str) -> SearchRequest:
         """See `Dialect.prefer`."""

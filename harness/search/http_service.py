@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,11 +19,14 @@ from urllib3.exceptions import InsecureRequestWarning
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
     Cluster,
+    DocumentsRequest,
     Engine,
     Failure,
     FailureKind,
+    Hit,
     HttpRequest,
     Json,
+    Ranking,
     Response,
     SearchRequest,
 )
@@ -58,7 +61,9 @@ from harness.search.pace import Pace
 from harness.search.sending import TIMEOUT
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_answers import read_error, read_service_answer
+from harness.search.service_documents import fill_documents_request, split_ids
 from harness.search.service_requests import Permissions, find_problem
+from harness.words import count
 
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,
@@ -321,7 +326,9 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             SearchError: The server is an engine, or a request is one that no suite may have, or may change data without
                 permission.
         """
-        http_requests = [request.http for request in requests if request.http]
+        http_requests: list[HttpRequest] = []
+        for request in requests:
+            http_requests += _list_http_requests(request)
         for http in http_requests:
             for path in http.response_paths:
                 compile_path(path)
@@ -357,16 +364,33 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
-            places = {}
+            places: dict[Future[Response], int] = {}
+            parts: dict[int, list[Future[Response]]] = {}
             for place, request in enumerate(requests):
-                places[pool.submit(self._send, health, place, request.http)] = place
+                parts[place] = self._submit(pool, health, place, request)
+                places |= dict.fromkeys(parts[place], place)
+            unanswered = Counter(places.values())
             for future in as_completed(places):
-                yield places[future], future.result()
+                place = places[future]
+                unanswered[place] -= 1
+                if not unanswered[place]:
+                    responses = [part.result() for part in parts[place]]
+                    yield place, _join_parts(responses, requests[place].document_ids)
         except BaseException:
             health.given_up = INTERRUPTED
             raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _submit(
+        self, pool: ThreadPoolExecutor, health: ServerHealth, place: int, request: SearchRequest
+    ) -> list[Future[Response]]:
+        """Give *request* to threads of *pool*, in several parts if it looks up many documents."""
+        documents = None if request.http is None else request.http.documents
+        if not request.document_ids or documents is None:
+            return [pool.submit(self._send, health, place, request.http)]
+        parts = split_ids(documents, request.document_ids)
+        return [pool.submit(self._look_up, health, place, documents, ids) for ids in parts]
 
     def _send(self, health: ServerHealth, place: int, http: HttpRequest | None) -> Response:
         """
@@ -402,6 +426,29 @@ class HttpSearch(ConnectedSearch[WebConnection]):
                 # What is sent to see whether an outage is over costs no attempt: the patience of the health limits it.
                 attempt += 1
 
+    def _look_up(self, health: ServerHealth, place: int, documents: DocumentsRequest, ids: Sequence[str]) -> Response:
+        """
+        The documents of *ids* that the service has, or a failure where it does not say which.
+
+        A service may return a part of what it is asked for, whatever its total says. So those that an answer lacks are
+        asked for again, and are missing only where an answer has none of them.
+        """
+        hits: dict[str, Hit] = {}
+        remaining = list(ids)
+        while remaining:
+            response = self._send(health, place, fill_documents_request(documents, remaining))
+            if isinstance(response, Failure):
+                return response
+            wanted = set(remaining)
+            found = {hit.id: hit for hit in response.hits if hit.id in wanted}
+            if not found:
+                if response.hits:
+                    return _refuse_other_documents(response, remaining)
+                break
+            hits |= found
+            remaining = [document for document in remaining if document not in found]
+        return Ranking(tuple(hits.values()), total=len(hits), exact_scores=True)
+
     def _send_once(self, health: ServerHealth, http: HttpRequest) -> RetriableResponse:
         """Send *http* if there is time, and record what that says about the service."""
         seconds = health.seconds()
@@ -433,6 +480,39 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         # Values take many times the memory of their text: those of large answers are not read side by side.
         with self._one_large_answer:
             return _read_answer(answer, http)
+
+
+def _list_http_requests(request: SearchRequest) -> list[HttpRequest]:
+    """What is sent for *request*: one request, or several for the documents that it looks up."""
+    if request.http is None:
+        return []
+    documents = request.http.documents
+    if not request.document_ids or documents is None:
+        return [request.http]
+    return [fill_documents_request(documents, ids) for ids in split_ids(documents, request.document_ids)]
+
+
+def _join_parts(parts: Sequence[Response], ids: Sequence[str]) -> Response:
+    """The response to a search, which has one part; or to a look-up of *ids*, a failure if one of its *parts* is."""
+    if not ids:
+        return parts[0]
+    hits: dict[str, Hit] = {}
+    for part in parts:
+        if isinstance(part, Failure):
+            return part
+        hits |= {hit.id: hit for hit in part.hits}
+    found = tuple(hits[document] for document in dict.fromkeys(ids) if document in hits)
+    return Ranking(found, total=len(found), exact_scores=True)
+
+
+def _refuse_other_documents(response: Ranking, ids: Sequence[str]) -> Failure:
+    """The failure of a look-up of *ids* whose *response* has other documents only: it does not select by id."""
+    asked = f"{ids[0]!r}" if len(ids) == 1 else f"{ids[0]!r} and {count(len(ids) - 1, 'other')}"
+    reason = (
+        f"the request by ids returned {response.hits[0].id!r}, which was not asked for, and not {asked}; "
+        "correct `documents` of the request"
+    )
+    return Failure(FailureKind.MALFORMED, reason)
 
 
 def _read_answer(answer: Answer, http: HttpRequest) -> RetriableResponse:

@@ -80,6 +80,11 @@ def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -
     """
     found: set[str] = set()
     repeated: set[str] = set()
+    dialect = find_dialect(search.service)
+    for document in ids:
+        reason = dialect.explain_unwritable(request, document)
+        if reason:
+            raise SearchError(f"cannot look up documents: {reason}")
     possible_ids = _select_possible_ids(search, request, ids)
     for looked_up in _look_up(search, [LookUp(request, possible_ids)]):
         ranking = _check_complete(looked_up, request.index)
@@ -120,7 +125,12 @@ def find_texts_by_query(
     """
     hits: dict[str, dict[str, Hit]] = {}
     reasons: dict[str, None] = {}
-    for looked_up in _look_up(search, look_ups, budget):
+    dialect = find_dialect(search.service)
+    writable = []
+    for look_up in look_ups:
+        ids = [document for document in look_up.ids if not dialect.explain_unwritable(look_up.request, document)]
+        writable.append(replace(look_up, ids=ids))
+    for looked_up in _look_up(search, writable, budget):
         response = looked_up.response
         if isinstance(response, Failure):
             reasons[failure_text(response)] = None
@@ -206,9 +216,10 @@ def _is_cut(ranking: Ranking, size: int) -> bool:
 def _check_complete(looked_up: _LookedUp, index: str | None) -> Ranking:
     """The ranking of *looked_up*; raises SearchError if there is none, or if hits are missing in it."""
     response = looked_up.response
+    place = "the target" if index is None else index
     if isinstance(response, Failure):
-        raise SearchError(f"cannot look up documents in {index}: {failure_text(response)}")
+        raise SearchError(f"cannot look up documents in {place}: {failure_text(response)}")
     if response.total is not None and response.returned < min(response.total, looked_up.size):
         found = f"{response.returned} of {response.total} hits were returned"
-        raise SearchError(f"cannot look up documents in {index}: {found}")
+        raise SearchError(f"cannot look up documents in {place}: {found}")
     return response

@@ -125,6 +125,10 @@ class Dialect(ABC):
         """How many hits *request* asks for; None where it does not say."""
         return None
 
+    def takes_size(self, request: SearchRequest) -> bool:
+        """Whether *request* can be made for another number of hits."""
+        return False
+
     def find_deepest_size(self, request: SearchRequest) -> int:
         """The greatest number of hits that may be asked for without another order of the first ones; 0 if none may."""
         return 0
@@ -161,6 +165,18 @@ class Dialect(ABC):
 
     # Other requests for the same documents.
 
+    def looks_up_documents(self, request: SearchRequest | RequestTemplate) -> bool:
+        """Whether the documents that *request* searches can be looked up by their ids."""
+        return False
+
+    def explain_unwritable(self, request: SearchRequest, document: str) -> str:
+        """Why no request by ids can have the id *document*, as a sentence; empty if one can."""
+        return ""
+
+    def list_unread_fields(self, request: SearchRequest, fields: Sequence[str]) -> Sequence[str]:
+        """Those of *fields* whose values the response to *request* does not have, and a look-up by ids may have."""
+        return ()
+
     def prefer(self, request: SearchRequest, preference: str) -> SearchRequest:
         """*request*, answered by the shard copies that *preference* chooses, unless it chooses them itself."""
         return request
@@ -176,14 +192,9 @@ class Dialect(ABC):
         """
         raise SearchError("documents cannot be looked up by id there")
 
-    def request_sample(self, request: SearchRequest, size: int) -> SearchRequest:
-        """
-        A search for any *size* of the documents that *request* searches.
-
-        Raises:
-            SearchError: As `request_documents`.
-        """
-        raise SearchError("documents cannot be looked up by id there")
+    def request_sample(self, request: SearchRequest, size: int) -> SearchRequest | None:
+        """A search for any *size* of the documents that *request* searches; None where there is none."""
+        return None
 
     def filter_to_documents(self, request: SearchRequest, ids: Sequence[str]) -> SearchRequest | None:
         """*request*, which then finds those of *ids* alone that match; None where it cannot be filtered."""

@@ -43,6 +43,7 @@ def choose_depth(
         reading.problems.note(reading.find_mark("depth"), message)
     sizes, least = [], 1
     for template in templates:
+        _check_largest_size(template, depth or needed, reading)
         size = find_size(template)
         if size is None:
             least = LEAST_DEPTH
@@ -55,6 +56,14 @@ def choose_depth(
             message = f"the request {template.name!r} has size {size}, but '{needed_by}' needs {needed} hits"
             reading.problems.note(template.mark, message)
     return depth or max(least, needed, *sizes)
+
+
+def _check_largest_size(template: RequestTemplate, needed: int, reading: Reading) -> None:
+    """Note a request to a service that returns fewer hits than are *needed*."""
+    largest = None if template.http is None else template.http.max_size
+    if largest is not None and largest < needed:
+        message = f"the request {template.name!r} has max_size {largest}, but the suite needs {needed} hits"
+        reading.problems.note(template.mark, message)
 
 
 def _iterate_needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iterator[tuple[int, str]]:
@@ -78,10 +87,15 @@ DEFAULT_SIZE = 10
 
 def find_size(template: RequestTemplate) -> int | None:
     """
-    The size in the body, or in the source of its search template if that is a mapping.
+    The size in the body, or in the source of its search template if that is a mapping; that of a request to a service
+    is where the suite says that it is.
 
-    None if there is none, or if the engine will fill it in.
+    None if there is none, or if it is filled in later.
     """
+    if template.http is not None and template.http.size is not None:
+        from harness.search.service_sizes import read_size
+
+        return read_size(template.http)
     body = template.body if isinstance(template.body, Mapping) else {}
     size = _read_whole(body.get("size"))
     search_template = body.get("template")

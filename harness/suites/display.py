@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.errors import InputError
 from harness.files.opening import read_source
-from harness.model import Display, RequestTemplate, Suite
+from harness.model import Display, HttpRequest, RequestTemplate, Suite
 from harness.suites.files import SuiteFiles
 from harness.suites.reading import Reading
 from harness.suites.shape import DisplayShape
@@ -49,7 +49,7 @@ def check_display_paths(
     for template in templates.values():
         if template.http is None:
             continue
-        known = template.http.fields
+        known = template.http.known_fields
         for field in (shape.title, *shape.fields, shape.image, shape.link):
             if isinstance(field, ScalarNode) and not field.unset and field not in known:
                 problems.note(field.mark, explain_no_path(template, str(field)))
@@ -59,11 +59,18 @@ def add_title_paths(templates: Mapping[str, RequestTemplate], title: str | None)
     """*templates*, of which those over HTTP read titles from the path of the field *title*, if that is known."""
     titled = {}
     for name, template in templates.items():
-        if template.http is not None and title is not None and title in template.http.fields:
-            http = replace(template.http, titles=template.http.fields[title])
-            template = replace(template, http=http)
+        if template.http is not None and title is not None:
+            template = replace(template, http=_add_title_path(template.http, title))
         titled[name] = template
     return titled
+
+
+def _add_title_path(http: HttpRequest, title: str) -> HttpRequest:
+    """*http*, and its request by ids, with the path of the field *title* for titles, where they have one."""
+    if http.documents is not None:
+        documents = replace(http.documents, http=_add_title_path(http.documents.http, title))
+        http = replace(http, documents=documents)
+    return replace(http, titles=http.fields[title]) if title in http.fields else http
 
 
 def list_shown_fields(suite: Suite, requests: Iterable[str]) -> tuple[str, ...]:
@@ -80,7 +87,7 @@ def list_shown_fields(suite: Suite, requests: Iterable[str]) -> tuple[str, ...]:
     for name in requests:
         template = suite.requests.get(name)
         if template is not None and template.http is not None:
-            fields |= dict.fromkeys(template.http.fields)
+            fields |= dict.fromkeys(template.http.known_fields)
     return tuple(field for field in fields if field not in (display.title, display.image, display.link))
 
 

@@ -182,7 +182,7 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
     """The names of all placeholders of a request; notes those that a query cannot fill."""
     used: set[tuple[str, bool]] = set()
     unknown: dict[str, str] = {}
-    for scalar, is_key in _iterate_scalars(node, but=source_node(body_node(node))):
+    for scalar, is_key in _iterate_scalars(node, but=_list_filled_elsewhere(node)):
         notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             name = placeholder.name
@@ -202,7 +202,7 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
 
 def _check_parameters(node: Node, parameters: Mapping[str, str], problems: Problems) -> None:
     """Note the placeholders of a request that are for no parameter, or for one that cannot stand in a text."""
-    for scalar, is_key in _iterate_scalars(node, but=source_node(body_node(node))):
+    for scalar, is_key in _iterate_scalars(node, but=_list_filled_elsewhere(node)):
         notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             name = read_parameter_name(placeholder.name)
@@ -221,7 +221,7 @@ def find_parameters(requests: Mapping[str, Node]) -> set[str]:
     """The names of the parameters that *requests* have places for, as nodes of the file."""
     names: set[str] = set()
     for node in requests.values():
-        for scalar, _ in _iterate_scalars(node, but=source_node(body_node(node))):
+        for scalar, _ in _iterate_scalars(node, but=_list_filled_elsewhere(node)):
             found = [read_parameter_name(placeholder.name) for placeholder in locate_placeholders(scalar)]
             names.update(name for name in found if name is not None)
     return names
@@ -281,9 +281,21 @@ def body_node(request: Node) -> Node | None:
     return request
 
 
-def _iterate_scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[ScalarNode, bool]]:
-    """All scalars below *node* except those of the node *but*, and whether each is a key."""
-    if node is but:
+def documents_node(request: Node) -> Node | None:
+    """The request for documents by their ids that is beside a search over HTTP; None if there is none."""
+    http = request.find_child("http") if isinstance(request, MappingNode) else None
+    documents: Node | None = http.find_child("documents") if isinstance(http, MappingNode) else None
+    return documents
+
+
+def _list_filled_elsewhere(request: Node) -> list[Node | None]:
+    """The parts of *request* that no query fills: the engine does, or the harness with ids of documents."""
+    return [source_node(body_node(request)), documents_node(request)]
+
+
+def _iterate_scalars(node: Node, *, but: Sequence[Node | None] = ()) -> Iterator[tuple[ScalarNode, bool]]:
+    """All scalars below *node* except those of the nodes *but*, and whether each is a key."""
+    if any(node is other for other in but):
         return
     if isinstance(node, ScalarNode):
         yield node, False

@@ -13,6 +13,7 @@ from harness.config import CONFIG_NAME, Configs, find_engine_problem, find_url_p
 from harness.errors import ConfigError, SuiteError, UsageError
 from harness.masking import names_login
 from harness.model import (
+    DocumentsRequest,
     HttpRequest,
     Json,
     Query,
@@ -23,11 +24,11 @@ from harness.model import (
     Threshold,
 )
 from harness.suites.depth import check_window, find_window_problem
-from harness.suites.placeholders import body_node, fill, fill_body, fill_text, format_value, source_node
+from harness.suites.placeholders import body_node, documents_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.reading import Reading
 from harness.suites.request_files import SELECTING_KEYS
 from harness.suites.scalars import BESIDE_A_BODY, iterate_masked_variables, read_masked
-from harness.suites.shape import HttpShape, RequestShape
+from harness.suites.shape import DocumentsShape, HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
 
 
@@ -208,8 +209,13 @@ def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> Req
         if entry.routing is not None or entry.url_params:
             message = "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
             problems.note(node.mark, message)
-        _check_service_request(entry.http, node, problems)
+        http_node = node.find_child("http") if isinstance(node, MappingNode) else None
+        _check_service_request(entry.http, http_node, problems)
         http = _read_http(entry.http, problems)
+        _check_size(http, entry.http, problems)
+        if entry.http.documents is not None:
+            documents = _read_documents(entry.http.documents, http, documents_node(node), problems)
+            http = replace(http, documents=documents)
         return RequestTemplate(name, entry.http.json_body, http=http, mark=node.mark, gates=entry.gate)
     if isinstance(node, MappingNode):
         _check_body(node.find_child("body"), problems)
@@ -371,14 +377,60 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         partial=_optional(shape.partial),
         error=_optional(shape.error),
         ids_optional=shape.ids_optional,
+        size=_optional(shape.size),
+        max_size=shape.max_size,
     )
 
 
-def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> None:
+def _read_documents(
+    shape: DocumentsShape, search: HttpRequest, node: Node | None, problems: Problems
+) -> DocumentsRequest:
+    """The request by ids beside *search*, of which it has the paths for the response that it does not give itself."""
+    from harness.search.service_documents import find_documents_problem
+
+    for path in (shape.hits, shape.ids, shape.titles, shape.total, *shape.fields.values()):
+        if path is not None and not path.unset:
+            _check_path(path, problems)
+    if shape.hits is not None and not shape.hits.unset:
+        for path in (shape.ids, shape.titles, *shape.fields.values()):
+            if path is not None and not path.unset:
+                _check_path_in_hit(path, shape.hits, problems)
+    _check_service_request(shape, node, problems)
+    # Documents that are looked up have no order.
+    http = replace(
+        search,
+        method=shape.method,
+        path=search.path if shape.path is None else str(shape.path),
+        params={str(name): value for name, value in shape.params.items()},
+        headers={str(name): str(value) for name, value in shape.headers.items()},
+        json=shape.json_body,
+        hits=_optional(shape.hits) or search.hits,
+        ids=_optional(shape.ids) or search.ids,
+        scores=None,
+        sort=(),
+        titles=_optional(shape.titles) or search.titles,
+        total=_optional(shape.total) or search.total,
+        fields={**search.fields, **{str(name): str(path) for name, path in shape.fields.items()}},
+        size=None,
+    )
+    documents = DocumentsRequest(
+        http,
+        join=_optional(shape.join),
+        each="{{id}}" if shape.each is None else str(shape.each),
+        escape={str(text): str(written) for text, written in shape.escape.items()},
+        batch=shape.batch,
+    )
+    sentence = find_documents_problem(documents)
+    if sentence and node is not None:
+        problems.note(node.mark, f"in 'documents': {sentence}")
+    return documents
+
+
+def _check_service_request(shape: HttpShape | DocumentsShape, node: Node | None, problems: Problems) -> None:
     """Note what no service may be sent in the request at *node*; values of queries are checked when filled in."""
     from harness.search.service_requests import find_header_problem, find_parameter_problem, find_path_problem
 
-    sentence = find_path_problem(shape.path)
+    sentence = "" if shape.path is None else find_path_problem(shape.path)
     if sentence:
         problems.note(shape.path.mark, sentence)
     for name, value in shape.headers.items():
@@ -387,13 +439,26 @@ def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> 
             problems.note(name.mark, sentence)
     names = list(shape.params)
     # The shape has the body as plain JSON, whose keys have no places.
-    body = node.find_child("http").find_child("json") if isinstance(node, MappingNode) else None
+    body = node.find_child("json") if isinstance(node, MappingNode) else None
     if isinstance(body, MappingNode):
         names += body
     for name in names:
         sentence = find_parameter_problem(name)
         if sentence:
             problems.note(name.mark, sentence)
+
+
+def _check_size(http: HttpRequest, shape: HttpShape, problems: Problems) -> None:
+    """Note a place of the number of hits that is none, and a limit without a place."""
+    from harness.search.service_sizes import find_size_problem
+
+    if shape.size is None:
+        if shape.max_size is not None:
+            problems.note(shape.path.mark, "'max_size' needs 'size', which says where the number of hits stands")
+        return
+    sentence = find_size_problem(http)
+    if sentence and not shape.size.unset:
+        problems.note(shape.size.mark, sentence)
 
 
 def _check_path(expression: ScalarNode, problems: Problems) -> None:
@@ -462,7 +527,7 @@ def build_request(suite: Suite, template: RequestTemplate, query: Query, size: i
     values = {**query.params, "text": query.text, "depth": suite.depth}
     try:
         if template.http is not None:
-            http = _fill_http(template.http, values)
+            http = _fill_http(template.http, values, suite.depth if size is None else size)
             return SearchRequest(query.id, None, http.json, http, built_for=query)
         body = _fill_body(template.body, values, suite.depth)
         url_params = _fill_url_params(template.url_params, values)
@@ -498,9 +563,14 @@ def _fill_url_params(url_params: Mapping[str, Json], values: Mapping[str, Json])
     return filled
 
 
-def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
-    """Fill path, params, headers and body; a value in the path is one encoded segment, in a header one line."""
+def _fill_http(http: HttpRequest, values: Mapping[str, Json], size: int) -> HttpRequest:
+    """
+    Fill path, params, headers and body, and *size* where the number of hits stands, unless the suite has written one.
+
+    A value in the path is one encoded segment, in a header one line.
+    """
     from harness.search.service_requests import find_problem
+    from harness.search.service_sizes import has_own_size, read_size, write_size
 
     headers = {name: fill_text(value, values) for name, value in http.headers.items()}
     for name, value in headers.items():
@@ -513,6 +583,12 @@ def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
         headers=headers,
         json=fill(http.json, values),
     )
+    if not has_own_size(filled):
+        filled = write_size(filled, size)
+    own_size = read_size(filled)
+    depth = values["depth"]
+    if own_size is not None and own_size < depth:
+        raise UsageError(f"{filled.size!r} becomes {own_size}, but the suite needs {depth} hits: write {{{{depth}}}}")
     sentence = find_problem(filled)
     if sentence:
         raise UsageError(sentence)

@@ -270,12 +270,34 @@ class VectorFileShape(Shape):
     )
 
 
+Method = Annotated[Literal["GET", "POST", "PUT"], accept_words(["GET", "POST", "PUT"])]
+
+
+class DocumentsShape(Shape):
+    """A request to an HTTP service for documents by their ids."""
+
+    method: Method = Field("GET", description="The HTTP method.")
+    path: Text = Field(None, description="The path below the cluster's URL. Default: that of the search.")
+    params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL; {{ids}} and {{count}} are filled.")
+    headers: dict[Key, Text] = Field({}, description="Headers.")
+    json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON; filled as params are.")
+    join: Text = Field(
+        None, description="The text between two ids. Default: none, {{ids}} is a list or a repeated parameter."
+    )
+    each: Text = Field(None, description="How an id is written, such as with quotes around {{id}}. Default: {{id}}.")
+    escape: dict[Key, Text] = Field({}, description="What is written for a text in an id, such as for a quote.")
+    batch: Positive = Field(100, description="The most ids of one request.")
+    hits: Text = Field(None, description="JSONPath to the list of hits, if it is not that of the search.")
+    ids: Text = Field(None, description="JSONPath to the ids, if it is not that of the search.")
+    titles: Text = Field(None, description="JSONPath to the titles, if it is not that of the search.")
+    total: Text = Field(None, description="JSONPath to the number of documents, if it is not that of the search.")
+    fields: dict[Key, Text] = Field({}, description="JSONPaths to fields that the search has no, or another, path for.")
+
+
 class HttpShape(Shape):
     """A request to an HTTP search service, and the paths of the hits in its answer."""
 
-    method: Annotated[Literal["GET", "POST", "PUT"], accept_words(["GET", "POST", "PUT"])] = Field(
-        "GET", description="The HTTP method."
-    )
+    method: Method = Field("GET", description="The HTTP method.")
     path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")
     ids: Text = Field(description="JSONPath to the id in a hit; without hits, to the ids, best first.")
     params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL.")
@@ -301,6 +323,13 @@ class HttpShape(Shape):
     ids_optional: bool = Field(
         False, description="Whether the answer has no list where nothing matches; a misspelled path is no error."
     )
+    size: Text = Field(
+        None,
+        description="Where the number of hits stands: the name of a parameter, or a JSON pointer into the body, which "
+        "begins with a slash.",
+    )
+    max_size: Positive = Field(None, description="The most hits that the service returns to one request.")
+    documents: DocumentsShape | None = Field(None, description="A request for documents by their ids.")
 
 
 class RequestShape(Shape):

@@ -216,7 +216,7 @@ def check_field_paths(
             continue
         for template in templates.values():
             is_meant = template.gates and (not threshold.requests or template.name in threshold.requests)
-            if template.http is None or not is_meant or condition.field in template.http.fields:
+            if template.http is None or not is_meant or condition.field in template.http.known_fields:
                 continue
             message = explain_no_path(template, condition.field)
             problems.note(threshold.mark, message)
@@ -224,8 +224,8 @@ def check_field_paths(
 
 def explain_no_path(template: RequestTemplate, field: str) -> str:
     """The problem of a *field* that the request over HTTP of *template* has no path for."""
-    known = {} if template.http is None else template.http.fields
-    expected = f"one of {listed(list(known))}" if known else "one under 'fields' beside 'ids'"
+    known = () if template.http is None else template.http.known_fields
+    expected = f"one of {listed(known)}" if known else "one under 'fields' beside 'ids'"
     message = f"the request {template.name!r} has no path for the field {field!r}, expected {expected}"
     return message + did_you_mean(field, known)
 

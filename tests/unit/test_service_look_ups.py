@@ -1,0 +1,189 @@
+"""A run over HTTP whose suite says how documents are asked for by their ids, and where the number of hits stands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from builders.catalogue_service import CatalogueService
+from harness.cli import main
+
+SEARCH = """\
+    path: /search
+    params: {q: "{{text}}"}
+    hits: $.hits
+    ids: $.id
+    scores: $.score
+    total: $.total
+"""
+TITLES = "    titles: $.title\n"
+DOCUMENTS = '    documents: {path: /documents, params: {id: "{{ids}}", rows: "{{count}}"}}\n'
+SIZE = "    size: rows\n"
+
+QUERY = "{id: tents, text: tent, judgments: {d1: 3, d30: 2}"
+
+
+@pytest.fixture
+def shop(httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CatalogueService:
+    """A service with 40 documents, d1 to d40, all of which match in this order."""
+    monkeypatch.chdir(tmp_path)
+    toml = f'[clusters.default]\nurl = "{httpserver.url_for("/api")}"\nservice = "http"\n'
+    Path("harness.toml").write_text(toml, encoding="utf-8")
+    ids = [f"d{number}" for number in range(1, 41)]
+    service = CatalogueService({id: {"title": f"Tent {id}"} for id in ids})
+    service.rankings["tent"] = [(id, 100.0 - place) for place, id in enumerate(ids)]
+    service.serve(httpserver)
+    return service
+
+
+def write(*keys: str, query: str = QUERY, threshold: str = "mean nDCG@10 >= 0.99") -> None:
+    text = f"suite: shop\nrequest:\n  http:\n{SEARCH}{''.join(keys)}"
+    if "judgments" in query:
+        text += f'measures: ["nDCG@10"]\nthresholds: ["{threshold}"]\n'
+    Path("shop.relevance.yaml").write_text(f"{text}queries:\n  - {query}}}\n", encoding="utf-8")
+
+
+def run(*words: str) -> tuple[int, dict[str, Any]]:
+    """The exit status of a run, and the report of its suite."""
+    status = main(["run", "shop.relevance.yaml", "-q", "--output", "json=report.json", *words])
+    [suite] = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"]
+    return status, suite
+
+
+def searches(service: CatalogueService) -> list[dict[str, list[str]]]:
+    return [params for params in service.asked if "q" in params]
+
+
+NOT_IN_TOP = '{id: tents, text: tent, expect: ["d1 not in top 3"]'
+
+
+def test_not_in_top_passes_on_an_empty_index_where_nothing_looks_documents_up(shop: CatalogueService) -> None:
+    shop.documents = {}
+    write(query=NOT_IN_TOP)
+    assert run()[0] == 0
+
+
+def test_not_in_top_is_an_error_on_an_empty_index(shop: CatalogueService) -> None:
+    shop.documents = {}
+    write(DOCUMENTS, query=NOT_IN_TOP)
+    status, suite = run()
+    assert status == 3
+    [verdict] = suite["verdicts"]
+    assert (verdict["status"], verdict["reason"]) == (
+        "error",
+        "cannot be decided: d1 is not visible through the target",
+    )
+
+
+def test_none_of_the_judged_documents_is_an_error_of_the_target(shop: CatalogueService) -> None:
+    shop.documents = {f"D{number}": {} for number in range(1, 41)}
+    shop.rankings["tent"] = [("D1", 1.0), ("D2", 0.5)]
+    write(DOCUMENTS)
+    status, suite = run()
+    assert status == 3
+    assert suite["queries"][0]["reason"] == (
+        "wrong target: none of the 2 documents judged relevant is visible through the target: 'd1' is not, 'D1' is, "
+        "which differs only in letter case; correct the target or the ids (a service may filter "
+        "documents, and a login may not see them)"
+    )
+
+
+def test_a_judged_document_that_is_not_there_is_named(shop: CatalogueService) -> None:
+    del shop.documents["d30"]
+    write(DOCUMENTS, SIZE)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert (missing["id"], missing["absence"]) == ("d30", "not visible")
+    assert suite["checks"]["absent"] == {"d30": None}
+
+
+def test_a_missing_document_is_found_deeper_with_its_title(shop: CatalogueService) -> None:
+    write(TITLES, DOCUMENTS, SIZE)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert (missing["id"], missing["rank"], missing["title"]) == ("d30", 30, "Tent d30")
+
+
+def test_a_missing_document_has_its_title_without_a_deeper_search(shop: CatalogueService) -> None:
+    write(TITLES, DOCUMENTS)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert (missing["id"], missing["rank"], missing["title"]) == ("d30", None, "Tent d30")
+    assert len(searches(shop)) == 1
+
+
+@pytest.mark.parametrize(("limit", "searched"), [("    max_size: 20\n", 20), ("", 25)])
+def test_a_page_limit_is_how_deep_was_searched(shop: CatalogueService, limit: str, searched: int) -> None:
+    shop.page = 25
+    write(DOCUMENTS, SIZE, limit)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert (missing["rank"], missing["absence"], missing["searched"]) == (None, "beyond", searched)
+    assert searches(shop)[-1]["rows"] == [str(20 if limit else 1000)]
+
+
+def test_what_matches_not_at_all_is_known_by_the_total(shop: CatalogueService) -> None:
+    del shop.rankings["tent"][29]
+    write(DOCUMENTS, SIZE)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert missing["absence"] == "no match"
+
+
+def test_a_size_is_filled_with_one_more_hit_than_needed(shop: CatalogueService) -> None:
+    write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}")
+    _, suite = run()
+    assert searches(shop) == [{"q": ["tent"], "rows": ["11"]}]
+    assert len(suite["queries"][0]["ranking"]) == 10
+
+
+def test_a_size_of_the_suite_is_sent_as_it_is(shop: CatalogueService) -> None:
+    write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}")
+    text = Path("shop.relevance.yaml").read_text(encoding="utf-8")
+    Path("shop.relevance.yaml").write_text(text.replace('"{{text}}"}', '"{{text}}", rows: 12}'), encoding="utf-8")
+    _, suite = run()
+    assert searches(shop) == [{"q": ["tent"], "rows": ["12"]}]
+    assert len(suite["queries"][0]["ranking"]) == 12
+
+
+def test_documents_that_tie_with_the_last_hit_are_looked_up(shop: CatalogueService) -> None:
+    shop.rankings["tent"] = [(id, max(score, 95.0)) for id, score in shop.rankings["tent"]][:30]
+    write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}", threshold="drop nDCG@10 <= 0.01")
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    assert [params["rows"] for params in searches(shop)] == [["11"], ["100"]]
+    kept = json.loads(Path("shop.baseline.json").read_text(encoding="utf-8"))["requests"]["request"]["queries"]["tents"]
+    assert kept["tail"] == [f"d{number}" for number in range(11, 31)]
+
+
+def test_expectations_read_fields_that_only_the_request_by_ids_returns(shop: CatalogueService) -> None:
+    for number, document in enumerate(shop.documents.values(), start=1):
+        document["in_stock"] = number != 3
+    shop.hidden_fields = frozenset({"in_stock"})
+    by_ids = DOCUMENTS.replace('"}}\n', '"}, fields: {in_stock: $.in_stock}}\n')
+    expect = "in_stock = true in top 3, every hit in top 2 has in_stock = true, every hit in top 3 has in_stock = true"
+    write(by_ids, query=f"{{id: tents, text: tent, expect: {[*expect.split(', ')]}")
+    status, suite = run()
+    assert status == 1
+    assert [verdict["status"] for verdict in suite["verdicts"]] == ["passed", "passed", "failed"]
+
+
+def test_reports_show_fields_of_missing_documents(shop: CatalogueService) -> None:
+    shop.documents["d30"]["brand"] = "Acme"
+    write(TITLES, "    fields: {brand: $.brand}\n", DOCUMENTS)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert [(shown["field"], shown["text"]) for shown in missing["texts"]["fields"]] == [("brand", "Acme")]
+
+
+def test_ids_that_cannot_be_written_are_not_missing(shop: CatalogueService) -> None:
+    by_ids = '    documents: {path: /documents, params: {id: "{{ids}}"}, join: "0"}\n'
+    write(by_ids, query=NOT_IN_TOP.replace("d1 ", "d30 "))
+    status, suite = run()
+    assert status == 3
+    [verdict] = suite["verdicts"]
+    assert verdict["reason"] == ("cannot be decided: whether d30 is visible is unknown, as it could not be looked up")
+    assert "the id 'd30' has '0', at which the service would end it" in str(suite["checks"]["problems"])
