@@ -48,23 +48,24 @@ def _split_lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _find_line_break(text: str) -> str:
+def find_line_break(text: str) -> str:
+    """The line break of *text*."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _insert_after_line(text: str, offset: int, lines: Sequence[str]) -> Edit:
+def insert_after_line(text: str, offset: int, lines: Sequence[str]) -> Edit:
     """*lines* below the one that *offset* is in."""
     end = text.find("\n", offset)
     if end < 0:
         end = len(text)
     elif text[:end].endswith("\r"):
         end -= 1
-    line_break = _find_line_break(text)
+    line_break = find_line_break(text)
     return end, end, "".join(line_break + line for line in lines)
 
 
 def _append(text: str, lines: Sequence[str]) -> Edit:
-    line_break = _find_line_break(text)
+    line_break = find_line_break(text)
     # The last line of the file may lack its end.
     begin = "" if not text or text.endswith("\n") else line_break
     return len(text), len(text), begin + "".join(line + line_break for line in lines)
@@ -97,7 +98,7 @@ def _edit_trec(text: str, grades: Grades) -> list[Edit]:
     lines_at_end: list[str] = []
     for query, lines in new_lines.items():
         if query in last_lines:
-            edits.append(_insert_after_line(text, last_lines[query], lines))
+            edits.append(insert_after_line(text, last_lines[query], lines))
         else:
             lines_at_end += lines
     if lines_at_end:
@@ -195,7 +196,7 @@ def _compose(text: str) -> Any:
     return yaml.compose(text, Loader=choose_yaml_loader(text))
 
 
-def _find_child(node: Any, name: str) -> Any:
+def find_child(node: Any, name: str) -> Any:
     """The value below the key *name*; None where there is none."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -206,13 +207,13 @@ def _find_child(node: Any, name: str) -> Any:
 
 def _find_query_nodes(root: Any) -> dict[str, Any]:
     """The mapping of each query that stands in the suite itself, by id."""
-    queries = _find_child(root, "queries")
+    queries = find_child(root, "queries")
     if isinstance(queries, yaml.MappingNode):
-        queries = _find_child(queries, "inline")
+        queries = find_child(queries, "inline")
     nodes: dict[str, Any] = {}
     if isinstance(queries, yaml.SequenceNode):
         for entry in queries.value:
-            query_id = _find_child(entry, "id")
+            query_id = find_child(entry, "id")
             if isinstance(query_id, yaml.ScalarNode):
                 nodes[query_id.value] = entry
     return nodes
@@ -222,7 +223,7 @@ def read_suite_grades(text: str) -> dict[tuple[str, str], str]:
     """The judgments that are written with their queries."""
     grades: dict[tuple[str, str], str] = {}
     for query, entry in _find_query_nodes(_compose(text)).items():
-        judgments = _find_child(entry, "judgments")
+        judgments = find_child(entry, "judgments")
         if isinstance(judgments, yaml.MappingNode):
             for document, grade in judgments.value:
                 is_scalar = isinstance(grade, yaml.ScalarNode)
@@ -255,7 +256,7 @@ def edit_suite(text: str, grades: Grades) -> list[Edit]:
         NoPlace: A query is not in the suite itself.
     """
     nodes = _find_query_nodes(_compose(text))
-    judgments = {query: _find_child(entry, "judgments") for query, entry in nodes.items()}
+    judgments = {query: find_child(entry, "judgments") for query, entry in nodes.items()}
     # New judgments are written as the suite writes the others: {sku-17: 3}, or a line for each.
     in_flow = any(isinstance(node, yaml.MappingNode) and node.flow_style for node in judgments.values())
     edits: list[Edit] = []
@@ -273,7 +274,7 @@ def _edit_yaml(text: str, grades: Grades) -> list[Edit]:
     root = _compose(text)
     edits: list[Edit] = []
     for query, new_grades in group_by_query(grades).items():
-        node = _find_child(root, query)
+        node = find_child(root, query)
         if node is not None:
             edits += _edit_judgments(text, node, new_grades)
         elif isinstance(root, yaml.MappingNode) and root.value:
@@ -296,7 +297,7 @@ def _edit_judgments(text: str, node: Any, grades: Mapping[str, str]) -> list[Edi
         else:
             members.append(f"{_format_key(document, sibling)}: {grade}")
     if members:
-        edits += _add_members(text, node, members)
+        edits += add_members(text, node, members)
     return edits
 
 
@@ -321,11 +322,11 @@ def _add_judgments(text: str, node: Any, name: str, grades: Mapping[str, str], *
     """*grades* below a new key of a mapping that is not empty."""
     key = _format_key(name, node.value[-1][0])
     if in_flow or node.flow_style:
-        return _add_members(text, node, [f"{key}: {_format_flow(grades)}"])
+        return add_members(text, node, [f"{key}: {_format_flow(grades)}"])
     return [_insert_below(text, node, _format_block(key, grades))]
 
 
-def _add_members(text: str, node: Any, members: Sequence[str]) -> list[Edit]:
+def add_members(text: str, node: Any, members: Sequence[str]) -> list[Edit]:
     """*members* at the end of a mapping: on the line of the last one, or on lines of their own as the others are."""
     if not node.flow_style:
         return [_insert_below(text, node, members)]
@@ -342,10 +343,10 @@ def _add_members(text: str, node: Any, members: Sequence[str]) -> list[Edit]:
     column = min(mark.column for mark in marks if mark.line == marks[-1].line)
     lines = [f"{' ' * column}{member}," for member in members]
     if comma:
-        return [_insert_after_line(text, end, lines)]
+        return [insert_after_line(text, end, lines)]
     # The last member has no comma: it gets one, and the new last member has none. A comment may be between the two.
     lines[-1] = lines[-1].removesuffix(",")
-    begin, _, new = _insert_after_line(text, end, lines)
+    begin, _, new = insert_after_line(text, end, lines)
     if begin == end:
         return [(end, end, f",{new}")]
     return [(end, end, ","), (begin, begin, new)]
@@ -361,7 +362,7 @@ def _insert_below(text: str, node: Any, lines: Sequence[str]) -> Edit:
     while isinstance(last, yaml.CollectionNode) and not last.flow_style:
         last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
     offset = len(text[: last.end_mark.index].rstrip())
-    return _insert_after_line(text, offset, [" " * node.start_mark.column + line for line in lines])
+    return insert_after_line(text, offset, [" " * node.start_mark.column + line for line in lines])
 
 
 _PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[a-z_0-9][\w./@+-]*", re.ASCII | re.IGNORECASE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -318,7 +319,32 @@ def _find_key(node: Json, token: str) -> Any:
 
 def fill_today(space: TuningSpace | None, templates: Mapping[str, RequestTemplate]) -> dict[str, RequestTemplate]:
     """*templates* with the values of today, or as they are written where *space* is not known."""
-    return dict(templates) if space is None else fill_templates(space, space.today)
+    if space is None:
+        return dict(templates)
+    # What a pointer leads to stands there already; two requests may have two values.
+    placeholders = tuple(parameter for parameter in space.parameters if not parameter.pointer)
+    return fill_templates(replace(space, parameters=placeholders), space.today)
+
+
+def choose_today(space: TuningSpace, request: str) -> TuningSpace:
+    """
+    *space* with the values of today that *request* has: a pointer may lead to another value in another request.
+
+    Raises:
+        UsageError: Its parameter cannot have such a value.
+    """
+    parameters = []
+    for parameter in space.parameters:
+        today = parameter.today
+        if parameter.pointer:
+            with suppress(LookupError):
+                today = find_value(space.templates[request].body, parameter.pointer)
+        problem = explain_impossible(parameter, today)
+        if problem:
+            found = shorten(format_choice(today))
+            raise UsageError(f"the request {request!r} has {found} at {parameter.pointer!r}, {problem}")
+        parameters.append(replace(parameter, today=today))
+    return replace(space, parameters=tuple(parameters))
 
 
 def fill_parameters(suite: Suite, values: Mapping[str, Json]) -> Suite:
@@ -346,7 +372,7 @@ def fill_templates(space: TuningSpace, values: Mapping[str, Json]) -> dict[str, 
 def _fill_template(template: RequestTemplate, space: TuningSpace, values: Mapping[str, Json]) -> RequestTemplate:
     masked = template.masked
     if masked is not None:
-        masked = {part: _fill(value, values) for part, value in masked.items()}
+        masked = {part: fill_value(value, values) for part, value in masked.items()}
         if "body" in masked:
             masked["body"] = _put_values(masked["body"], space, values)
         if "http" in masked and isinstance(masked["http"], Mapping) and "json" in masked["http"]:
@@ -354,7 +380,7 @@ def _fill_template(template: RequestTemplate, space: TuningSpace, values: Mappin
     return replace(
         template,
         body=_put_values(_fill_body(template.body, values), space, values),
-        url_params=_fill(template.url_params, values),
+        url_params=fill_value(template.url_params, values),
         http=None if template.http is None else _fill_http(template.http, space, values),
         masked=masked,
     )
@@ -364,9 +390,9 @@ def _fill_http(http: HttpRequest, space: TuningSpace, values: Mapping[str, Json]
     return replace(
         http,
         path=_fill_text(http.path, values, encode=partial(quote, safe="")),
-        params=_fill(http.params, values),
+        params=fill_value(http.params, values),
         headers={name: _fill_text(value, values) for name, value in http.headers.items()},
-        json=_put_values(_fill(http.json, values), space, values),
+        json=_put_values(fill_value(http.json, values), space, values),
     )
 
 
@@ -385,13 +411,13 @@ def _fill_body(body: Json, values: Mapping[str, Json]) -> Json:
     """*body* with its parameters; the braces in the source of a search template are the engine's."""
     template = body.get("template") if isinstance(body, Mapping) else None
     if not isinstance(template, Mapping) or "source" not in template:
-        return _fill(body, values)
+        return fill_value(body, values)
     without_source = {key: value for key, value in template.items() if key != "source"}
-    filled = _fill({**body, "template": without_source}, values)
+    filled = fill_value({**body, "template": without_source}, values)
     return {**filled, "template": {**filled["template"], "source": template["source"]}}
 
 
-def _fill(node: Json, values: Mapping[str, Json]) -> Json:
+def fill_value(node: Json, values: Mapping[str, Json]) -> Json:
     """*node* with its parameters; a text that is one parameter becomes the value with its type."""
     if isinstance(node, str):
         matches = list(match_placeholders(node))
@@ -401,9 +427,9 @@ def _fill(node: Json, values: Mapping[str, Json]) -> Json:
             return values.get(name, node) if name is not None else node
         return _fill_text(node, values)
     if isinstance(node, list):
-        return [_fill(item, values) for item in node]
+        return [fill_value(item, values) for item in node]
     if isinstance(node, Mapping):
-        return {_fill_text(key, values): _fill(value, values) for key, value in node.items()}
+        return {_fill_text(key, values): fill_value(value, values) for key, value in node.items()}
     return node
 
 

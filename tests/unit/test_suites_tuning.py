@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from harness.errors import SuiteError
+from harness.errors import SuiteError, UsageError
 from harness.model import ParameterKind
 from harness.suites import load_suite
-from harness.suites.parameters import fill_parameters, put_value
+from harness.suites.parameters import choose_today, fill_parameters, put_value
 from harness.suites.requests import build_requests
 from harness.suites.shape import suite_schema
 
@@ -86,6 +86,22 @@ requests:
     filled = fill_parameters(suite, {"boost": 7})
     assert filled.requests["boosted"].body["query"]["bool"]["should"][0]["match"]["title"]["boost"] == 7
     assert filled.requests["plain"] == suite.requests["plain"]
+
+
+def test_each_request_keeps_its_own_value_at_a_pointer(write):
+    request = """\
+requests:
+  current: {query: {match: {title: {query: "{{text}}", boost: 3}}}}
+  candidate: {query: {match: {title: {query: "{{text}}", boost: 5}}}}
+  old: {query: {match: {title: {query: "{{text}}", boost: 11}}}}
+"""
+    parameters = "    boost: {from: 1, to: 9, pointer: /query/match/title/boost}\n"
+    suite = load_suite(write(parameters, request), {})
+    boosts = {name: template.body["query"]["match"]["title"]["boost"] for name, template in suite.requests.items()}
+    assert boosts == {"current": 3, "candidate": 5, "old": 11}
+    assert choose_today(suite.tuning, "candidate").today == {"boost": 5}
+    with pytest.raises(UsageError, match="the request 'old' has 11 at '/query/match/title/boost', expected a number"):
+        choose_today(suite.tuning, "old")
 
 
 def test_a_service_has_its_values_encoded(write):

@@ -1,0 +1,89 @@
+"""
+Nodes of a suite, with values among them, as YAML.
+
+A scalar that has a mark stays as it is written, so that `007`, `no` and ``${NAME}`` mean what they meant.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from harness.files.yaml import quote_doubly
+from harness.model import Json
+from harness.suites.yaml import ScalarNode
+
+WIDTH = 100
+"""Mappings and lists of this width are on one line."""
+
+_PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[a-z_][\w./+-]*", re.ASCII | re.IGNORECASE)
+_FLOW_SAFE = re.compile(r"[\w.+^*/-]+", re.ASCII)
+
+
+def format_scalar(value: Json, style: str | None) -> str:
+    """
+    *value* on one line; a text has the quotes of *style*, or none where no reader takes it for another type.
+
+    >>> [format_scalar(value, None) for value in ("title", "75%", "no", 0.5, True)]
+    ['title', '"75%"', '"no"', '0.5', 'true']
+    """
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if style == "'" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    if not style and _PLAIN.fullmatch(value):
+        return str(value)
+    return quote_doubly(value)
+
+
+def format_flow(node: Any) -> str:
+    """*node* on one line."""
+    if isinstance(node, Mapping):
+        pairs = [f"{format_flow(key)}: {format_flow(value)}" for key, value in node.items()]
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(node, list):
+        return "[" + ", ".join(format_flow(item) for item in node) + "]"
+    if isinstance(node, ScalarNode) and node.plain:
+        return node.raw
+    # What was in quotes may be a text that is a number to YAML.
+    return format_scalar(node, '"' if isinstance(node, ScalarNode) else None)
+
+
+def _is_flow_safe(node: Any) -> bool:
+    """Whether no plain scalar below *node* means something else between braces."""
+    if isinstance(node, Mapping):
+        return all(_is_flow_safe(key) and _is_flow_safe(value) for key, value in node.items())
+    if isinstance(node, list):
+        return all(map(_is_flow_safe, node))
+    return not (isinstance(node, ScalarNode) and node.plain) or _FLOW_SAFE.fullmatch(node.raw) is not None
+
+
+def format_block(node: Any, indent: int, column: int) -> str:
+    """What stands behind the colon of a key, or behind a dash: on its line, or on lines with *indent* more blanks."""
+    flow = format_flow(node)
+    if not isinstance(node, Mapping | list) or not node:
+        return f" {_format_lines(node, indent) or flow}"
+    if column + indent + len(flow) <= WIDTH and _is_flow_safe(node):
+        return f" {flow}"
+    margin = " " * indent
+    if isinstance(node, Mapping):
+        pairs = [f"{format_flow(key)}:{format_block(value, indent + 2, column)}" for key, value in node.items()]
+        return "".join(f"\n{margin}{pair}" for pair in pairs)
+    # The first key of an item stands behind its dash.
+    items = [format_block(item, indent + 2, column).lstrip() for item in node]
+    return "".join(f"\n{margin}- {item}" for item in items)
+
+
+def _format_lines(value: Any, indent: int) -> str:
+    """A text of several lines as a block of them; empty where it is none."""
+    if not isinstance(value, str) or "\n" not in value.rstrip("\n") or not value.replace("\n", "").isprintable():
+        return ""
+    body = value.removesuffix("\n")
+    # Blanks at its begin would be taken for its indentation, and line ends at its end would be lost.
+    if body.startswith((" ", "\n")) or body.endswith("\n"):
+        return ""
+    margin = " " * indent
+    lines = [margin + line if line else "" for line in body.split("\n")]
+    return "\n".join(["|" if value.endswith("\n") else "|-", *lines])

@@ -1,0 +1,425 @@
+"""
+Puts values of tuned parameters into the text of a suite, or adds a request to it, with the least change.
+
+Everything else keeps its comments, order, quotes and line ends, as where grades are written (`files/editing.py`). The
+text is parsed again: it differs from the old one in what was to change, or nothing is written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import json
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from harness.errors import InputError, UsageError
+from harness.files.editing import (
+    Edit,
+    NoPlace,
+    add_members,
+    apply_edits,
+    find_child,
+    find_line_break,
+    insert_after_line,
+)
+from harness.files.opening import TextSource, YamlSource
+from harness.files.trec import BYTE_ORDER_MARK
+from harness.files.writing import write_whole
+from harness.files.yaml import choose_yaml_loader
+from harness.model import Json, Suite, TunedParameter
+from harness.suites.dumping import format_block, format_flow, format_scalar
+from harness.suites.json import compose_json
+from harness.suites.parameters import choose_today, fill_value, iterate_tokens, put_value
+from harness.suites.request_files import JSON
+from harness.suites.requests import DEFAULT_NAME
+from harness.suites.scalars import BESIDE_A_BODY
+from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, compose, resolve
+
+Keys: TypeAlias = tuple[str | int, ...]
+"""The keys and places from the root of a file to a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What one file has before and after."""
+
+    path: Path
+    before: bytes
+    after: bytes
+
+    def list_diff(self) -> list[str]:
+        """The change as a unified diff, without line ends."""
+        before, after = self.before.decode().splitlines(), self.after.decode().splitlines()
+        name = self.path.as_posix().lstrip("/")
+        return list(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm=""))
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteTexts:
+    """A suite with parameters, and the contents of its file and of the files of its requests as they were read."""
+
+    suite: Suite
+    contents: Mapping[Path, bytes]
+
+    @classmethod
+    def read(cls, suite: Suite) -> SuiteTexts:
+        """
+        Read the files of *suite* before it is tuned, so that a change of them meanwhile is found.
+
+        Raises:
+            UsageError: A file cannot be read.
+        """
+        path = Path(suite.path)
+        contents = {path: _read_bytes(path)}
+        texts = cls(suite, contents)
+        for file in texts._find_request_files().values():
+            contents.setdefault(file, _read_bytes(file))
+        return texts
+
+    def put_values(self, request: str, values: Mapping[str, Json]) -> list[FileChange]:
+        """
+        The changes with which *request* has *values* of the parameters in every run; none where it has them.
+
+        A value that other requests have as a placeholder too changes for them as well.
+
+        Raises:
+            UsageError: A value cannot be put into its file without changing more.
+        """
+        assert self.suite.tuning is not None
+        places: dict[Path, dict[Keys, Json]] = {}
+        for parameter in choose_today(self.suite.tuning, request).parameters:
+            place = self._find_place(parameter, request)
+            if place is not None and values[parameter.name] != parameter.today:
+                path, keys = place
+                places.setdefault(path, {})[keys] = values[parameter.name]
+        return [self._change_values(path, values_by_keys) for path, values_by_keys in places.items()]
+
+    def add_request(self, name: str, source: str, values: Mapping[str, Json], comment: str) -> FileChange:
+        """
+        The change that adds the request *source* with *values* by *name*, below a *comment*.
+
+        Raises:
+            UsageError: The suite has a request of that name, or it cannot be added without changing more.
+        """
+        if name in self.suite.requests:
+            raise UsageError(f"{self.suite.path}: found the request {name!r} already; choose another name")
+        path = Path(self.suite.path)
+        text = self._read_text(path)
+        request = self._fill_request(source, values)
+        try:
+            edited = apply_edits(text, _edit_requests(text, name, request, comment))
+        except (yaml.YAMLError, NoPlace):
+            edited = text
+        before, after = _read_tree(path, text), _read_tree(path, edited)
+        requests = before.pop("requests", None) or {DEFAULT_NAME: before.pop("request")}
+        expected = {**before, "requests": {**requests, name: _read_plain(request)}}
+        return self._make_change(path, edited, is_sound=after == expected)
+
+    def write(self, changes: Collection[FileChange]) -> None:
+        """
+        Write *changes*, each file whole.
+
+        Raises:
+            UsageError: A file changed since it was read, or cannot be written.
+        """
+        for change in changes:
+            self._require_unchanged(change)
+        for change in changes:
+            path = change.path
+            try:
+                # Replacing a file needs the right to write into its folder only: a read-only file would be replaced.
+                if not os.access(path, os.W_OK):
+                    raise PermissionError(errno.EACCES, "the file is read-only")
+                write_whole(path.resolve(), change.after, before=partial(self._require_unchanged, change))
+            except OSError as error:
+                raise UsageError(f"{path}: the values could not be written: {error.strerror or error}") from None
+
+    def _require_unchanged(self, change: FileChange) -> None:
+        if _read_bytes(change.path) != change.before:
+            raise UsageError(f"{change.path} was changed since the tuning began; it was not written")
+
+    # Where a parameter stands.
+
+    def _find_request_files(self) -> dict[str, Path]:
+        """The file of each request that has one, by the name of the request."""
+        path = Path(self.suite.path)
+        known = {Path(file).resolve(): Path(file) for file in self.suite.files}
+        files = {}
+        for name, keys in _list_request_keys(_read_tree(path, self._read_text(path))).items():
+            written = _find_value(_read_tree(path, self._read_text(path)), (*keys, "file"))
+            if isinstance(written, str):
+                file = known.get((path.parent / written).resolve())
+                if file is None:
+                    raise UsageError(f"{path}: the name of the file of the request {name!r} has a variable; write it")
+                files[name] = file
+        return files
+
+    def _find_place(self, parameter: TunedParameter, request: str) -> tuple[Path, Keys] | None:
+        """The file and the place of the value of *parameter* in *request*; None where its pointer leads nowhere."""
+        path = Path(self.suite.path)
+        if not parameter.pointer:
+            return path, ("tune", "parameters", parameter.name, "today")
+        file = self._find_request_files().get(request, path)
+        tree = _read_tree(file, self._read_text(file))
+        start = _list_request_keys(tree)[request] if file == path else ()
+        body_keys = _find_body_keys(_find_value(tree, start))
+        place = (*start, *body_keys, *iterate_tokens(parameter.pointer))
+        return None if _find_value(tree, place) is None else (file, _number_lists(tree, place))
+
+    def _fill_request(self, source: str, values: Mapping[str, Json]) -> Any:
+        """The nodes of the request *source* with *values*."""
+        assert self.suite.tuning is not None
+        path = Path(self.suite.path)
+        root = _compose_nodes(path, self._read_text(path))
+        keys = _list_request_keys(_read_plain(root))[source]
+        request = _find_value(root, keys)
+        file = self._find_request_files().get(source)
+        if file is not None:
+            # In a file of its own, a dollar sign means itself.
+            content = _escape_dollars(_compose_nodes(file, self._read_text(file)))
+            others = {key: node for key, node in request.items() if key != "file"}
+            if not others:
+                request = content
+            elif content.keys() & set(BESIDE_A_BODY):
+                request = {**others, **content}
+            else:
+                request = {**others, "body": content}
+        request = _fill_nodes(request, values)
+        for parameter in self.suite.tuning.parameters:
+            if parameter.pointer:
+                body_keys = _find_body_keys(_read_plain(request))
+                pointer = "".join(f"/{key}" for key in body_keys) + parameter.pointer
+                try:
+                    request = put_value(request, pointer, values[parameter.name])
+                except LookupError:
+                    continue
+        return request
+
+    # How a file is changed.
+
+    def _read_text(self, path: Path) -> str:
+        return self.contents[path].removeprefix(BYTE_ORDER_MARK).decode()
+
+    def _change_values(self, path: Path, values: Mapping[Keys, Json]) -> FileChange:
+        text = self._read_text(path)
+        is_suite = path == Path(self.suite.path)
+        expected = _read_tree(path, text)
+        edits: list[Edit] = []
+        try:
+            root: Any = yaml.compose(text, Loader=choose_yaml_loader(text))
+            for keys, value in values.items():
+                written = _escape_dollar(value) if is_suite else value
+                expected = _put(expected, keys, written)
+                node = _find_node(root, keys)
+                edits.append(_replace_value(text, node, written, is_json=path.suffix.lower() == JSON))
+            edited = apply_edits(text, edits)
+            is_sound = _read_tree(path, edited) == expected
+        except (yaml.YAMLError, InputError):
+            edited, is_sound = text, False
+        return self._make_change(path, edited, is_sound=is_sound)
+
+    def _make_change(self, path: Path, edited: str, *, is_sound: bool) -> FileChange:
+        if not is_sound:
+            reason = "this cannot be put into the file without changing more, such as what shares it by an alias"
+            raise UsageError(f"{path}: {reason}; write it by hand")
+        before = self.contents[path]
+        mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else b""
+        return FileChange(path, before, mark + edited.encode())
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+# Trees of a file: nodes with their marks, and plain values.
+
+
+def _compose_nodes(path: Path, text: str) -> Any:
+    if path.suffix.lower() == JSON:
+        return compose_json(TextSource(str(path), text))[0]
+    return compose(YamlSource(str(path), text))[0]
+
+
+def _read_tree(path: Path, text: str) -> Any:
+    return _read_plain(_compose_nodes(path, text))
+
+
+def _read_plain(node: Any) -> Any:
+    """*node*, in which there may be values without marks, as JSON."""
+    if isinstance(node, Mapping):
+        return {str(key): _read_plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_read_plain(item) for item in node]
+    if isinstance(node, ScalarNode):
+        return resolve(node.raw) if node.plain else node.raw
+    return node
+
+
+def _list_request_keys(tree: Mapping[str, Any]) -> dict[str, Keys]:
+    """Where the requests of a suite stand, by name."""
+    if "request" in tree:
+        return {DEFAULT_NAME: ("request",)}
+    return {name: ("requests", name) for name in tree["requests"]}
+
+
+def _find_body_keys(request: Any) -> Keys:
+    """Where the body of *request* stands in it, or in the content of its file."""
+    if isinstance(request, Mapping) and request.keys() & set(BESIDE_A_BODY):
+        return ("body",) if "body" in request else ("http", "json")
+    return ()
+
+
+def _step(tree: Any, key: str | int) -> Any:
+    """The value below *key* in *tree*; None where there is none. A place in a list may be a text."""
+    if isinstance(tree, Mapping):
+        return tree.get(key)
+    if isinstance(tree, list) and str(key).isdecimal() and int(key) < len(tree):
+        return tree[int(key)]
+    return None
+
+
+def _find_value(tree: Any, keys: Keys) -> Any:
+    for key in keys:
+        tree = _step(tree, key)
+    return tree
+
+
+def _number_lists(tree: Any, keys: Keys) -> Keys:
+    """*keys* with the places in lists as numbers."""
+    numbered: list[str | int] = []
+    for key in keys:
+        numbered.append(int(key) if isinstance(tree, list) else key)
+        tree = _step(tree, key)
+    return tuple(numbered)
+
+
+def _put(tree: Any, keys: Keys, value: Json) -> Any:
+    if not keys:
+        return value
+    changed = _put(tree[keys[0]], keys[1:], value)
+    if isinstance(tree, list):
+        return [changed if place == keys[0] else item for place, item in enumerate(tree)]
+    return {**tree, keys[0]: changed}
+
+
+def _find_node(node: Any, keys: Keys) -> Any:
+    """The node of PyYAML, which knows its offsets, below *keys*."""
+    for key in keys:
+        node = node.value[key] if isinstance(key, int) else find_child(node, key)
+    return node
+
+
+_PARAMETER = re.compile(r"\{\{\s*param:")
+
+
+def _fill_nodes(node: Any, values: Mapping[str, Json]) -> Any:
+    """*node* with *values* in the place of its parameters; other scalars stay as they are written."""
+    if isinstance(node, Mapping):
+        return {_fill_nodes(key, values): _fill_nodes(value, values) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_fill_nodes(item, values) for item in node]
+    if isinstance(node, ScalarNode) and _PARAMETER.search(node):
+        return fill_value(str(node), {name: _escape_dollar(value) for name, value in values.items()})
+    return node
+
+
+def _escape_dollar(value: Json) -> Json:
+    """*value* as a suite writes it, where ``${`` begins a variable."""
+    if isinstance(value, str) and ("${" in value or "$$" in value):
+        return value.replace("$", "$$")
+    if isinstance(value, list):
+        return [_escape_dollar(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _escape_dollar(item) for key, item in value.items()}
+    return value
+
+
+def _escape_dollars(node: Node | None) -> Any:
+    if isinstance(node, MappingNode):
+        return {key: _escape_dollars(value) for key, value in node.items()}
+    if isinstance(node, ListNode):
+        return [_escape_dollars(item) for item in node]
+    if isinstance(node, ScalarNode) and not node.plain:
+        return _escape_dollar(str(node))
+    return node
+
+
+# Values.
+
+
+def _replace_value(text: str, node: Any, value: Json, *, is_json: bool) -> Edit:
+    """*value* in the place of *node*, with its quotes if it is a text."""
+    begin, last = node.start_mark.index, node
+    while isinstance(last, yaml.CollectionNode) and not last.flow_style:
+        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
+    end = len(text[: last.end_mark.index].rstrip())
+    anchor = _ANCHOR.match(text, begin)
+    if anchor is not None:
+        begin = anchor.end()
+    if is_json:
+        return begin, end, json.dumps(value, ensure_ascii=False)
+    is_scalar = isinstance(node, yaml.ScalarNode) and not isinstance(value, list | Mapping)
+    return begin, end, format_scalar(value, node.style) if is_scalar else format_flow(value)
+
+
+_ANCHOR = re.compile(r"&\S+\s+")
+
+
+def _find_end(text: str, node: Any) -> int:
+    """Where *node* ends; the mark of a block is that of what follows it, behind comments that belong to that."""
+    kept = text[: node.end_mark.index].rstrip()
+    is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+    while is_block:
+        begin = kept.rfind("\n") + 1
+        line = kept[begin:]
+        indent = len(line) - len(line.lstrip())
+        if not line.lstrip().startswith("#") or indent >= node.start_mark.column:
+            break
+        kept = kept[:begin].rstrip()
+    return len(kept)
+
+
+# A request.
+
+
+def _edit_requests(text: str, name: str, request: Any, comment: str) -> list[Edit]:
+    """
+    *request* by *name* behind the other requests, below a *comment* if these stand in lines.
+
+    Raises:
+        NoPlace: The suite does not stand in lines.
+    """
+    root: Any = yaml.compose(text, Loader=choose_yaml_loader(text))
+    if root.flow_style:
+        raise NoPlace("the suite is one mapping in braces")
+    key = format_scalar(name, None)
+    requests = find_child(root, "requests")
+    if requests is not None and requests.flow_style:
+        return add_members(text, requests, [f"{key}: {format_flow(request)}"])
+    if requests is not None:
+        column, end = requests.start_mark.column, _find_end(text, requests)
+        lines = [f"# {comment}", *f"{key}:{format_block(request, 2, column)}".split("\n")]
+        # Requests that are set apart by empty lines stay so.
+        is_spaced = re.search(r"\n\r?\n", text[requests.start_mark.index : end]) is not None
+        indented = [" " * column + line if line else "" for line in lines]
+        return [insert_after_line(text, end, ["", *indented] if is_spaced else indented)]
+    # The only request becomes the first one by name, and is indented.
+    only, value = next((only, value) for only, value in root.value if only.value == "request")
+    begin, end = only.end_mark.index, _find_end(text, value)
+    lines = [f"  # {comment}", *f"  {key}:{format_block(request, 4, 0)}".split("\n")]
+    return [
+        (only.start_mark.index, begin, f"requests:{find_line_break(text)}  {DEFAULT_NAME}"),
+        *((line.end(), line.end(), "  ") for line in re.finditer(r"\n(?=[^\r\n])", text) if begin < line.start() < end),
+        insert_after_line(text, end, lines),
+    ]
