@@ -204,6 +204,19 @@ class _LintedSuite:
         indexes = [template.index or default for template in self.suite.requests.values()]
         return list(dict.fromkeys(index for index in indexes if index is not None))
 
+    def list_look_ups(self) -> dict[str, SearchRequest]:
+        """For each place where documents can be looked up, by its name, a request that searches there."""
+        id_field = self.suite.target.id_field
+        requests = {index: SearchRequest("", index, {}, id_field=id_field) for index in self.list_indexes()}
+        dialect = find_dialect(self.suite.target.service)
+        for template in self.suite.requests.values():
+            if template.http is not None and dialect.looks_up_documents(template):
+                name = "the service"
+                if requests:
+                    name += f" by {template.name}"
+                requests[name] = SearchRequest("", None, None, template.http)
+        return requests
+
 
 def lint_suites(
     paths: Sequence[Path], options: RunOptions, *, offline: bool, scale: Scale | None, environ: Mapping[str, str]
@@ -229,7 +242,7 @@ def lint_suites(
     lint = Lint(suites=len(suites), judgments=judgments, problems=problems)
     online = []
     if not offline:
-        online = [linted for linted in suites if linted.list_indexes() and linted.judged.judged]
+        online = [linted for linted in suites if linted.list_look_ups() and linted.judged.judged]
     with Connections(environ, options) as connections:
         clusters: dict[str, OpenCluster] = {}
         if online:
@@ -279,10 +292,10 @@ def _read_suites(
 
 def _explain_no_look_up(linted: _LintedSuite, offline: bool) -> str:
     """Why the judged documents are not looked up; empty if they are."""
-    if not find_dialect(linted.suite.target.service).has_indexes:
-        return "documents cannot be looked up by id in an HTTP service"
+    if not find_dialect(linted.suite.target.service).has_indexes and not linted.list_look_ups():
+        return "documents cannot be looked up by id in an HTTP service; the requests have no `documents`"
     has_unknown_fixture = linted.fixture is not None and linted.fixture.ids is None
-    if has_unknown_fixture or (offline and linted.list_indexes()):
+    if has_unknown_fixture or (offline and linted.list_look_ups()):
         return "the judged documents were not looked up"
     return ""
 
@@ -294,10 +307,10 @@ def _look_up_documents(linted: _LintedSuite, cluster: OpenCluster | None) -> Ind
     Raises:
         SearchError: One of the places where they may be could not be searched.
     """
-    indexes, fixture = linted.list_indexes(), linted.fixture
+    look_ups, fixture = linted.list_look_ups(), linted.fixture
     id_field = linted.suite.target.id_field
     judged = {judgment.document for judgment in linted.judged.judged}
-    places = [f"index {name}" for name in indexes]
+    places = [name if request.index is None else f"index {name}" for name, request in look_ups.items()]
     existing: set[str] = set()
     if fixture is not None:
         places.insert(0, fixture.file)
@@ -308,25 +321,22 @@ def _look_up_documents(linted: _LintedSuite, cluster: OpenCluster | None) -> Ind
     without_field: dict[str, str | None] = {}
     # No cluster was opened for a suite without judgments.
     if cluster is not None:
-        for index in indexes:
-            in_index, repeated[index] = _search_ids(cluster, index, judged, id_field)
-            existing |= in_index
-            if not in_index and id_field is not None:
-                without_field |= _find_missing_field(cluster, index, id_field)
+        for name, request in look_ups.items():
+            found, repeated[name] = _search_ids(cluster, request, judged)
+            existing |= found
+            if not found and id_field is not None:
+                without_field |= _find_missing_field(cluster, name, id_field)
     return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field)
 
 
-def _search_ids(
-    cluster: OpenCluster, index: str, ids: set[str], id_field: str | None
-) -> tuple[frozenset[str], frozenset[str]]:
+def _search_ids(cluster: OpenCluster, request: SearchRequest, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """
     The documents of *ids* that exist, with the existing ids that are missing ones in another spelling; and those of
     *ids* that several documents have.
     """
     search = cluster.search
     if search is None:
-        raise cluster.error or SearchError(f"no server was asked for index {index}")
-    request = SearchRequest("", index, {}, id_field=id_field)
+        raise cluster.error or SearchError(f"no server was asked for {request.index or 'the documents'}")
     documents = find_documents(search, request, sorted(ids))
     spellings: set[str] = set()
     for missing in ids - documents.found:

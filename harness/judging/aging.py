@@ -25,7 +25,7 @@ from harness.files.judge_files import JudgeFile, describe_outdated, fingerprint_
 from harness.judging import Lint, read_judged
 from harness.judging.findings import PlacedJudgment
 from harness.judging.pool import PooledRun, add_texts, pool_runs
-from harness.judging.texts import TITLE, TextOptions, fingerprint_texts, read_pooled_texts
+from harness.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
 from harness.masking import redact
 from harness.metrics.score import failure_text
 from harness.model import ANY_TEXT, Failure, FindingKind, Hit, JudgmentFinding, Mark, Ranking, Suite
@@ -35,6 +35,7 @@ from harness.run.cell import AnsweredCell, Progress
 from harness.search import find_dialect
 from harness.suites import load_suites
 from harness.suites.display import list_shown_fields
+from harness.suites.requests import choose_template
 from harness.words import count, format_exactly, listed
 
 
@@ -292,7 +293,7 @@ def _look_up_today(
     Raises:
         SearchError: They could not be looked up.
     """
-    has_ids = find_dialect(suite.target.service).has_indexes
+    has_ids = find_dialect(suite.target.service).looks_up_documents(choose_template(suite, options.request))
     options = replace(options, unjudged=True)
     if has_ids:
         # Documents are looked up by id: one query is enough to open the target.
@@ -303,11 +304,12 @@ def _look_up_today(
         raise SearchError(failure_text(failures[0]) if failures else "the server did not answer")
     shown = _choose_shown(suite, grades, has_ids=has_ids)
     if not has_ids:
-        return KnownTexts(_read_texts(answered, suite, answered.run.responses, shown))
+        return KnownTexts(_read_texts(answered, suite, answered.run.responses, shown, has_ids=False))
     query = suite.queries[0]
     ids = sorted({aged.pair[1] for aged in grades})
     of_query = replace(suite, queries=(query,))
-    texts = _read_texts(answered, of_query, {query.id: Ranking(tuple(map(Hit, ids)))}, shown)
+    ranking = Ranking(tuple(map(Hit, ids)))
+    texts = _read_texts(answered, of_query, {query.id: ranking}, shown, has_ids=True)
     by_document = {document: found for (_, document), found in texts.items()}
     found = {aged.pair: by_document[aged.pair[1]] for aged in grades if aged.pair[1] in by_document}
     return KnownTexts(found, looked_up=True)
@@ -326,10 +328,10 @@ def _choose_shown(suite: Suite, grades: Sequence[AgedGrade], *, has_ids: bool) -
 
 
 def _read_texts(
-    answered: AnsweredCell, suite: Suite, responses: Mapping[str, object], shown: TextOptions
+    answered: AnsweredCell, suite: Suite, responses: Mapping[str, object], shown: TextOptions, *, has_ids: bool
 ) -> dict[Pair, dict[str, str]]:
     """
-    A fingerprint of each text of the hits in *responses*.
+    A fingerprint of each text of the hits in *responses*, which have ids alone if *has_ids*.
 
     Raises:
         SearchError: Some could not be looked up.
@@ -344,7 +346,8 @@ def _read_texts(
     pooled = PooledRun(answered.run.request, replace(answered.run, responses=rankings))
     pool = pool_runs(suite, [pooled], depth)
     mask = answered.cell.masker.mask
-    hits, notes = read_pooled_texts(answered.search, suite, pool, [pooled], shown)
+    read = look_up_texts if has_ids else read_pooled_texts
+    hits, notes = read(answered.search, suite, pool, [pooled], shown)
     if notes:
         raise SearchError(mask(notes[0]))
     hits = {pair: redact(hit, mask) for pair, hit in hits.items()}

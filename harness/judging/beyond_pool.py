@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from harness.errors import HarnessError, SearchError, UsageError
 from harness.judging.pool import PooledRun, add_texts, pool_runs
-from harness.judging.texts import TextOptions, read_pooled_texts
+from harness.judging.texts import TextOptions, look_up_texts, read_pooled_texts
 from harness.masking import redact
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, PooledDocument, Query, Ranking, Response, Suite, select_by_id
@@ -49,9 +49,14 @@ class BeyondPool:
         return self.answered.cell.selection.selected
 
     @property
+    def _looks_up_documents(self) -> bool:
+        template = choose_template(self.suite, self.answered.run.request)
+        return find_dialect(self.suite.target.service).looks_up_documents(template)
+
+    @property
     def id_remedy(self) -> str:
         """What a sentence on a missing id adds for the server."""
-        if find_dialect(self.suite.target.service).has_indexes:
+        if self._looks_up_documents:
             return ""
         return "; an HTTP service looks up no ids, so that only hits of the query are found: search for words"
 
@@ -70,14 +75,14 @@ class BeyondPool:
 
     def find_ids(self, query_id: str, ids: Sequence[str]) -> list[PooledDocument]:
         """
-        The documents *ids* that exist; of an HTTP service those that the query returned.
+        The documents *ids* that exist; where documents cannot be looked up by id, those that the query returned.
 
         Raises:
             HarnessError: There is no answer.
         """
         [query] = select_by_id(self.suite.queries, {query_id})
         with self._take_turn():
-            if find_dialect(self.suite.target.service).has_indexes:
+            if self._looks_up_documents:
                 return self._describe(query, [Hit(document) for document in ids], are_ids=True)
             response = self.answered.run.responses.get(query_id)
             hits = response.hits if isinstance(response, Ranking) else ()
@@ -128,7 +133,8 @@ class BeyondPool:
         suite = replace(self.suite, queries=(replace(query, judgments={}),))
         pooled = PooledRun(run.request, replace(run, responses={query.id: Ranking(hits=tuple(hits))}))
         pool = pool_runs(suite, [pooled], len(hits))
-        texts, notes = read_pooled_texts(search, suite, pool, [pooled], self.shown)
+        read = look_up_texts if are_ids else read_pooled_texts
+        texts, notes = read(search, suite, pool, [pooled], self.shown)
         if are_ids:
             if notes and not texts:
                 raise SearchError(notes[0])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.judging.pool import PooledRun
 from harness.masking import fingerprint
-from harness.model import ANY_TEXT, Display, Hit, Pool, PooledDocument, Ranking, Suite
+from harness.model import ANY_TEXT, Display, Hit, Pool, PooledDocument, Ranking, RequestTemplate, Suite
+from harness.run.look_ups import add_looked_up_texts
 from harness.search import find_dialect
 from harness.search.lookup import LookUp, find_texts_by_query
 from harness.search.protocol import LookUpOptions
 from harness.search.texts import cut_snippet
+from harness.suites.display import list_shown_fields
 from harness.suites.requests import build_request
 from harness.words import grouped
 
@@ -64,17 +66,51 @@ def read_pooled_texts(
         SearchError: Nothing could be looked up at all.
     """
     if find_dialect(suite.target.service).has_indexes:
-        return _look_up_texts(search, suite, pool, runs, options)
+        return look_up_texts(search, suite, pool, runs, options)
     hits = _collect_hits(pool, runs)
+    lacking, asked_runs = _list_lacking(suite, pool, runs, hits)
+    notes: list[str] = []
+    if lacking.documents and asked_runs:
+        looked_up, notes = look_up_texts(search, suite, lacking, asked_runs, options)
+        for place, hit in looked_up.items():
+            hits[place] = add_looked_up_texts(hits.get(place), hit)
     if options.snippet is not None:
         for place, hit in hits.items():
             hits[place] = replace(hit, snippet=cut_snippet((hit.texts or {}).get(options.snippet, "")))
-    if any(hit.texts is not None for hit in hits.values()):
-        return hits, []
+    if asked_runs or any(hit.texts is not None for hit in hits.values()):
+        return hits, notes
     return hits, [
         "there are no snippets: documents cannot be looked up by id in an HTTP service; "
         "name the fields of its answer under `http: {fields: …}`"
     ]
+
+
+def _list_lacking(
+    suite: Suite, pool: Pool, runs: Sequence[PooledRun], hits: HitsByPlace
+) -> tuple[Pool, list[PooledRun]]:
+    """
+    The documents of *pool* that a service has not returned with *hits*, or not with all that is shown, in a pool; and
+    those of *runs* whose requests can look them up.
+    """
+    dialect = find_dialect(suite.target.service)
+    asked_runs = [pooled for pooled in runs if dialect.looks_up_documents(suite.requests[pooled.run.request])]
+    names = {pooled.name for pooled in asked_runs}
+    display = suite.display
+    shown = {display.title, display.image, display.link, *list_shown_fields(suite, suite.requests)}
+    lacking = []
+    for document in pool.documents:
+        hit = hits.get((document.query, document.document))
+        ranks = {name: rank for name, rank in document.ranks.items() if name in names}
+        best = next((pooled for pooled in asked_runs if pooled.name in ranks), None)
+        if hit is None or (best is not None and _has_unread_fields(suite.requests[best.run.request], shown)):
+            lacking.append(replace(document, ranks=ranks))
+    return replace(pool, documents=tuple(lacking)), asked_runs
+
+
+def _has_unread_fields(template: RequestTemplate, shown: Collection[str | None]) -> bool:
+    """Whether one of the fields *shown* is returned by ids alone, and not with a hit."""
+    http = template.http
+    return http is not None and any(name in shown and name not in http.fields for name in http.known_fields)
 
 
 def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPlace:
@@ -95,10 +131,10 @@ def _find_best_run(document: PooledDocument) -> str:
     return min(document.ranks, key=lambda name: document.ranks[name])
 
 
-def _look_up_texts(
+def look_up_texts(
     search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: TextOptions
 ) -> tuple[HitsByPlace, list[str]]:
-    """As `read_pooled_texts`, for an engine."""
+    """As `read_pooled_texts`, of documents that are all looked up by their ids."""
     display = suite.display
     shown = options.fields or suite.display.fields
     snippet = options.snippet
@@ -131,7 +167,8 @@ def _look_up_texts(
             hit = found.get(query, {}).get(document.document)
             if hit is not None:
                 hits[document.query, document.document] = hit
-        notes |= dict.fromkeys(f"some documents of {run.index} have no snippet: {reason}" for reason in reasons)
+        place = "the service" if run.index is None else run.index
+        notes |= dict.fromkeys(f"some documents of {place} have no snippet: {reason}" for reason in reasons)
     return hits, list(notes)
 
 

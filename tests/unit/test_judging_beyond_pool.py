@@ -44,15 +44,22 @@ def open_beyond(tmp_path, monkeypatch, httpserver):
         hits = [{"id": name, "name": f"Lamp {name}", "url": f"https://shop.example/{name}"} for name in names]
         return Response(json.dumps({"hits": hits}), content_type="application/json")
 
+    def answer_ids(request):
+        known = {f"p{number}" for number in range(1, 20)}
+        names = [name for name in request.args.getlist("id") if name in known]
+        hits = [{"id": name, "name": f"Lamp {name}", "url": f"https://shop.example/{name}"} for name in names]
+        return Response(json.dumps({"hits": hits}), content_type="application/json")
+
     httpserver.expect_request("/search").respond_with_handler(answer)
+    httpserver.expect_request("/documents").respond_with_handler(answer_ids)
     monkeypatch.chdir(tmp_path)
     url = httpserver.url_for("").rstrip("/")
     (tmp_path / "harness.toml").write_text(f'[clusters.api]\nurl = "{url}"\nservice = "http"\n')
     suite = tmp_path / "shop.relevance.yaml"
     with ExitStack() as resources:
 
-        def open_suite(words='"{{text}}"'):
-            suite.write_text(SUITE.replace("WORDS", words))
+        def open_suite(words='"{{text}}"', documents=""):
+            suite.write_text(SUITE.replace("WORDS", words).replace("queries:", f"{documents}queries:"))
             judges = {"anna": JudgeFile(tmp_path / "shop.judged-by.anna.jsonl")}
             options = JudgeOptions(PoolOptions(RunOptions(), Matrix()), ("anna",))
             views = open_views(suite, judges, options, environ={}, resources=resources)
@@ -73,6 +80,16 @@ def test_ids_are_those_that_the_query_returned(open_beyond):
     beyond = open_beyond()
     assert [(one.document, one.title) for one in beyond.find_ids("lamps", ["p3", "p9"])] == [("p3", "Lamp p3")]
     assert "search for words" in beyond.id_remedy
+
+
+DOCUMENTS = '    documents: {path: /documents, params: {id: "{{ids}}"}}\n'
+
+
+def test_ids_are_looked_up_where_the_suite_says_how(open_beyond):
+    beyond = open_beyond(documents=DOCUMENTS)
+    found = beyond.find_ids("lamps", ["p3", "p19", "p99"])
+    assert [(one.document, one.title) for one in found] == [("p3", "Lamp p3"), ("p19", "Lamp p19")]
+    assert beyond.id_remedy == ""
 
 
 def test_an_answer_that_is_none_is_an_error_with_its_reason(open_beyond):

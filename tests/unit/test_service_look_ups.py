@@ -11,6 +11,9 @@ from pytest_httpserver import HTTPServer
 
 from builders.catalogue_service import CatalogueService
 from harness.cli import main
+from harness.judging import PoolOptions, pool_suites
+from harness.options import RunOptions
+from harness.run import Matrix
 
 SEARCH = """\
     path: /search
@@ -187,3 +190,34 @@ def test_ids_that_cannot_be_written_are_not_missing(shop: CatalogueService) -> N
     [verdict] = suite["verdicts"]
     assert verdict["reason"] == ("cannot be decided: whether d30 is visible is unknown, as it could not be looked up")
     assert "the id 'd30' has '0', at which the service would end it" in str(suite["checks"]["problems"])
+
+
+def test_lint_names_judged_documents_that_the_service_does_not_have(
+    shop: CatalogueService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del shop.documents["d30"]
+    write(DOCUMENTS)
+    assert main(["judgments", "lint", "shop.relevance.yaml"]) == 1
+    assert "document 'd30' for query 'tents' is not in the service" in capsys.readouterr().out
+
+
+def test_documents_that_no_request_returned_are_shown_to_a_judge(shop: CatalogueService) -> None:
+    for id, document in shop.documents.items():
+        document["brand"] = f"Brand {id}"
+    shop.hidden_fields = frozenset({"brand"})
+    by_ids = DOCUMENTS.replace('"}}\n', '"}, fields: {brand: $.brand}}\n')
+    write(TITLES, by_ids, query="{id: tents, text: tent, judgments: {d1: 1}")
+    options = PoolOptions(RunOptions(), Matrix(), depth=2, added=frozenset({("tents", "d30")}))
+    [pool] = pool_suites([Path("shop.relevance.yaml")], options, environ={})
+    assert [(shown.document, shown.title, shown.texts) for shown in pool.documents] == [
+        ("d2", "Tent d2", {"brand": "Brand d2"}),
+        ("d30", "Tent d30", {"brand": "Brand d30"}),
+    ]
+    assert pool.notes == ()
+
+
+def test_documents_of_a_pool_that_no_request_can_look_up_have_what_the_search_returned(shop: CatalogueService) -> None:
+    write(TITLES, query="{id: tents, text: tent, judgments: {d1: 1}")
+    options = PoolOptions(RunOptions(), Matrix(), depth=2, added=frozenset({("tents", "d30")}))
+    [pool] = pool_suites([Path("shop.relevance.yaml")], options, environ={})
+    assert [(shown.document, shown.title) for shown in pool.documents] == [("d2", "Tent d2"), ("d30", None)]
