@@ -177,3 +177,54 @@ def test_no_hits_are_no_hits(run):
     finished = run(GET, queries=[{"id": "tents", "text": "zzz"}], expect=["hits = 0"])
     assert get_ranking(finished).hits == ()
     assert find_verdict(finished, "hits = 0").status is Status.PASSED
+
+
+BY_IDS = {
+    "size": "rows",
+    "documents": {
+        "params": {"q": "{!terms f=id}{{ids}}", "rows": "{{count}}", "fl": "id,title,brand,price"},
+        "join": ",",
+    },
+}
+
+
+def select(core: str = CORE, **params: Any) -> dict[str, Any]:
+    """A request that can also ask for documents by their ids, and for more hits."""
+    http = {**GET, **BY_IDS, "path": f"/{core}/select", "params": {**GET["params"], **params}}
+    del http["params"]["rows"]
+    return http
+
+
+def test_judged_documents_that_are_not_there_are_named(run):
+    judgments = {"sku-2011": 3, "sku-9998": 2, "sku-9999": 0}
+    finished = run(select(), queries=[{"id": "tents", "text": "light tent", "judgments": judgments}])
+    assert finished.report.checks is not None
+    assert finished.report.checks.relevant == 2
+    assert list(finished.report.checks.absent) == ["sku-9998"]
+
+
+def test_not_in_top_is_an_error_where_the_document_is_not_there(run, solr_core):
+    query = {"id": "tents", "text": "light tent", "expect": ["sku-2011 not in top 3"]}
+    cores = [solr_core(), solr_core([{"id": "sku-1", "title": "light tent", "popularity": 1}])]
+    for core in cores:
+        [verdict] = run(select(core), queries=[query], expect=[]).report.verdicts
+        assert verdict.status is Status.ERROR
+        assert "sku-2011 is not visible" in verdict.reason
+
+
+def test_a_missing_document_has_its_title_and_its_rank_below_the_last_hit(run, solr_url):
+    parameters = {**GET["params"], "q": "light tent", "rows": 60}
+    hits = ask(solr_url, **parameters)["response"]["docs"]
+    query = {"id": "tents", "text": "light tent", "expect": [f"{hits[40]['id']} in top 3"]}
+    finished = run(select(), queries=[query])
+    [missing] = finished.report.queries[0].missing
+    assert (missing.id, missing.rank, missing.title) == (hits[40]["id"], 41, hits[40]["title"])
+
+
+def test_ids_of_any_kind_are_found(run, solr_core):
+    ids = ["a b", 'a"b', "a'b", "a\\b", "ä", "100%", "a+b", "*", "a&b", "{!x}", "AND", "a;b", "a|b", "-1", "$q"]
+    core = solr_core([{"id": name, "title": "tent", "popularity": 1} for name in [*ids, "a,b"]])
+    judgments = dict.fromkeys([*ids, "nowhere", "a,b"], 1)
+    finished = run(select(core), queries=[{"id": "tents", "text": "tent", "judgments": judgments}])
+    assert finished.report.checks is not None
+    assert list(finished.report.checks.absent) == ["nowhere"], "what the separator splits is not known"
