@@ -51,6 +51,11 @@ def read_text(node: Node) -> ScalarNode:
     return text
 
 
+def read_characters(node: Node) -> ScalarNode:
+    """Text as written, which may be blank."""
+    return expect_scalar(node, "text")
+
+
 def read_indexes(node: Node) -> ScalarNode:
     """The name of an index, or several with a comma between."""
     text = read_text(node)
@@ -232,6 +237,7 @@ _SCALAR = {"type": ["string", "number", "boolean"]}
 _VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}
 
 Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
+Characters = Annotated[Any, PlainValidator(read_characters), WithJsonSchema(_SCALAR)]
 Indexes = Annotated[Any, PlainValidator(read_indexes), WithJsonSchema(_SCALAR)]
 Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
 Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from harness.model import GainKind, Mark, Profile
 from harness.suites.scalars import (
     BESIDE_A_BODY,
+    Characters,
     Day,
     Gate,
     Grade,
@@ -281,11 +282,11 @@ class DocumentsShape(Shape):
     params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL; {{ids}} and {{count}} are filled.")
     headers: dict[Key, Text] = Field({}, description="Headers.")
     json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON; filled as params are.")
-    join: Text = Field(
+    join: Characters = Field(
         None, description="The text between two ids. Default: none, {{ids}} is a list or a repeated parameter."
     )
     each: Text = Field(None, description="How an id is written, such as with quotes around {{id}}. Default: {{id}}.")
-    escape: dict[Key, Text] = Field({}, description="What is written for a text in an id, such as for a quote.")
+    escape: dict[Key, Characters] = Field({}, description="What is written for a text in an id, such as for a quote.")
     batch: Positive = Field(100, description="The most ids of one request.")
     hits: Text = Field(None, description="JSONPath to the list of hits, if it is not that of the search.")
     ids: Text = Field(None, description="JSONPath to the ids, if it is not that of the search.")
