@@ -15,7 +15,7 @@ from harness.config.addresses import VARIABLE_PATTERN, find_engine_problem, find
 from harness.config.places import ConfigProblems
 from harness.files.judge_files import JUDGE_NAME
 from harness.model import Cluster, MachineJudge
-from harness.words import did_you_mean, listed, unknown_key
+from harness.words import did_you_mean, listed, one_of, unknown_key
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
@@ -78,14 +78,14 @@ def _find_proxy_problem(url: str) -> str | None:
     return find_url_problem(url)
 
 
-SERVICES = ["engine", "http"]
-"""The kinds of server; `harness.search.DIALECTS` has the dialect of each."""
+SERVICES = ["engine", "http", "solr", "typesense", "weaviate"]
+"""The kinds of server; `harness.search.DIALECTS` has the dialect of each. All but the first are asked over HTTP."""
 
 
 def _find_service_problem(text: str) -> str | None:
     if text in SERVICES:
         return None
-    return f"found {text!r}, expected {' or '.join(SERVICES)}{did_you_mean(text, SERVICES)}"
+    return f"found {text!r}, expected {one_of(SERVICES)}{did_you_mean(text, SERVICES)}"
 
 
 def _find_fingerprint_problem(text: str) -> str | None:
@@ -345,13 +345,13 @@ def _check_together(shape: _ClusterShape, place: tuple[str, ...], problems: Conf
     if (shape.url is None) == (shape.cloud_id is None):
         found = "neither" if shape.url is None else "both"
         problems.note(place, f"found {found} url and cloud_id, expected one of them")
-    if shape.nodes and (shape.url is None or shape.service == "http"):
+    if shape.nodes and (shape.url is None or shape.service != "engine"):
         problems.note((*place, "nodes"), "nodes are URLs of an engine's other nodes, in addition to its url")
-    if shape.requests and shape.service != "http":
+    if shape.requests and shape.service == "engine":
         problems.note((*place, "requests"), 'requests are those of an HTTP service, which has service = "http"')
-    if shape.service == "http" and shape.batch is not None:
+    if shape.service != "engine" and shape.batch is not None:
         problems.note((*place, "batch"), "an HTTP service has one search in each request")
-    if shape.service == "http" and shape.cloud_id is not None:
+    if shape.service != "engine" and shape.cloud_id is not None:
         problems.note(place, "an HTTP service has a url, not a cloud_id")
     _check_logins(shape, place, problems)
     _check_tls(shape, place, problems)

@@ -172,11 +172,20 @@ class Configs:
         """
         trusted = self.read_trusted()
         if "://" in cluster or lacks_scheme(cluster):
-            return trusted is None or _find_by_url(trusted, cluster) is None
+            return self.find_cluster(cluster) is None
         if trusted is not None and cluster in trusted.clusters:
             return False
         beside = self.read_beside(folder)
         return beside is not None and cluster in beside.clusters
+
+    def find_cluster(self, address: str) -> Cluster | None:
+        """The cluster of the trusted configuration that has *address* as its name or its URL; None if none has."""
+        trusted = self.read_trusted()
+        if trusted is None:
+            return None
+        if "://" in address or lacks_scheme(address):
+            return _find_by_url(trusted, address)
+        return trusted.clusters.get(address)
 
     def find_refusal(self, variable: str, folder: Path) -> str:
         """Why a suite in *folder* may not read *variable*; empty if it may."""

@@ -32,7 +32,7 @@ class Cluster:
     cloud_id: str | None = None
     engine: str | None = None
     service: str = "engine"
-    """Either "engine" or "http"."""
+    """Such as "engine", "http" or "solr"."""
     api_key_env: str | None = None
     username_env: str | None = None
     password_env: str | None = None

@@ -192,7 +192,7 @@ class Engine:
     """The engine of a server."""
 
     kind: str
-    """Such as "elasticsearch", "opensearch" or "http"."""
+    """Such as "elasticsearch" or "opensearch"; of a service "http", or the name of its preset."""
     version: str = ""
     stated: bool = False
     """Whether the suite's target names the engine, so that the harness does not ask the server."""

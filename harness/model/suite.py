@@ -558,7 +558,7 @@ class Target:
     """Such as "elasticsearch 9.4.3" or "opensearch 2.19", if the login may not ask the server."""
     mark: Mark = Mark()
     service: str = "engine"
-    """Either "engine" or "http"."""
+    """Such as "engine", "http" or "solr"."""
     unique_ids: bool = False
     """Whether an id identifies one document in all indexes that *index* resolves to."""
     point_in_time: bool = False

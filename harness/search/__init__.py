@@ -14,6 +14,7 @@ from typing import Any
 from harness.model import Cluster
 from harness.search.engine_dialect import EngineDialect
 from harness.search.http_dialect import HttpDialect
+from harness.search.presets import PRESETS
 from harness.search.protocol import ConnectOptions, Dialect, ResponseStream, Search, StreamedResponse, in_order
 
 __all__ = [
@@ -27,7 +28,8 @@ __all__ = [
     "open_search",
 ]
 
-DIALECTS: dict[str, Dialect] = {"engine": EngineDialect(), "http": HttpDialect()}
+DIALECTS: dict[str, Dialect] = {"engine": EngineDialect()}
+DIALECTS |= dict.fromkeys(("http", *PRESETS), HttpDialect())
 """The kinds of server, by the `service` of clusters and targets."""
 
 

@@ -62,7 +62,7 @@ from harness.search.sending import TIMEOUT
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_answers import read_error, read_service_answer
 from harness.search.service_documents import fill_documents_request, split_ids
-from harness.search.service_requests import Permissions, find_problem
+from harness.search.service_requests import Permissions
 from harness.words import count
 
 NOT_SENDABLE = (
@@ -310,7 +310,9 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             permissions: What it may be sent, with its cluster.
             retries: The limits of retries.
         """
-        super().__init__(connection, Engine("http"), timeout=permissions.cluster.timeout, retries=retries)
+        super().__init__(
+            connection, Engine(permissions.cluster.service), timeout=permissions.cluster.timeout, retries=retries
+        )
         self._permissions = permissions
         self._concurrency = permissions.cluster.concurrency
         self._root: Root | None = None
@@ -333,7 +335,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             for path in http.response_paths:
                 compile_path(path)
         for http in http_requests:
-            problem = find_problem(http)
+            problem = self._permissions.find_problem(http)
             if problem:
                 raise SearchError(f"{http.method} {http.path} was not sent: {problem}")
         self._refuse_writes(http_requests, may_be_engine=False)

@@ -20,6 +20,7 @@ from urllib.parse import unquote, unquote_plus, unquote_to_bytes
 from harness.config.addresses import decode_all, split_path
 from harness.errors import Option, Sentence
 from harness.model import AddressOrigin, Cluster, HttpRequest
+from harness.search.presets import PRESETS, Preset, find_preset_problem
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of a header (RFC 9110, 5.6.2)."""
@@ -132,9 +133,9 @@ def find_path_problem(path: str) -> str:
     return ""
 
 
-def explain_write(http: HttpRequest) -> str:
+def explain_write(http: HttpRequest, preset: Preset | None = None) -> str:
     """
-    Why *http* may change data; empty if it only reads.
+    Why *http*, for a service of *preset*, may change data; empty if it only reads.
 
     A path with a name that begins with `_` is one of an engine's own interfaces, such as `_delete_by_query`.
     """
@@ -143,6 +144,8 @@ def explain_write(http: HttpRequest) -> str:
     for name in split_path(http.path):
         if name.strip().startswith("_"):
             return f"the path has {name}, which an engine may take for more than a search"
+    if preset is not None and preset.gets_may_write and not is_listed(http, preset.requests):
+        return f"a GET request to {preset.title} may change data unless it is a search"
     return ""
 
 
@@ -188,6 +191,14 @@ class Permissions:
     allows_writes: bool = False
     """Whether the person who runs the harness said so on the command line."""
 
+    def find_problem(self, http: HttpRequest) -> str:
+        """Why no service like this one may be sent *http*, as a sentence; empty if one may."""
+        preset = PRESETS.get(self.cluster.service)
+        problem = find_problem(http)
+        if not problem and preset is not None:
+            problem = find_preset_problem(preset, http)
+        return problem
+
     def find_refusal(self, http: HttpRequest, *, may_be_engine: bool) -> Sentence | None:
         """
         Why *http* must not be sent, as a sentence; None if it may.
@@ -197,11 +208,14 @@ class Permissions:
             may_be_engine: Whether nothing has answered yet that is not an engine. If so, only requests that read, and
                 those that the trusted configuration lists, are sent.
         """
-        reason = explain_write(http)
+        preset = PRESETS.get(self.cluster.service)
+        reason = explain_write(http, preset)
         is_trusted = self.cluster.origin is AddressOrigin.CONFIGURATION
-        if not reason or (is_trusted and is_listed(http, self.cluster.requests)):
+        is_search = preset is not None and is_listed(http, preset.requests)
+        if not reason or (is_trusted and (is_search or is_listed(http, self.cluster.requests))):
             return None
-        is_allowed = self.allows_writes or (is_trusted and http.method == "GET")
+        is_get_for_reading = http.method == "GET" and (preset is None or not preset.gets_may_write)
+        is_allowed = self.allows_writes or (is_trusted and is_get_for_reading)
         if is_allowed and not may_be_engine:
             return None
         listed = f"{http.method} /{'/'.join(split_path(http.path))}"
@@ -209,7 +223,9 @@ class Permissions:
         if is_trusted:
             remedy = f"add {line} to [clusters.{self.cluster.name}] ({self.cluster.mark})"
         else:
-            remedy = f'define the service in harness.toml (url and service = "http") with {line}'
+            remedy = f'define the service in harness.toml (url and service = "{self.cluster.service}")'
+            if not is_search:
+                remedy += f" with {line}"
         not_sent = f"{http.method} {http.path} was not sent: {reason}"
         if is_allowed:
             return (f"{not_sent}, and `GET /` had no answer that shows that this is not an engine; {remedy}",)

@@ -19,6 +19,7 @@ from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
 from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.given_body import GivenBody, make_body_node, replace_body
+from harness.suites.presets import FilledPreset, PresetFilling
 from harness.suites.request_files import RequestFiles
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, compose, describe, resolve
@@ -166,7 +167,8 @@ class Reading:
 
     *broken* are the top keys with problems, and those that are misspelled: their values are incomplete, and checks that
     need all of them would name the wrong line. *used* are the variables in it, as `Variables.used`. *request_files* are
-    the files whose content stands for requests in *root*.
+    the files whose content stands for requests in *root*, and *presets* are those whose defaults are in it, by the name
+    of the request; empty for the only one of a suite.
     """
 
     shape: SuiteShape
@@ -177,6 +179,7 @@ class Reading:
     used: Sequence[tuple[str, ScalarNode, int]]
     checking: bool
     request_files: Sequence[Path]
+    presets: Mapping[str, FilledPreset]
 
     def find_mark(self, key: str) -> Mark:
         """The place of a top key, or the beginning of the suite if it is missing."""
@@ -222,6 +225,8 @@ def _read_suite(
     complete = request_files.insert(filled)
     if body is not None:
         complete = replace_body(complete, variables.fill(make_body_node(body.body)), body.request)
+    presets = PresetFilling(configs)
+    complete = presets.insert(complete)
     shape, broken = _validate_suite(complete, problems)
     return Reading(
         shape=shape,
@@ -232,6 +237,7 @@ def _read_suite(
         used=variables.used,
         checking=environ is None,
         request_files=request_files.paths,
+        presets=presets.filled,
     )
 
 

@@ -23,8 +23,11 @@ from harness.model import (
     Target,
     Threshold,
 )
+from harness.model.suite import find_placeholders
+from harness.search.presets import Preset
 from harness.suites.depth import check_window, find_window_problem
 from harness.suites.placeholders import body_node, documents_node, fill, fill_body, fill_text, format_value, source_node
+from harness.suites.presets import FilledPreset
 from harness.suites.reading import Reading
 from harness.suites.request_files import SELECTING_KEYS
 from harness.suites.scalars import BESIDE_A_BODY, iterate_masked_variables, read_masked
@@ -36,6 +39,11 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     """The target, with cluster and engine checked as far as possible without a server."""
     shape = reading.shape.target
     service = _find_service(reading, templates)
+    if shape is not None and shape.service is not None:
+        if not templates or _goes_over_http(shape.service) == _goes_over_http(service):
+            service = shape.service
+        else:
+            _note_other_service(shape.service, reading)
     if shape is None:
         return Target(mark=reading.root.mark, service=service)
     cluster, engine = shape.cluster, shape.engine
@@ -142,6 +150,21 @@ def _find_service(reading: Reading, templates: Collection[RequestTemplate]) -> s
     return "http"
 
 
+def _goes_over_http(service: str) -> bool:
+    from harness.search import find_dialect
+
+    return find_dialect(service).takes_http_requests
+
+
+def _note_other_service(stated: str, reading: Reading) -> None:
+    """Note that the target states a service whose requests are written in another way than those of the suite."""
+    message = f"found {stated!r}, but the requests go over HTTP; write them with 'body' and an index"
+    if _goes_over_http(stated):
+        message = f"found {stated!r}, but the requests go to an engine; write them with 'http'"
+    target = reading.root.find_child("target")
+    reading.problems.note(target.find_child("service").mark, message)
+
+
 def _is_address(cluster: str) -> bool:
     """Whether *cluster* is a URL and not a name: it has a scheme or a port, or an @, which may belong to a login."""
     return "://" in cluster or "@" in cluster or lacks_scheme(cluster)
@@ -177,7 +200,8 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     nodes = list_request_nodes(reading)
     templates = {}
     for name, entry in entries.items():
-        template = _read_template(name, entry, nodes[name], problems)
+        preset = reading.presets.get("" if shape.requests is None else name)
+        template = _read_template(name, entry, nodes[name], preset, problems)
         templates[name] = _add_masked(template, nodes[name])
     return templates
 
@@ -192,7 +216,9 @@ def list_request_nodes(reading: Reading) -> dict[str, Node]:
     return nodes
 
 
-def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
+def _read_template(
+    name: str, entry: Any, node: Node, preset: FilledPreset | None, problems: Problems
+) -> RequestTemplate:
     if not isinstance(entry, RequestShape):
         if name == DEFAULT_NAME:
             _refuse_several(node, problems)
@@ -212,6 +238,9 @@ def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> Req
         http_node = node.find_child("http") if isinstance(node, MappingNode) else None
         _check_service_request(entry.http, http_node, problems)
         http = _read_http(entry.http, problems)
+        if preset is not None:
+            http = replace(http, preset_paths=preset.paths)
+            _check_preset_parameters(entry.http, preset.preset, problems)
         _check_size(http, entry.http, problems)
         if entry.http.documents is not None:
             documents = _read_documents(entry.http.documents, http, documents_node(node), problems)
@@ -446,6 +475,15 @@ def _check_service_request(shape: HttpShape | DocumentsShape, node: Node | None,
         sentence = find_parameter_problem(name)
         if sentence:
             problems.note(name.mark, sentence)
+
+
+def _check_preset_parameters(shape: HttpShape, preset: Preset, problems: Problems) -> None:
+    """Note parameters that an engine of *preset* must not be sent; a value with placeholders is checked when it is."""
+    for name, value in shape.params.items():
+        if not find_placeholders(value):
+            sentence = preset.find_parameter_problem(name, value)
+            if sentence:
+                problems.note(name.mark, sentence)
 
 
 def _check_size(http: HttpRequest, shape: HttpShape, problems: Problems) -> None:

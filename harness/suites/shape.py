@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 
+from harness.config.shape import SERVICES
 from harness.model import GainKind, Mark, Profile
 from harness.suites.scalars import (
     BESIDE_A_BODY,
@@ -140,6 +141,9 @@ class TargetShape(Shape):
     )
     id_field: Text = Field(
         None, description="The field with the id of a document, a keyword or a whole number. Default: _id."
+    )
+    service: Annotated[Literal["engine", "http", "solr", "typesense", "weaviate"], accept_words(SERVICES)] | None = (
+        Field(None, description="What the cluster is, if harness.toml does not say so. Default: by the requests.")
     )
 
 

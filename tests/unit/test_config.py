@@ -367,7 +367,7 @@ CASES = {
     "service": (
         DEFAULT + 'service = "https"\n',
         "3:1",
-        "found 'https', expected engine or http; did you mean 'http'?",
+        "found 'https', expected engine, http, solr, typesense or weaviate; did you mean 'http'?",
         "service ",
         1,
     ),

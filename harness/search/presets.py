@@ -1,0 +1,179 @@
+"""
+Search engines that are asked over HTTP and whose requests and answers are known: `service = "solr"` in harness.toml.
+
+A preset has defaults for the keys of `http` in a suite, which the suite's own keys replace, and the requests that only
+search. These may be sent where harness.toml itself gives the service, as if its `requests` listed them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote_plus
+
+from harness.config.addresses import decode_all
+from harness.model import HttpRequest, Json
+
+
+def _allow_parameter(name: str, value: Json) -> str:  # noqa: ARG001
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What is known of a search engine that is asked over HTTP."""
+
+    title: str
+    """Its name in sentences."""
+    defaults: Mapping[str, Json]
+    """Keys of `http` in a suite: paths, and `max_size`."""
+    requests: tuple[str, ...]
+    """What only searches: methods and paths, as `requests` of a cluster."""
+    size: str = ""
+    """The default of `size` for a request without a body."""
+    body_size: str = ""
+    """The same for one with a body."""
+    documents: Mapping[str, Json] = field(default_factory=dict)
+    """The default of `documents`, in which ID_FIELD stands for the field that `ids` reads. Empty if there is none."""
+    id_path: str = ""
+    """A regular expression for paths of `ids` with the name of that field as its group."""
+    gets_may_write: bool = False
+    """Whether GET requests beside *requests* may change data."""
+    find_parameter_problem: Callable[[str, Json], str] = _allow_parameter
+    """Why a request must not have a parameter, given its name and its value, as a sentence; empty if it may."""
+
+
+ID_FIELD = "ID_FIELD"
+"""In `Preset.documents`."""
+
+
+def find_preset_problem(preset: Preset, http: HttpRequest) -> str:
+    """Why *http* must not be sent to an engine of *preset*, as a sentence; empty if it may."""
+    for name, value in _list_parameters(http):
+        problem = preset.find_parameter_problem(name, value)
+        if problem:
+            return problem
+    return ""
+
+
+def _list_parameters(http: HttpRequest) -> Iterator[tuple[str, Json]]:
+    """The parameters of *http*: in the path, beside it, and in its body."""
+    _, _, query = http.path.partition("?")
+    for parameter in re.split("[&;]", query):
+        name, _, value = parameter.partition("=")
+        yield name, unquote_plus(value)
+    yield from http.params.items()
+    if isinstance(http.json, Mapping) and isinstance(http.json.get("params"), Mapping):
+        yield from http.json["params"].items()
+
+
+_SHARDS = re.compile(r"[A-Za-z0-9_,|-]*")
+"""Names of shards of SolrCloud. A host has a dot, a colon or a slash, and ${…} may stand for one."""
+
+
+def _find_solr_problem(name: str, value: Json) -> str:
+    """
+    Why a request to Solr must not have the parameter *name* with this *value*; empty if it may.
+
+    A sub-query (`[subquery]` in `fl`) reads the same parameters behind a name and a dot.
+
+    >>> _find_solr_problem("qf", "title^3 brand"), _find_solr_problem("shards", "shard1,shard2")
+    ('', '')
+    >>> _find_solr_problem("rows.qt", "/update")
+    'the parameter rows.qt chooses the handler of the request; expected it in the path'
+    """
+    plain = unicodedata.normalize("NFKC", decode_all(unquote_plus(name))).strip()
+    parts = plain.lower().split(".")
+    values = [str(item) for item in (value if isinstance(value, list) else [value])]
+    if "${" in plain:
+        return f"the parameter {name} takes its name from another one; expected a plain name"
+    if parts[-1] == "qt":
+        return f"the parameter {name} chooses the handler of the request; expected it in the path"
+    if "stream" in parts[-2:-1]:
+        return f"the parameter {name} makes Solr read from elsewhere; expected no such parameter in a suite"
+    if parts[-1] == "shards" and not all(_SHARDS.fullmatch(text) for text in values):
+        return f"the parameter {name} may send the request to other servers; expected names of shards, shard1,shard2"
+    if parts == ["json"]:
+        return "the parameter json is a body in the URL; expected `json` of the request"
+    if parts == ["wt"] and values != ["json"]:
+        return f"the parameter {name} chooses another form of the answer; expected json, which the harness reads"
+    return ""
+
+
+_SOLR = Preset(
+    "Solr",
+    defaults={
+        "hits": "$.response.docs[*]",
+        "ids": "$.id",
+        "scores": "$.score",
+        "total": "$.response.numFound",
+        "total_exact": "$.response.numFoundExact",
+        "took": "$.responseHeader.QTime",
+        "partial": "$.responseHeader.partialResults",
+        "error": "$.error.msg",
+    },
+    # The URL of the cluster may end with /solr or not.
+    requests=tuple(
+        f"{method} {folder}/*/{handler}"
+        for method in ("GET", "POST")
+        for folder in ("", "/solr")
+        for handler in ("select", "query", "get")
+    ),
+    size="rows",
+    body_size="/limit",
+    documents={
+        # The handler may have another parser as its default, which would take the braces for words.
+        "params": {
+            "q": "{!terms f=ID_FIELD}{{ids}}", "defType": "lucene", "rows": "{{count}}", "fl": "*", "wt": "json"
+        },
+        "join": ",",
+    },
+    id_path=r"\$\.([A-Za-z_][A-Za-z0-9_]*)",
+    # Such as /admin/collections?action=DELETE.
+    gets_may_write=True,
+    find_parameter_problem=_find_solr_problem,
+)  # fmt: skip
+
+_TYPESENSE = Preset(
+    "Typesense",
+    defaults={
+        "hits": "$.hits[*]",
+        "ids": "$.document.id",
+        # A whole number of 64 bits. With `sort_by` another order may come first, which `sort` of a suite says.
+        "scores": "$.text_match",
+        "total": "$.found",
+        "took": "$.search_time_ms",
+        "partial": "$.search_cutoff",
+        "error": "$.message",
+        "max_size": 250,
+    },
+    requests=("GET /collections/*/documents/search", "POST /multi_search"),
+    size="per_page",
+    documents={
+        "params": {"q": "*", "filter_by": "ID_FIELD:=[{{ids}}]", "per_page": "{{count}}"},
+        "join": ",",
+        "each": "`{{id}}`",
+    },
+    id_path=r"\$\.document\.([A-Za-z_][A-Za-z0-9_]*)",
+)
+
+_WEAVIATE = Preset(
+    "Weaviate",
+    defaults={
+        "method": "POST",
+        "path": "/v1/graphql",
+        # Below Get is one class, whose name is in the query.
+        "hits": "$.data.Get.*[*]",
+        "ids": "$._additional.id",
+        "scores": "$._additional.score",
+        # GraphQL answers errors with status 200, and refused requests have `error`.
+        "partial": "$.errors",
+        "error": "$['errors', 'error'][*].message",
+    },
+    requests=("POST /v1/graphql",),
+)
+
+PRESETS: Mapping[str, Preset] = {"solr": _SOLR, "typesense": _TYPESENSE, "weaviate": _WEAVIATE}
+"""By the `service` of clusters and targets."""

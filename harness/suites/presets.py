@@ -1,0 +1,136 @@
+"""
+What a preset such as `service: solr` fills in beside the keys of `http` that a suite gives.
+
+It is put in before anything is checked, so that defaults are validated, filled and fingerprinted as what stands in the
+suite. Their place is that of the request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.config import Configs
+from harness.model import Json, Mark
+from harness.search.presets import ID_FIELD, PRESETS, Preset
+from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode
+
+PATHS = frozenset(
+    {"hits", "ids", "scores", "titles", "sort", "total", "total_exact", "took", "partial", "error"}
+)  # fmt: skip
+"""The keys of `http` that are paths, but for those of fields."""
+
+REQUIRED = ("path", "ids")
+"""The keys of `http` that a request needs, unless a preset gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPreset:
+    """The preset of a request, and what the suite leaves to it."""
+
+    preset: Preset
+    paths: frozenset[str]
+    """The keys of `http` whose paths are the preset's."""
+
+
+@dataclass(slots=True)
+class PresetFilling:
+    """Puts the defaults of presets into the requests of a suite; *configs* say which services there are."""
+
+    configs: Configs
+    filled: dict[str, FilledPreset] = field(default_factory=dict)
+    """By the name of the request; empty for the only one of a suite."""
+
+    def insert(self, suite: MappingNode) -> MappingNode:
+        """A copy of *suite* with the defaults in it."""
+        target = suite.find_child("target")
+        copy = MappingNode(suite.mark)
+        copy.repeats = suite.repeats
+        for key, node in suite.items():
+            if key == "request":
+                copy[key] = self._insert_into(node, target, "")
+            elif key == "requests" and isinstance(node, MappingNode):
+                requests = MappingNode(node.mark)
+                requests.repeats = node.repeats
+                for name, request in node.items():
+                    requests[name] = self._insert_into(request, target, str(name))
+                copy[key] = requests
+            else:
+                copy[key] = node
+        return copy
+
+    def _insert_into(self, request: Node, target: Node | None, name: str) -> Node:
+        """*request* with the defaults of the service that it, or else *target*, is for."""
+        http = request.find_child("http") if isinstance(request, MappingNode) else None
+        if not isinstance(request, MappingNode) or not isinstance(http, MappingNode):
+            return request
+        service = self._find_service(request.find_child("target") or target)
+        completed = MappingNode(http.mark, http.items())
+        completed.repeats = http.repeats
+        if isinstance(service, ScalarNode) and service.unset:
+            # A variable without a value yet: what the preset would give is not known, and not missing.
+            for key in REQUIRED:
+                if key not in http:
+                    completed[ScalarNode(key, http.mark, plain=True)] = service
+        elif service in PRESETS:
+            preset = PRESETS[service]
+            defaults = _list_defaults(preset, http)
+            self.filled[name] = FilledPreset(preset, PATHS.intersection(defaults))
+            for key, value in defaults.items():
+                completed[ScalarNode(key, http.mark, plain=True)] = _make_node(value, http.mark)
+        copy = MappingNode(request.mark, request.items())
+        copy.repeats = request.repeats
+        copy[request.find_key("http")] = completed
+        return copy
+
+    def _find_service(self, target: Node | None) -> str:
+        """
+        The service that *target* names, or that the configuration gives to its cluster; empty if neither does.
+
+        If it depends on a variable without a value yet, the node with that variable.
+        """
+        cluster = "default"
+        if isinstance(target, MappingNode):
+            service, written = target.find_child("service"), target.find_child("cluster")
+            if isinstance(service, ScalarNode):
+                return service
+            if isinstance(written, ScalarNode):
+                cluster = written
+                if written.unset:
+                    return written
+        found = self.configs.find_cluster(cluster)
+        return "" if found is None else found.service
+
+
+def _list_defaults(preset: Preset, http: MappingNode) -> dict[str, Json]:
+    """The keys that *preset* adds to *http*, with their values."""
+    defaults = dict(preset.defaults)
+    size = preset.body_size if "json" in http else preset.size
+    if size:
+        defaults["size"] = size
+    if not size and "size" not in http:
+        defaults.pop("max_size", None)
+    id_path = http.find_child("ids") or defaults["ids"]
+    match = re.fullmatch(preset.id_path, str(id_path)) if preset.documents else None
+    if match is not None:
+        defaults["documents"] = _name_id_field(preset.documents, match[1])
+    return {key: value for key, value in defaults.items() if key not in http}
+
+
+def _name_id_field(value: Json, name: str) -> Json:
+    """*value* with the *name* of the field of ids in its texts."""
+    if isinstance(value, Mapping):
+        return {key: _name_id_field(member, name) for key, member in value.items()}
+    return value.replace(ID_FIELD, name) if isinstance(value, str) else value
+
+
+def _make_node(value: Any, mark: Mark) -> Node:
+    """*value*, of a preset, as nodes at *mark*."""
+    if isinstance(value, Mapping):
+        pairs = [(ScalarNode(key, mark, plain=True), _make_node(member, mark)) for key, member in value.items()]
+        return MappingNode(mark, pairs)
+    if isinstance(value, list):
+        return ListNode(mark, [_make_node(member, mark) for member in value])
+    return ScalarNode(str(value), mark, plain=not isinstance(value, str))

@@ -1,0 +1,341 @@
+"""Search engines over HTTP whose paths and requests are known: the data, what they may be sent, and what is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.config import Configs
+from harness.config.shape import SERVICES
+from harness.errors import SuiteError
+from harness.model import AddressOrigin, Cluster, Failure, FailureKind, HttpRequest, Ranking, Suite
+from harness.search import DIALECTS
+from harness.search.jsonpaths import find_path_problem
+from harness.search.presets import PRESETS, find_preset_problem
+from harness.search.service_answers import read_service_answer
+from harness.search.service_requests import Permissions
+from harness.suites import load_suite
+
+NAMES = sorted(PRESETS)
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Loads a suite of a target and keys of `http`, with a harness.toml that gives the cluster `solr` its service."""
+    monkeypatch.chdir(tmp_path)
+    Path("harness.toml").write_text(
+        '[clusters.solr]\nurl = "http://localhost:8983/solr"\nservice = "solr"\n'
+        '[clusters.other]\nurl = "http://localhost:9999"\nservice = "http"\n',
+        encoding="utf-8",
+    )
+
+    def load_with(target: str, http: str, environ: dict[str, str] | None = None, **more: Any) -> Suite:
+        text = f"suite: shop\ntarget: {target}\nrequest:\n  http: {http}\n"
+        text += "queries:\n  - {id: shoes, text: red shoes, judgments: {a: 1}}\n"
+        Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+        return load_suite(Path("shop.relevance.yaml"), environ, configs=Configs(), **more)
+
+    return load_with
+
+
+SELECT = '{path: /products/select, params: {q: "{{text}}"}}'
+
+
+def refusals(load: Any, target: str, http: str) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        load(target, http, {})
+    return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
+
+
+# The data.
+
+
+def test_each_preset_is_a_service_with_a_dialect() -> None:
+    assert ["engine", "http", *PRESETS] == SERVICES
+    assert list(DIALECTS) == SERVICES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_paths_of_a_preset_are_paths(name: str) -> None:
+    for key, value in PRESETS[name].defaults.items():
+        if key not in ("method", "path", "max_size"):
+            assert find_path_problem(value) is None, key
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_suite_needs_no_path_of_a_preset(load: Any, name: str) -> None:
+    request = load(f"{{cluster: other, service: {name}}}", SELECT, {}).requests["request"].http
+
+    assert (request.hits, request.ids) == (PRESETS[name].defaults["hits"], PRESETS[name].defaults["ids"])
+    assert request.preset_paths == PRESETS[name].defaults.keys() - {"method", "path", "max_size"}
+
+
+# Whose preset, and what of it.
+
+
+@pytest.mark.parametrize(
+    ("target", "has_preset"),
+    [
+        ("{cluster: solr}", True),
+        ('{cluster: "http://localhost:8983/solr/"}', True),
+        ("{cluster: other, service: solr}", True),
+        ("{cluster: unknown, service: solr}", True),
+        ("{service: solr}", True),
+        ("{cluster: other}", False),
+        ("{cluster: unknown}", False),
+        ("{cluster: solr, service: http}", False),
+    ],
+)
+def test_the_target_gives_the_service_or_else_the_configuration_does(load: Any, target: str, has_preset: bool) -> None:
+    if has_preset:
+        assert load(target, SELECT, {}).requests["request"].http.took == "$.responseHeader.QTime"
+    else:
+        assert refusals(load, target, SELECT) == ["4:9 the key 'ids' is missing"]
+
+
+def test_the_keys_of_a_suite_win(load: Any) -> None:
+    http = '{path: /products/select, params: {q: "{{text}}", rows: 20}, ids: $.sku, took: $.ms, size: rows}'
+
+    request = load("{cluster: solr}", http, {}).requests["request"].http
+    assert (request.ids, request.took, request.total) == ("$.sku", "$.ms", "$.response.numFound")
+    assert request.preset_paths.isdisjoint({"ids", "took"})
+    assert "total" in request.preset_paths
+
+
+def test_a_variable_without_a_value_may_name_a_service_with_a_preset(load: Any) -> None:
+    target = "{cluster: '${RELEVANCE_CLUSTER}'}"
+
+    assert load(target, SELECT, None)
+    assert load(target, SELECT, {"RELEVANCE_CLUSTER": "solr"}).requests["request"].http.ids == "$.id"
+
+
+@pytest.mark.parametrize(
+    ("http", "size"),
+    [
+        (SELECT, "rows"),
+        ('{method: POST, path: /products/select, json: {query: "{{text}}"}}', "/limit"),
+    ],
+)
+def test_the_number_of_hits_is_a_parameter_or_in_the_body(load: Any, http: str, size: str) -> None:
+    assert load("{cluster: solr}", http, {}).requests["request"].http.size == size
+
+
+@pytest.mark.parametrize(
+    ("service", "ids", "text"),
+    [
+        ("solr", "$.id", "{!terms f=id}{{ids}}"),
+        ("solr", "$.sku", "{!terms f=sku}{{ids}}"),
+        ("typesense", "$.document.sku", "sku:=[{{ids}}]"),
+    ],
+)
+def test_documents_are_looked_up_in_the_field_of_the_ids(load: Any, service: str, ids: str, text: str) -> None:
+    http = f'{{path: /products/select, params: {{q: "{{{{text}}}}"}}, ids: {ids}}}'
+    request = load(f"{{service: {service}}}", http, {}).requests["request"].http
+
+    assert text in request.documents.http.params.values()
+    assert request.documents.http.ids == ids
+
+
+def test_ids_of_an_unknown_place_are_not_looked_up(load: Any) -> None:
+    http = '{path: /products/select, params: {q: "{{text}}"}, ids: "$.variants[0].sku"}'
+
+    assert load("{cluster: solr}", http, {}).requests["request"].http.documents is None
+
+
+def test_a_search_of_several_has_no_limit_without_a_place_for_the_number(load: Any) -> None:
+    http = '{method: POST, path: /multi_search, json: {searches: [{q: "{{text}}"}]}, hits: "$.results[0].hits[*]"}'
+    request = load("{service: typesense}", http, {}).requests["request"].http
+
+    assert (request.size, request.max_size, request.ids) == (None, None, "$.document.id")
+
+
+def test_a_service_of_another_kind_than_the_requests_is_refused(load: Any) -> None:
+    assert refusals(load, "{service: engine}", '{path: "/{{text}}", ids: $.ids}') == [
+        "2:19 found 'engine', but the requests go over HTTP; write them with 'body' and an index"
+    ]
+    Path("engine.relevance.yaml").write_text(
+        'suite: shop\ntarget: {index: a, service: solr}\nrequest: {query: {match: {t: "{{text}}"}}}\n'
+        "queries: [{id: a, text: b, judgments: {c: 1}}]\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(
+        SuiteError, match="2:29: found 'solr', but the requests go to an engine; write them with 'http'"
+    ):
+        load_suite(Path("engine.relevance.yaml"), {})
+
+
+def test_an_unknown_service_is_refused_with_the_nearest(load: Any) -> None:
+    [refusal] = refusals(load, "{service: sorl}", '{path: "/{{text}}", ids: $.id}')
+    assert refusal == ("2:19 found 'sorl', expected engine, http, solr, typesense or weaviate; did you mean 'solr'?")
+
+
+# What is sent.
+
+
+SOLR_SECRETS = [
+    ("qt", "/update", "the parameter qt chooses the handler of the request; expected it in the path"),
+    ("shards.qt", "/update", "the parameter shards.qt chooses the handler"),
+    ("rows.qt", "/update", "the parameter rows.qt chooses the handler"),
+    ("stream.url", "http://elsewhere/", "the parameter stream.url makes Solr read from elsewhere"),
+    ("stream.body", "<delete/>", "the parameter stream.body makes Solr read from elsewhere"),
+    ("rows.stream.file", "/etc/passwd", "the parameter rows.stream.file makes Solr read from elsewhere"),
+    ("shards", "elsewhere:8983/solr/a", "the parameter shards may send the request to other servers"),
+    ("shards", "${host}", "the parameter shards may send the request to other servers"),
+    ("shards", ["shard1", "elsewhere.example"], "the parameter shards may send the request to other servers"),
+    ("${a}", "x", "the parameter ${a} takes its name from another one"),
+    ("json", '{"params": {"qt": "/update"}}', "the parameter json is a body in the URL"),
+    ("wt", "xslt", "the parameter wt chooses another form of the answer"),
+    ("%71t", "/update", "the parameter %71t chooses the handler"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), SOLR_SECRETS)
+def test_what_leaves_the_search_of_solr_is_refused_wherever_it_stands(name: str, value: Any, words: str) -> None:
+    solr = PRESETS["solr"]
+    in_params = HttpRequest("GET", "/products/select", "$.id", params={"q": "a", name: value})
+    in_body = HttpRequest("POST", "/products/select", "$.id", json={"query": "a", "params": {name: value}})
+
+    assert find_preset_problem(solr, in_params).startswith(words)
+    assert find_preset_problem(solr, in_body).startswith(words)
+    if isinstance(value, str):
+        in_path = HttpRequest("GET", f"/products/select?q=a&{name}={value}", "$.id")
+        assert find_preset_problem(solr, in_path).startswith(words)
+    permissions = Permissions(Cluster("solr", "http://localhost", service="solr"))
+    assert permissions.find_problem(in_params).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("q", "stream.body=<delete/>"),
+        ("shards", "shard1,shard2|shard3"),
+        ("shards.tolerant", True),
+        ("qf", "title^3 brand"),
+        ("f.title.hl.snippets", 3),
+        ("json.facet", "{}"),
+        ("wt", "json"),
+        ("fq", ["in_stock:true", "price:[1 TO 9]"]),
+    ],
+)
+def test_what_searches_is_not(name: str, value: Any) -> None:
+    assert find_preset_problem(PRESETS["solr"], HttpRequest("GET", "/a/select", "$.id", params={name: value})) == ""
+
+
+def test_a_suite_with_such_a_parameter_is_refused_with_its_place(load: Any) -> None:
+    http = '{path: /products/select, params: {q: "{{text}}", qt: /update}}'
+
+    assert refusals(load, "{service: solr}", http) == [
+        "4:58 the parameter qt chooses the handler of the request; expected it in the path"
+    ]
+
+
+def permit(service: str, method: str, path: str, origin: AddressOrigin, **more: Any) -> str:
+    """Why a request is not sent, empty if it is."""
+    cluster = Cluster("c", "http://localhost", service=service, origin=origin, **more)
+    refusal = Permissions(cluster).find_refusal(HttpRequest(method, path, "$.id"), may_be_engine=False)
+    return "" if refusal is None else "".join(map(str, refusal))
+
+
+OWN, TRUSTED = AddressOrigin.SUITE, AddressOrigin.CONFIGURATION
+SEARCHES = [
+    ("solr", "GET", "/products/select"),
+    ("solr", "POST", "/products/select"),
+    ("solr", "POST", "/solr/products/query"),
+    ("typesense", "GET", "/collections/products/documents/search"),
+    ("typesense", "POST", "/multi_search"),
+    ("weaviate", "POST", "/v1/graphql"),
+]
+
+
+@pytest.mark.parametrize(("service", "method", "path"), SEARCHES)
+def test_a_search_is_sent_where_the_configuration_gives_the_service(service: str, method: str, path: str) -> None:
+    assert permit(service, method, path, TRUSTED) == ""
+    refusal = permit(service, method, path, OWN)
+    if method == "GET":
+        assert refusal == ""
+    else:
+        assert refusal.startswith(f"{method} {path} was not sent: the method POST may change data; define the service")
+        assert f'service = "{service}")' in refusal
+        assert "requests = " not in refusal
+
+
+@pytest.mark.parametrize("path", ["/admin/collections", "/products/update", "/products/browse", "/solr/admin/cores"])
+@pytest.mark.parametrize("origin", [OWN, TRUSTED])
+def test_a_get_request_that_may_change_solr_needs_to_be_listed(path: str, origin: AddressOrigin) -> None:
+    refusal = permit("solr", "GET", path, origin)
+
+    assert refusal.startswith(f"GET {path} was not sent: a GET request to Solr may change data unless it is a search")
+    assert f'`requests = ["GET {path}"]`' in refusal
+    assert permit("solr", "GET", path, TRUSTED, requests=(f"GET {path}",)) == ""
+    assert permit("http", "GET", path, TRUSTED) == ""
+
+
+@pytest.mark.parametrize(
+    ("service", "method", "path"),
+    [
+        ("solr", "POST", "/products/update"),
+        ("solr", "PUT", "/products/select"),
+        ("solr", "POST", "/products/select/update"),
+        ("solr", "POST", "/products%2fupdate/select"),
+        ("typesense", "POST", "/collections/products/documents"),
+        ("weaviate", "POST", "/v1/objects"),
+    ],
+)
+def test_what_is_no_search_is_not_sent(service: str, method: str, path: str) -> None:
+    assert "was not sent" in permit(service, method, path, TRUSTED)
+
+
+# What is read.
+
+
+def read_answer(name: str, content: Any) -> Any:
+    defaults = PRESETS[name].defaults
+    paths = {key: value for key, value in defaults.items() if key not in ("method", "path", "max_size")}
+    return read_service_answer(content, HttpRequest("GET", "/", **paths, preset_paths=frozenset(paths)))
+
+
+def test_an_answer_of_solr_is_read() -> None:
+    documents = [{"id": "a", "score": 2.5}, {"id": "b", "score": 1.5}]
+    header = {"status": 0, "QTime": 3}
+    response = {"numFound": 12, "numFoundExact": False, "start": 0, "maxScore": 2.5, "docs": documents}
+
+    ranking = read_answer("solr", {"responseHeader": header, "response": response})
+    assert isinstance(ranking, Ranking)
+    assert [(hit.id, hit.score) for hit in ranking.hits] == [("a", 2.5), ("b", 1.5)]
+    assert (ranking.total, ranking.total_is_lower_bound, ranking.took) == (12, True, 3.0)
+    partial = read_answer("solr", {"responseHeader": {**header, "partialResults": True}, "response": response})
+    assert partial.kind is FailureKind.PARTIAL
+    error = {"responseHeader": {"status": 400}, "error": {"msg": "undefined field nam", "code": 400}}
+    assert read_answer("solr", error) == Failure(FailureKind.ERROR, "undefined field nam")
+    # Without `score` in `fl`, and before 8.6, which had no numFoundExact.
+    old = {"responseHeader": header, "response": {"numFound": 1, "docs": [{"id": "a"}]}}
+    assert (read_answer("solr", old).hits[0].score, read_answer("solr", old).total_is_lower_bound) == (None, False)
+
+
+def test_an_answer_of_typesense_is_read() -> None:
+    hits = [{"document": {"id": "a"}, "text_match": 578730123365711993, "text_match_info": {"score": "5787"}}]
+    content = {"found": 1, "out_of": 9, "search_time_ms": 4, "search_cutoff": False, "hits": hits}
+
+    ranking = read_answer("typesense", content)
+    assert [(hit.id, hit.score) for hit in ranking.hits] == [("a", 578730123365711993)]
+    assert (ranking.total, ranking.took) == (1, 4.0)
+    assert read_answer("typesense", {**content, "search_cutoff": True}).kind is FailureKind.PARTIAL
+    assert read_answer("typesense", {"message": "Not Found"}) == Failure(FailureKind.ERROR, "Not Found")
+
+
+def test_an_answer_of_weaviate_is_read() -> None:
+    objects = [{"sku": "s1", "_additional": {"id": "a", "score": "2.25"}}]
+
+    ranking = read_answer("weaviate", {"data": {"Get": {"Product": objects}}})
+    assert [(hit.id, hit.score) for hit in ranking.hits] == [("a", 2.25)]
+    errors = [{"locations": [], "message": "no class Prodct", "path": None}]
+    for data in (None, {"Get": {"Product": None}}, {"Get": None}):
+        answer = read_answer("weaviate", {"data": data, "errors": errors})
+        assert answer == Failure(FailureKind.ERROR, "no class Prodct")
+    answer = read_answer("weaviate", {"data": {"Get": {"Product": objects}}, "errors": errors})
+    assert answer.kind is FailureKind.PARTIAL
+    refused = json.loads('{"error": [{"message": "wrong body"}]}')
+    assert read_answer("weaviate", refused) == Failure(FailureKind.ERROR, "wrong body")
