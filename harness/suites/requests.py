@@ -39,11 +39,12 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     """The target, with cluster and engine checked as far as possible without a server."""
     shape = reading.shape.target
     service = _find_service(reading, templates)
-    if shape is not None and shape.service is not None:
-        if not templates or _goes_over_http(shape.service) == _goes_over_http(service):
-            service = shape.service
+    stated = None if shape is None else shape.service
+    if stated is not None:
+        if not templates or _goes_over_http(stated) == _goes_over_http(service):
+            service = stated
         else:
-            _note_other_service(shape.service, reading)
+            _note_other_service(stated, reading)
     if shape is None:
         return Target(mark=reading.root.mark, service=service)
     cluster, engine = shape.cluster, shape.engine
