@@ -303,8 +303,9 @@ class Relevance(Closing):
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         """Run the suite at *path*; overridden where a session runs each suite once."""
-        options = choose_history(options, Configs.from_options(options, self._environ))
-        [finished] = self._runner.run([path], options)
+        configs = Configs.from_options(options, self._environ)
+        options = choose_history(options, configs)
+        [finished] = self._runner.run([path], options, configs=configs)
         finished = keep_suite(finished, self._environ)
         return SuiteRun(finished, options)
 

@@ -22,6 +22,7 @@ from harness.gate import compute_comparison_status, decide
 from harness.gate.finding import compute_merit, describe_changed_question, read_weights
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.judge_scores import JUDGED
+from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
 from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
@@ -243,6 +244,9 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
             condition, tag = parse_threshold(text, of_query=False)
         except GrammarError as error:
             refusals.append(f"threshold {text!r}: {error}")
+            continue
+        if count_runs(condition):
+            refusals.append(f"threshold {text!r} is about a history, of which a comparison has none; remove 'since …'")
             continue
         is_of_coverage = isinstance(condition, ScoreCondition) and condition.measure.name == JUDGED
         if is_of_coverage or isinstance(condition, BaselineCondition | AgreementCondition):

@@ -13,6 +13,7 @@ from harness.gate.judge_answers import judge_expectation, judge_latency, read_re
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_estimates import judge_estimate
 from harness.gate.judge_fields import judge_each_query, judge_field_expectation
+from harness.gate.judge_history import judge_since
 from harness.gate.judge_machines import add_machine_share, judge_machine
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
 from harness.gate.judge_variants import judge_variants
@@ -37,6 +38,7 @@ from harness.model import (
     Condition,
     DropCondition,
     FieldExpectation,
+    History,
     HitCount,
     InTop,
     KappaCondition,
@@ -55,6 +57,7 @@ from harness.model import (
     VariantCondition,
     Verdict,
     Waiver,
+    WorseCondition,
     index_scores,
     select_by_id,
 )
@@ -72,6 +75,7 @@ def decide(
     strict_xfail: bool = False,
     report_only: bool = False,
     reference: Reference | None = None,
+    history: History | None = None,
     repeated: Sequence[Sequence[Score]] = (),
 ) -> tuple[Verdict, ...]:
     """
@@ -86,6 +90,7 @@ def decide(
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
         report_only: Whether to report figures without verdicts: each threshold is then "not decided".
         reference: The run that thresholds on a drop compare with; without one they fail.
+        history: The earlier runs that thresholds ``since`` some runs compare with; without them they fail.
         repeated: The scores of each of the *run*'s repeats; without them the first one alone decides.
 
     Returns:
@@ -100,6 +105,7 @@ def decide(
         today=today,
         requested=read_requested_depth(suite, run),
         bands=RunBands(suite, run),
+        history=history,
     )
     inputs_of_repeats = []
     for repeat, scores_of_repeat in zip(run.repeats, repeated, strict=False):
@@ -156,6 +162,8 @@ def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
         return judge_latency(condition, queries, run.responses, inputs.today)
     if isinstance(condition, AgreementCondition | VariantCondition | LossCondition):
         return _judge_two_rankings(condition, queries, inputs)
+    if isinstance(condition, DropCondition | WorseCondition) and condition.since is not None:
+        return judge_since(condition, queries, inputs, of_query=threshold.query is not None)
     if isinstance(condition, BaselineCondition):
         pairs = pair_scores(inputs, queries, condition.measure)
         if isinstance(pairs, Finding):

@@ -51,6 +51,7 @@ class Finding:
     operator: Operator | None = None
     ties: tuple[float, float] | None = None
     repeats: tuple[float, float] | None = None
+    spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

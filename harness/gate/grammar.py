@@ -4,15 +4,17 @@ The text of a threshold, read into its condition, and what no score can meet. `e
 ::
 
     threshold = [ statistic ] measure op number [ "for" tag ]       a statistic always, but on a query's own threshold
-              | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
+              | "drop" [ "every" ] measure "<=" number [ "%" ] [ since ] [ "for" tag ]
               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
-              | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
+              | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ since ] [ "for" tag ]
+                                                                                           of a suite only
               | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
               | [ statistic ] agreement "of variants" op number [ "for" tag ]
               | "loss" [ "every" ] measure "of variants" "<=" number [ "for" tag ]
               | "machine" measure "<=" number "%" [ "for" tag ]                            of a suite only
               | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           of a suite only
               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"  by `took`, or to the last byte
+    since     = "since" n "runs"                                     with the median of runs, in place of the baseline
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
     op        = ">=" | ">" | "<=" | "<" | "="
@@ -188,6 +190,8 @@ _OVER = re.compile(r"over(?!\S)")
 _DOCUMENTS = re.compile(r"documents(?!\S)")
 _PER_CENT = re.compile("%")
 _QUERIES = re.compile(r"quer(?:y|ies)(?!\S)")
+_RUNS = re.compile(r"runs?(?!\S)")
+_SINCE = re.compile(r"since(?!\S)")
 
 
 def _read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
@@ -206,7 +210,18 @@ def _read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | Significanc
     if allowed < 0:
         cursor.fail(f"found {allowed:g}, expected an allowed drop of at least 0", start)
     relative = cursor.take(_PER_CENT) is not None
-    return DropCondition(measure, allowed / 100 if relative else allowed, every, relative)
+    since = _read_since(cursor)
+    return DropCondition(measure, allowed / 100 if relative else allowed, every, relative, since)
+
+
+def _read_since(cursor: Cursor) -> int | None:
+    """Read how many runs of the history are compared with; None if the text says nothing of them."""
+    if cursor.take(_SINCE) is None:
+        return None
+    runs = cursor.read_whole_number("a number of runs such as 5 runs", least=1)
+    if cursor.take(_RUNS) is None:
+        cursor.fail(f"{cursor.describe_next()}, expected 'runs'")
+    return runs
 
 
 def _read_significance(cursor: Cursor, *, of_query: bool) -> SignificanceCondition:
@@ -222,6 +237,9 @@ def _read_significance(cursor: Cursor, *, of_query: bool) -> SignificanceConditi
         cursor.fail(f"{cursor.describe_next()}, expected '%' after the level")
     if not 0 < level <= 50:
         cursor.fail(f"found {level:g}%, expected a level above 0% and up to 50%", start)
+    # The median of several runs varies less than one run: the two could not be swapped, as the test does.
+    if _SINCE.match(cursor.text, cursor.position):
+        cursor.fail(f"found 'since', but significance is tested against one run; use 'drop {measure} <= 0.02 since …'")
     return SignificanceCondition(measure, level / 100)
 
 
@@ -243,12 +261,12 @@ def _read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     if cursor.take(_PER_CENT) is not None:
         if not 0 <= allowed <= 100:
             cursor.fail(f"found {allowed:g}%, expected a share of the queries from 0% to 100%", start)
-        return WorseCondition(measure, by, allowed / 100, relative=True)
+        return WorseCondition(measure, by, allowed / 100, relative=True, since=_read_since(cursor))
     if allowed < 0 or not allowed.is_integer():
         cursor.fail(f"found {allowed:g}, expected a whole number of queries, at least 0", start)
     if cursor.take(_QUERIES) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'queries' or '%'")
-    return WorseCondition(measure, by, allowed)
+    return WorseCondition(measure, by, allowed, since=_read_since(cursor))
 
 
 def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondition:
@@ -376,6 +394,8 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
         return condition, None
     else:
         condition = _read_score(cursor, of_query=of_query)
+    if _SINCE.match(cursor.text, cursor.position):
+        cursor.fail("found 'since', but only 'drop' and 'worse' compare with earlier runs")
     return condition, read_tag(cursor, of_query=of_query)
 
 

@@ -7,7 +7,7 @@ from datetime import date
 
 from harness.gate.judge_answers import RequestedDepth
 from harness.gate.ties import RunBands
-from harness.model import Reference, Run, ScoreTable, Suite
+from harness.model import History, Reference, Run, ScoreTable, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class GateInputs:
     today: date
     requested: RequestedDepth
     bands: RunBands
+    history: History | None = None
+    """The earlier runs that thresholds `since` some runs compare with."""
 
     @property
     def ignores_ties(self) -> bool:

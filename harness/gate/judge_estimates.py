@@ -38,6 +38,8 @@ LEVEL = 0.05
 def explain_not_estimable(condition: Condition) -> str:
     """Why a threshold with *condition* cannot be estimated; empty where it can be."""
     if isinstance(condition, DropCondition):
+        if condition.since is not None:
+            return "a drop since several runs cannot be estimated, only one since the baseline"
         if condition.every or condition.relative:
             return "only 'drop MEASURE <= NUMBER' can be estimated, for the mean and not in per cent"
         return ""

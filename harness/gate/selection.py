@@ -35,6 +35,7 @@ from harness.model import (
     VariantCondition,
     Verdict,
     Waiver,
+    WorseCondition,
     select_tagged,
 )
 from harness.model.suite import is_in_force
@@ -241,10 +242,24 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
     """
     name = next(iter(suite.requests), "") if request is None else request
     for threshold in _iterate_thresholds(suite):
-        compares = isinstance(threshold.condition, BaselineCondition | AgreementCondition)
+        condition = threshold.condition
+        compares = isinstance(condition, BaselineCondition | AgreementCondition) and count_runs(condition) == 0
         if compares and is_for_request(threshold, suite, name):
             return True
     return False
+
+
+def count_history_runs(suite: Suite, request: str) -> int:
+    """How many runs of the history the thresholds of *suite* and of its queries for *request* look back, at most."""
+    conditions = [
+        threshold.condition for threshold in _iterate_thresholds(suite) if is_for_request(threshold, suite, request)
+    ]
+    return max(map(count_runs, conditions), default=0)
+
+
+def count_runs(condition: Condition) -> int:
+    """How many runs of the history *condition* compares with; 0 if it does not."""
+    return condition.since or 0 if isinstance(condition, DropCondition | WorseCondition) else 0
 
 
 def list_read_fields(suite: Suite, request: str) -> tuple[str, ...]:

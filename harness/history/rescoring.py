@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from harness.baseline.entries import fingerprint_request
 from harness.baseline.questions import select_all_values, select_request_values
 from harness.history.entries import restore_run
 from harness.masking import Masker
@@ -56,7 +57,8 @@ def _rescore_entry(entry: HistoryEntry, suite: Suite, questions: Mapping[str, Qu
     too_deep = _find_too_deep(entry, suite, same)
     if too_deep:
         scores = tuple(score for score in scores if score.measure not in too_deep)
-    return RescoredEntry(entry, run, scores, tuple(changed))
+    same_request = entry.state.request == fingerprint_request(suite, entry.request)
+    return RescoredEntry(entry, run, scores, same_request, tuple(changed))
 
 
 def _is_another(kept: HistoryQuery, now: Question) -> bool:

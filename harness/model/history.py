@@ -119,6 +119,8 @@ class RescoredEntry:
     """The kept rankings of the queries that the suite still has, with the same text and params."""
     scores: tuple[Score, ...]
     """Of the queries of *run*, by each measure of today's suite that *entry* has enough hits for."""
+    same_request: bool = False
+    """Whether the request is unchanged."""
     changed: tuple[str, ...] = ()
     """The queries that the suite has with another text or other params by now; they are not in *run*."""
 
@@ -128,7 +130,6 @@ class History:
     """The earlier entries that a run is compared with, newest last."""
 
     entries: tuple[RescoredEntry, ...] = ()
-    problem: str = ""
-    """Why there are none."""
-    remedy: str = ""
-    """What to do if there are too few."""
+    """As many as a threshold looks back, if there are so many."""
+    folder: str | None = None
+    """The folder that they are from; None if none was named."""

@@ -497,6 +497,8 @@ class Verdict:
     """In JSON, the figures of a latency threshold, in place of the fields of the same names; otherwise None."""
     repeats: tuple[float, float] | None = None
     """The least and the greatest observed value in *unit* over the repeats of the run, if they differ."""
+    spread: tuple[float, float] | None = None
+    """The least and the greatest score of the runs of the history that it was compared with."""
 
     @property
     def is_unexpected_pass(self) -> bool:

@@ -182,6 +182,8 @@ class DropCondition:
     allowed: float
     every: bool = False
     relative: bool = False
+    since: int | None = None
+    """The number of runs of the history whose median is compared with: ``since 5 runs``. None for the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,8 @@ class WorseCondition:
     by: float
     allowed: float
     relative: bool = False
+    since: int | None = None
+    """As in `DropCondition`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +420,7 @@ class UnresolvedCondition:
 
 
 BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
-"""Conditions that compare scores with a baseline's; `AgreementCondition` compares rankings."""
+"""Conditions that compare scores with a baseline's, or with those of runs; `AgreementCondition` compares rankings."""
 
 
 Condition: TypeAlias = (

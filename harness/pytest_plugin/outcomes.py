@@ -13,6 +13,7 @@ from harness.gate.selection import collect_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model import (
     Contributions,
+    History,
     Instability,
     Outcome,
     Query,
@@ -111,6 +112,9 @@ class SuiteSource(Protocol):
     def find_reference(self, finished: FinishedSuite) -> Reference | None:
         """The reference of the suite's thresholds on a drop."""
 
+    def find_history(self, finished: FinishedSuite) -> History | None:
+        """The earlier runs that the suite's thresholds compare with."""
+
 
 @dataclass(frozen=True, slots=True)
 class FinishedSuiteIndex:
@@ -118,6 +122,7 @@ class FinishedSuiteIndex:
 
     finished: FinishedSuite
     reference: Reference | None
+    history: History | None
     thresholds: Mapping[str, Threshold]
     queries: Mapping[str, Query]
 
@@ -157,7 +162,15 @@ class LoneQueries:
         run = _take_query(loaded.finished.run, query)
         scores = score_run(suite, run)
         repeated = [score_run(suite, replace(run, responses=repeat.responses)) for repeat in run.repeats]
-        [verdict] = decide(suite, run, scores, today=self._today, reference=loaded.reference, repeated=repeated)
+        [verdict] = decide(
+            suite,
+            run,
+            scores,
+            today=self._today,
+            reference=loaded.reference,
+            history=loaded.history,
+            repeated=repeated,
+        )
         if verdict.status in (Status.PASSED, Status.XPASSED, Status.SKIPPED) or verdict.left_out:
             return None
         if suite.skip_undefined and any(score.outcome is Outcome.UNDEFINED for score in scores):
@@ -183,7 +196,8 @@ class LoneQueries:
                 if gated.query is None:
                     thresholds[gated.id] = gated.threshold
             queries = {query.id: query for query in finished.suite.queries}
-            self._loaded = FinishedSuiteIndex(finished, self._source.find_reference(finished), thresholds, queries)
+            reference, history = self._source.find_reference(finished), self._source.find_history(finished)
+            self._loaded = FinishedSuiteIndex(finished, reference, history, thresholds, queries)
         return self._loaded
 
 

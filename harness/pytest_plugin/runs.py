@@ -16,7 +16,7 @@ from harness.gate.selection import QueryFilter, gates_anything, needs_baseline, 
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
-from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
+from harness.model import History, MissingSuite, Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.decisions import DecidingItems, mark_undecided_verdicts
@@ -37,6 +37,7 @@ from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
+from harness.run.earlier_runs import find_history
 from harness.run.keeping import keep_suite
 from harness.run.notes import describe_other_requests
 from harness.suites import load_suite
@@ -468,6 +469,10 @@ class SuiteOfItems:
         if not needs_baseline(finished.suite, finished.run.request):
             return None
         return find_reference(finished.suite, finished.run, options.baseline, options.searched(), finished.others)
+
+    def find_history(self, finished: FinishedSuite) -> History | None:
+        """The earlier runs that thresholds of *finished* compare with; None where none does."""
+        return find_history(finished.suite, finished.run, finished.options)
 
 
 def _digest_file(file: Path) -> bytes:

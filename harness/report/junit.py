@@ -60,6 +60,9 @@ def list_figures(verdict: Verdict, place: str = "") -> list[Property]:
     if verdict.repeats is not None:
         lowest, highest = verdict.repeats
         figures.append((f"relevance.repeats{place}", f"{lowest:g} to {highest:g}"))
+    if verdict.spread is not None:
+        lowest, highest = verdict.spread
+        figures.append((f"relevance.spread{place}", f"{lowest:g} to {highest:g}"))
     # A reason has the caveat of a threshold that does not hold.
     if verdict.caveat and verdict.status is Status.PASSED:
         figures.append((f"relevance.caveat{place}", verdict.caveat))

@@ -72,9 +72,10 @@ def run_suites(
         EngineStartError: the embedded node could not be started.
         HistoryError: the history in which runs are kept cannot be written.
     """
-    options = choose_history(options, Configs.from_options(options, environ))
+    configs = Configs.from_options(options, environ)
+    options = choose_history(options, configs)
     with Runner(environ, progress, journal) as runner:
-        finished_suites = runner.run(paths, options, matrix=matrix)
+        finished_suites = runner.run(paths, options, matrix=matrix, configs=configs)
     reports = [keep_suite(finished, environ).report for finished in finished_suites]
     return make_report(reports, undecided=explain_undecided(reports, QueryFilter.from_options(options)))
 
@@ -285,14 +286,15 @@ class Runner(Closing):
         *,
         matrix: Matrix | None = None,
         earlier: FinishedSuite | None = None,
+        configs: Configs | None = None,
     ) -> list[FinishedSuite]:
         """
-        As `run_suites`, but returns all that the reports were made from.
+        As `run_suites`, but returns all that the reports were made from, and keeps nothing in a history.
 
         Where *earlier* has the same suite under the same options, only the queries that had no response are sent; the
-        others keep theirs.
+        others keep theirs. *configs* holds what was read of harness.toml already.
         """
-        suites, configs = self._load(paths, options)
+        suites, configs = self._load(paths, options, configs)
         loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs, earlier)
         finished = []
         with closing(self._answer_cells(loaded)) as answered_cells:
@@ -340,12 +342,14 @@ class Runner(Closing):
         [answered] = self.answer([suite], options, configs=configs)
         return answered.mask_run()
 
-    def _load(self, paths: Sequence[Path], options: RunOptions) -> tuple[Sequence[Suite], Configs]:
+    def _load(
+        self, paths: Sequence[Path], options: RunOptions, configs: Configs | None = None
+    ) -> tuple[Sequence[Suite], Configs]:
         """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
         from harness.suites.given_body import read_given_body
 
-        configs = Configs.from_options(options, self._environ)
+        configs = configs or Configs.from_options(options, self._environ)
         # Only for what it refuses, before a suite is read: options that contradict each other, and hooks that cannot be
         # used. It opens nothing yet, and `_answer_cells` finds the same connections.
         self._find_connections(options)

@@ -52,6 +52,7 @@ from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
+from harness.run.earlier_runs import find_history
 from harness.run.header import NOT_ASKED
 from harness.run.journal import Rerun, RunRecord
 from harness.run.notes import describe_other_requests, describe_run
@@ -131,7 +132,7 @@ class Cell:
 
     @property
     def is_compared(self) -> bool:
-        """Whether the run is compared with a baseline, or with others of its history, or becomes one of them."""
+        """Whether the run is compared with a baseline or its history, or becomes a part of them."""
         return self.options.save_baseline or self.needs_baseline or self.options.history is not None
 
     @property
@@ -709,6 +710,7 @@ def conclude_cell(
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,
+        history=find_history(selection.selected, run, options),
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
     run = _add_shown_titles(answered, run, verdicts, reference)

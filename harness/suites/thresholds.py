@@ -35,7 +35,7 @@ _VALUE = "\0"
 _NUMBER = "719368245"
 """What stands for it in an expectation, whose grammar is then that of the text with values."""
 
-_FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies))\s+for\s+(\S.*)$")
+_FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies)|documents|runs?)\s+for\s+(\S.*)$")
 """
 The tag at the end of a threshold as it is written, after `for` and what may stand before it: a number or a variable.
 

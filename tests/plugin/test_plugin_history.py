@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.engine import ScriptedEngine
 from harness.history import read_history
 
 MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
@@ -58,3 +59,20 @@ def test_a_folder_that_cannot_be_written_fails_the_session(suite: Suite, run: Ru
     result = run("--relevance-history", "kept")
     result.stdout.fnmatch_lines(["*the history *kept* cannot be written*"])
     assert result.ret != pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("options", [[], ["-p", "xdist", "-n2"]])
+def test_a_drop_since_earlier_runs_fails_its_item_and_those_of_its_queries(
+    suite: Suite, run: Run, engine: ScriptedEngine, options: list[str]
+) -> None:
+    suite('thresholds: ["drop every nDCG@10 <= 0.1 since 2 runs"]')
+    kept = ["--relevance-history", "kept", "--relevance-each-query", *options]
+    for _ in range(2):
+        run(*kept).assert_outcomes(failed=3)
+    run(*kept).assert_outcomes(passed=3)
+    engine.rankings["rubber boots"] = ["e"]
+
+    result = run(*kept)
+
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*compared with the median of the last 2 runs*"])

@@ -11,6 +11,7 @@ from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError
 from harness.history import read_history
 from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, find_commit
+from harness.model import Status
 from harness.options import RunOptions
 from harness.run import Matrix, run_suites
 from harness.search.testing import FakeSearch
@@ -139,6 +140,54 @@ def test_a_call_from_python_keeps_its_run(suite, answers):
     with Relevance(environ={}) as relevance:
         relevance.run(suite, history="kept")
     assert len(read_history(Path("kept"), "shop")) == 1
+
+
+# Thresholds that compare with earlier runs.
+
+SINCE = SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 2 runs")
+
+
+def test_a_run_is_compared_with_those_that_were_there_before_it(suite, answers):
+    suite.write_text(SINCE)
+    assert run(suite, history=Path("kept")).exit_status == 1
+    assert run(suite, history=Path("kept")).exit_status == 1
+    assert run(suite, history=Path("kept")).exit_status == 0
+    answers["shoes"] = ["b"]
+    # The runs before it are two good ones. A bad one among three would be outvoted too.
+    [verdict] = run(suite, history=Path("kept")).suites[0].verdicts
+    assert (verdict.status, verdict.observed, verdict.spread) == (Status.FAILED, 0.5, (0.5, 0.5))
+    assert verdict.blamed == ("shoes",)
+
+
+def test_a_part_of_the_queries_is_compared_with_that_part_of_the_runs(suite, answers):
+    suite.write_text(SINCE.replace("since 2 runs", "since 2 runs for head"))
+    for _ in range(2):
+        run(suite, history=Path("kept"))
+    [verdict] = run(suite, history=Path("kept"), tags=("head",)).suites[0].verdicts
+    assert (verdict.status, verdict.spread) == (Status.PASSED, (1.0, 1.0))
+
+
+def test_runs_of_another_request_or_index_do_not_count(suite, answers):
+    suite.write_text(SINCE)
+    for options in ({"request": "other"}, {"index": "products_v2"}, {"index": "products"}):
+        run(suite, history=Path("kept"), **options)
+    [verdict] = run(suite, history=Path("kept")).suites[0].verdicts
+    assert "kept has 1 run of this suite and request, expected 2" in verdict.reason
+
+
+def test_a_file_that_cannot_be_read_ends_the_run(suite, answers):
+    suite.write_text(SINCE)
+    run(suite, history=Path("kept"))
+    next(Path("kept", "shop").iterdir()).write_text("{")
+    with pytest.raises(HistoryError, match=r"kept/shop/.*\.json:1:2 cannot be read: not JSON"):
+        run(suite, history=Path("kept"))
+
+
+def test_without_a_history_such_a_threshold_fails(suite, answers):
+    suite.write_text(SINCE)
+    [verdict] = run(suite).suites[0].verdicts
+    assert verdict.status is Status.FAILED
+    assert "no history was named; `harness run --history DIR` keeps runs in one" in verdict.reason
 
 
 # The commit.

@@ -3,6 +3,8 @@
 import pytest
 
 from harness.errors import SuiteError
+from harness.gate.grammar import parse_threshold
+from harness.gate.judge_estimates import explain_not_estimable
 from harness.model import UnresolvedCondition
 from harness.suites import load_suite
 
@@ -25,6 +27,9 @@ queries:
         ("${RELEVANCE_SHARE}% R@10 >= 0.5 for long tail", "long tail"),
         ("mean R@10 >= ${RELEVANCE_LEAST}", None),
         ("worse R@10 by ${RELEVANCE_LEAST} <= ${RELEVANCE_MANY} queries for head", "head"),
+        ("drop R@10 <= ${RELEVANCE_LEAST} since 5 runs for head", "head"),
+        ("drop R@10 <= 0.1 since ${RELEVANCE_RUNS} runs for long tail", "long tail"),
+        ("kappa gpt >= ${RELEVANCE_LEAST} over 50 documents for head", "head"),
     ],
 )
 def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text, tag):
@@ -33,6 +38,20 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
     threshold = load_suite(path, None).thresholds[1]
     assert isinstance(threshold.condition, UnresolvedCondition)
     assert threshold.tag == tag
+
+
+@pytest.mark.parametrize("text", ["drop R@10 <= 0.1 since 5 runs for head", "drop R@10 <= 0.1 since 1 run for head"])
+def test_the_tag_behind_a_number_of_runs_is_that_of_the_threshold(tmp_path, text):
+    path = tmp_path / "s.relevance.yaml"
+    path.write_text(SUITE % text)
+    assert load_suite(path, {}).thresholds[1].tag == "head"
+
+
+def test_a_drop_since_runs_is_not_estimated():
+    condition, _ = parse_threshold("drop R@10 <= 0.1 since 5 runs", of_query=False)
+    assert (
+        explain_not_estimable(condition) == "a drop since several runs cannot be estimated, only one since the baseline"
+    )
 
 
 @pytest.mark.parametrize(

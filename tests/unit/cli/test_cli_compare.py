@@ -535,6 +535,7 @@ FORMS = (
         ((*PAIR, "-p", "1"), "found p 1, expected a persistence above 0 and below 1"),
         ((*PAIR, "--level", "2"), "found level 2"),
         ((*PAIR, "--threshold", "drop RR@3"), "threshold 'drop RR@3'"),
+        ((*PAIR, "--threshold", "drop RR@3 <= 0.1 since 5 runs"), "is about a history, of which a comparison has none"),
         ((*PAIR, "--threshold", "mean RR@3 >= 0.8"), "applies to one run and not to a difference; expected a drop"),
         ((*PAIR, "--threshold", "drop RR@3 <= 0.1 for hed"), "no query has the tag 'hed'; did you mean 'head'?"),
         ((*PAIR, "--threshold", "drop RR@3 <= 7"), "7 is out of range: RR@3 is 0 to 1"),

@@ -1,0 +1,225 @@
+"""
+Thresholds that compare scores with the median of the last runs of a history: ``drop nDCG@10 <= 0.02 since 5 runs``.
+
+The kept rankings of these runs are scored like today's, and each run is paired with today's as a baseline would be. The
+median of the means then takes the place of the baseline's mean: one lucky run does not decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.gate.finding import Finding, read_weights
+from harness.gate.inputs import GateInputs
+from harness.gate.judge_drops import judge_pairs
+from harness.gate.pairs import Pairs, pair_scores, suggest_tie_remedy
+from harness.gate.ties import replace_scores, truncate_ranking
+from harness.means import mean_of
+from harness.model import (
+    DropCondition,
+    History,
+    Query,
+    Ranking,
+    Reference,
+    RescoredEntry,
+    Response,
+    Run,
+    Status,
+    Suite,
+    WorseCondition,
+    index_scores,
+)
+from harness.model.suite import is_in_force
+from harness.words import count, listed
+
+
+def judge_since(
+    condition: DropCondition | WorseCondition, queries: Sequence[Query], inputs: GateInputs, *, of_query: bool
+) -> Finding:
+    """
+    Compare the scores of *queries* with those of the last runs of the history.
+
+    A query counts if all of these runs have it, with the same text and params.
+
+    Returns:
+        As for the same threshold with a baseline. FAILED, or WARNED where the suite's baseline is optional, if the
+        history has fewer runs, or they have no query in common. The finding has the least and the greatest mean of the
+        runs as its `spread`.
+    """
+    runs = condition.since or 1
+    entries = inputs.history.entries[-runs:] if inputs.history else ()
+    shared = [query for query in queries if _is_shared(query, entries, inputs)]
+    shared_ids = {query.id for query in shared}
+    absent = [query.id for query in queries if query.id not in shared_ids]
+    if len(entries) < runs:
+        return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs))
+    if not shared:
+        finding = _refuse(condition, queries, inputs, f"they have no query in common: {listed(absent)}")
+        return replace(finding, left_out=finding.left_out + len(absent))
+    pairs_of_runs = []
+    placed_inputs = replace(inputs, run=_replace_all_scores(inputs.run, inputs.suite))
+    for entry in entries:
+        pairs = pair_scores(_compare_with(entry, placed_inputs), shared, condition.measure)
+        if isinstance(pairs, Finding):
+            return pairs
+        pairs_of_runs.append(pairs)
+    is_per_query = isinstance(condition, WorseCondition) or condition.every
+    median = take_median(pairs_of_runs, shared, is_per_query=is_per_query)
+    changes = [_describe_runs(entries, median)]
+    not_compared = ""
+    if absent:
+        not_compared = f"not in all of these runs: {count(len(absent), 'query')} ({listed(absent)})"
+        changes.append(not_compared)
+    against = f"the median of the last {count(runs, 'run')}"
+    pairs = replace(median.pairs, against=against, changes=tuple(changes))
+    remedy = suggest_tie_remedy(replace(inputs, reference=None))
+    finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
+    if finding.status is Status.PASSED and absent:
+        finding = replace(finding, caveat="; ".join(filter(None, [finding.caveat, not_compared])))
+    return replace(finding, left_out=finding.left_out + len(absent), spread=(median.least, median.greatest))
+
+
+def _is_shared(query: Query, entries: Sequence[RescoredEntry], inputs: GateInputs) -> bool:
+    """Whether *query* is in all *entries*, or is skipped, which the pairs of scores count."""
+    return is_in_force(query.skip, inputs.today) or all(query.id in entry.run.responses for entry in entries)
+
+
+def explain_too_few(history: History | None, runs: int) -> str:
+    """Why there are no *runs* to compare with, and what to do about it."""
+    if history is None or history.folder is None:
+        return "no history was named; `harness run --history DIR` keeps runs in one"
+    found = count(len(history.entries), "run")
+    remedy = f"each `harness run --history {history.folder}` adds one"
+    return f"{history.folder} has {found} of this suite and request, expected {runs}; {remedy}"
+
+
+def _refuse(
+    condition: DropCondition | WorseCondition, queries: Sequence[Query], inputs: GateInputs, problem: str
+) -> Finding:
+    """The finding that *queries* cannot be compared, or that one of them has no answer."""
+    reference = Reference(problem=problem, name=f"the last {count(condition.since or 1, 'run')}")
+    finding = pair_scores(replace(inputs, reference=reference), queries, condition.measure)
+    assert isinstance(finding, Finding), "nothing is paired with no run"
+    return finding
+
+
+def _compare_with(entry: RescoredEntry, inputs: GateInputs) -> GateInputs:
+    """*inputs* with the run of *entry* in place of the baseline."""
+    created = entry.entry.created
+    reference = Reference(
+        run=entry.run,
+        scores=entry.scores,
+        depth=entry.entry.depth,
+        created=created,
+        same_request=entry.same_request,
+        name=f"the run of {created[:10]} {created[11:16]}",
+    )
+    return replace(inputs, reference=reference, reference_scores=index_scores(entry.scores))
+
+
+def _replace_all_scores(run: Run, suite: Suite) -> Run:
+    """*run* with places in place of scores, as kept rankings have them: which documents tie is found by these."""
+    responses: dict[str, Response] = {}
+    for query, response in run.responses.items():
+        if isinstance(response, Ranking):
+            response = replace_scores(truncate_ranking(response, suite.depth), suite.profile)
+        responses[query] = response
+    return replace(run, responses=responses)
+
+
+def _describe_runs(entries: Sequence[RescoredEntry], median: Median) -> str:
+    """Which runs were compared with, and how far their means are apart."""
+    first, last = entries[0].entry.created[:10], entries[-1].entry.created[:10]
+    runs = f"the last {count(len(entries), 'run')}"
+    days = first if first == last else f"{first} to {last}"
+    return f"compared with the median of {runs} ({days}), {median.least:.4f} to {median.greatest:.4f}"
+
+
+# The median of runs.
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The scores of several runs as those of one: *pairs* has today's beside the median."""
+
+    pairs: Pairs
+    least: float
+    """The least mean of the runs, over the queries of *pairs*."""
+    greatest: float
+
+
+def take_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_per_query: bool) -> Median:
+    """
+    The pairs of today's scores with the median of several runs.
+
+    The mean of what is `before` is then the median of the means: it has the scores of the run in the middle, or those
+    half-way between the two runs in the middle. If *is_per_query*, each query has the median of its own scores.
+
+    Args:
+        pairs_of_runs: Today's scores beside those of each run.
+        queries: Their queries, with the weights of today.
+        is_per_query: Whether each query is compared by itself.
+    """
+    first = pairs_of_runs[0]
+    shared = [query for query in first.before if all(query in pairs.before for pairs in pairs_of_runs)]
+    weights = read_weights(queries, shared)
+    means = [mean_of(_select(pairs.before, shared), weights) for pairs in pairs_of_runs]
+    # A stable sort by the mean alone: pairs cannot be compared.
+    by_mean = [pairs_of_runs[place] for place in sorted(range(len(means)), key=means.__getitem__)]
+    middle = dict.fromkeys(shared, _pick_middle(by_mean))
+    if is_per_query:
+        for query in shared:
+            middle[query] = _pick_middle(_sort_by_query(pairs_of_runs, query))
+    pairs = _average(middle, first)
+    undefined = dict.fromkeys(query for pairs_of_run in pairs_of_runs for query in pairs_of_run.undefined)
+    pairs = replace(pairs, weights=weights, undefined=tuple(undefined))
+    return Median(pairs, min(means), max(means))
+
+
+def _sort_by_query(pairs_of_runs: Sequence[Pairs], query: str) -> list[Pairs]:
+    return sorted(pairs_of_runs, key=lambda pairs: pairs.before[query])
+
+
+def _select(values: Mapping[str, float], queries: Sequence[str]) -> dict[str, float]:
+    return {query: values[query] for query in queries}
+
+
+def _pick_middle(ordered: Sequence[Pairs]) -> Sequence[Pairs]:
+    """The one in the middle, or the two."""
+    size = len(ordered)
+    return ordered[(size - 1) // 2 : size // 2 + 1]
+
+
+def _average(middle: Mapping[str, Sequence[Pairs]], first: Pairs) -> Pairs:
+    """Each query half-way between the pairs in the *middle*; *first* has what all pairs share."""
+    before: dict[str, float] = {}
+    after: dict[str, float] = {}
+    tie_ranges: dict[str, tuple[float, float]] = {}
+    only_ties = []
+    ties_and_more = []
+    for query, chosen in middle.items():
+        before[query] = _halve([pairs.before[query] for pairs in chosen])
+        after[query] = _halve([pairs.after[query] for pairs in chosen])
+        ranges = [pairs.tie_ranges.get(query, (pairs.after[query], pairs.after[query])) for pairs in chosen]
+        least, greatest = _halve([low for low, _ in ranges]), _halve([high for _, high in ranges])
+        if any(query in pairs.tie_ranges for pairs in chosen):
+            tie_ranges[query] = (least, greatest)
+        elif all(query in pairs.only_ties for pairs in chosen):
+            only_ties.append(query)
+        elif any(query in (*pairs.only_ties, *pairs.ties_and_more) for pairs in chosen):
+            ties_and_more.append(query)
+    return replace(
+        first,
+        before=before,
+        after=after,
+        today=_select(first.today, list(middle)),
+        tie_ranges=tie_ranges,
+        only_ties=tuple(only_ties),
+        ties_and_more=tuple(ties_and_more),
+    )
+
+
+def _halve(values: Sequence[float]) -> float:
+    """The mean of one value or of two; they may be infinite."""
+    return sum(values) / len(values)
