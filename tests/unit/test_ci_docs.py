@@ -94,6 +94,13 @@ def test_every_property_of_junit_xml_is_told():
     named = set(re.findall(r"`relevance\.([a-z-]+)`", PAGE))
     modules = ("pytest_plugin/plan.py", "pytest_plugin/outcomes.py", "report/junit.py")
     source = "".join((ROOT / "harness" / module).read_text(encoding="utf-8") for module in modules)
-    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required", "unit", "repeats", "caveat"}
+    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {
+        "observed",
+        "required",
+        "unit",
+        "repeats",
+        "spread",
+        "caveat",
+    }
     facts = source.split("facts = {")[1].split("}")[0]
     assert named == written | set(re.findall(r'^ *"([a-z-]+)": ', facts, re.MULTILINE))
