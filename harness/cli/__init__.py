@@ -36,6 +36,7 @@ COMMANDS = {
     "evaluate": "Score a run file against a judgment file, without an engine.",
     "compare": "Compare two runs side by side, with tests of significance.",
     "plan": "Count the queries that would show an effect, from two sides.",
+    "tune": "Tune the parameters of a request, and decide on queries held out.",
     "significance": "Test whether run files differ significantly.",
     "schema": "Print the JSON Schema of suites or of JSON reports.",
     "doctor": "Check a server: connection, privileges, index, fields, clock.",

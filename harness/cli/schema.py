@@ -13,6 +13,7 @@ from harness.report.json import (
     plan_schema,
     report_schema,
     sides_schema,
+    tuning_schema,
     verification_schema,
 )
 from harness.suites.shape import suite_schema
@@ -31,6 +32,7 @@ SCHEMAS = {
     "inspection": inspection_schema,
     "verification": verification_schema,
     "plan": plan_schema,
+    "tuning": tuning_schema,
 }
 
 
@@ -44,6 +46,7 @@ SCHEMAS = {
 @click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
 @click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
 @click.option("--plan", "of", flag_value="plan", help="That of what harness plan --json prints.")
+@click.option("--tuning", "of", flag_value="tuning", help="That of what harness tune --json prints.")
 def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
     click.echo(json.dumps(SCHEMAS[of](), indent=2))

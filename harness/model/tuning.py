@@ -105,6 +105,8 @@ class TuningGain:
     judged_today: float | None = None
     """The mean share of judged hits among the first k."""
     judged_chosen: float | None = None
+    detectable: float | None = None
+    """The smallest true difference that the test finds with a chance of 80 %; None where it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,10 @@ class TuningReport:
     effect: float
     """The smallest gain worth having."""
     detectable: float | None
-    """The smallest gain that the hold-out shows with a chance of 80 %; None where it is not known."""
+    """
+    The smallest gain that the hold-out shows with a chance of 80 %, by the differences of the choice there, else by
+    those of the first trials on the tuning queries; None where it is not known.
+    """
     depth: int
     """The k of judged hits."""
     level: float = TUNING_LEVEL

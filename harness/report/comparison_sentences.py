@@ -223,13 +223,18 @@ def format_measure(row: MeasureComparison) -> dict[str, str]:
 
 def format_interval(row: MeasureComparison) -> str:
     """The differences that the test does not reject: from where to where, or on which side of what."""
-    if row.low is None and row.high is None:
+    return format_limits(row.low, row.high)
+
+
+def format_limits(low: float | None, high: float | None) -> str:
+    """The differences from *low* to *high*; None where there is no limit."""
+    if low is None and high is None:
         return "–"
-    if row.low is None:
-        return f"up to {_format_limit(row.high)}"
-    if row.high is None:
-        return f"from {_format_limit(row.low)}"
-    return f"{_format_limit(row.low)} to {_format_limit(row.high)}"
+    if low is None:
+        return f"up to {_format_limit(high)}"
+    if high is None:
+        return f"from {_format_limit(low)}"
+    return f"{_format_limit(low)} to {_format_limit(high)}"
 
 
 def _format_limit(limit: float | None) -> str:

@@ -411,3 +411,50 @@ class SidesDocument:
         if self.strips.rows:
             yield self.strips
         yield from self.differences
+
+
+@dataclass(frozen=True, slots=True)
+class TuningDocument:
+    """What is said of a tuning; the fields are in the order in which they are printed."""
+
+    headline: str
+    closing: str
+    tone: Tone
+    """Of the closing."""
+    suite: str
+    request: str
+    facts: Facts
+    warnings: Notes
+    """What makes the decision say less than it seems to."""
+    gains: Table
+    """The gain on the hold-out, on the tuning queries, and on all."""
+    gain_notes: Notes
+    """How the figures were made, and which of them are no evidence."""
+    values: Table
+    """The parameters with today's values and the chosen ones."""
+    constraints: Notes
+    trials: Table
+    """The best trials, after today's request."""
+    costs: Table
+    """The queries that lose most, then those that gain most."""
+    more_costs: str
+    """How many more queries change, as a sentence."""
+    remarks: Notes
+
+    def blocks(self) -> Iterator[Block]:
+        """All below the title, without what is empty."""
+        yield self.facts
+        if self.warnings.lines:
+            yield self.warnings
+        yield self.gains
+        yield self.gain_notes
+        yield self.values
+        if self.constraints.lines:
+            yield self.constraints
+        yield self.trials
+        if self.costs.rows:
+            yield self.costs
+        if self.more_costs:
+            yield Notes((Span(self.more_costs, Tone.QUIET),))
+        if self.remarks.lines:
+            yield self.remarks

@@ -26,6 +26,7 @@ from harness.model import (
     QueryReport,
     Report,
     SidesReport,
+    TuningReport,
     Unit,
     Verdict,
     VerificationReport,
@@ -256,6 +257,13 @@ _PLAN_FORM = JsonForm(PlanReport, "plan", version=1)
 
 dumps_plan = _PLAN_FORM.dumps
 plan_schema = _PLAN_FORM.schema
+
+
+_TUNING_FORM = JsonForm(TuningReport, "tuning", version=1)
+
+dumps_tuning = _TUNING_FORM.dumps
+loads_tuning = _TUNING_FORM.loads
+tuning_schema = _TUNING_FORM.schema
 
 
 def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, complete: bool = False) -> str:

@@ -168,6 +168,7 @@ LATE = {
     "harness.cli.exits": {"harness.report.sentences"},  # for errors alone
     "harness.cli.plan": {"harness.statistics.planning"},  # numpy, which an extra brings
     "harness.cli.shared_options": {"harness.statistics.compare"},  # numpy, which an extra brings
+    "harness.cli.tune": {"harness.tuning", "harness.tuning.study"},  # numpy and scipy, which an extra brings
     "harness.cli.scheduler": {"distributed"},  # which an extra brings
     "harness.pytest_plugin.node": {"harness.embedded"},
     "harness.pytest_plugin.plugin_options": {"harness.baseline", "harness.config"},

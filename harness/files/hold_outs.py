@@ -1,0 +1,128 @@
+"""
+The hold-out of a suite: the queries that no trial of a tuning is sent, in a JSON file beside the suite.
+
+It is drawn before the first trial and kept, with each decision that was made on it: a hold-out that is drawn anew, or
+looked at again and again, is tuned on in the end.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from harness.errors import FormatError, UsageError
+from harness.files.query_samples import fingerprint_population
+from harness.files.writing import write_whole
+from harness.model import HoldOut, HoldOutLook, Query
+from harness.words import count
+
+SHARE = 0.4
+"""The share of the queries that are held out, unless the user says it."""
+
+
+def build_hold_out_path(suite: Path) -> Path:
+    """
+    The file of the hold-out of *suite*.
+
+    >>> str(build_hold_out_path(Path("shop.relevance.yaml")))
+    'shop.holdout.json'
+    """
+    return suite.with_name(f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.holdout.json")
+
+
+def draw_hold_out(queries: Sequence[Query], share: float, seed: int) -> HoldOut:
+    """
+    Draw about *share* of *queries* at random, with the same tags and weights as the others as far as possible.
+
+    The queries are ordered by their tags, then by weight, and in random order where both are alike; one is drawn from
+    each of as many pieces of this order as there are queries to draw. At least one is drawn, and one is left.
+
+    Raises:
+        UsageError: There are fewer than two queries.
+    """
+    if len(queries) < 2:
+        raise UsageError(f"found {count(len(queries), 'query')}, expected at least 2: one to tune on, one to hold out")
+    generator = random.Random(seed)
+    shuffled = sorted(queries, key=lambda query: query.id)
+    generator.shuffle(shuffled)
+    ordered = sorted(shuffled, key=lambda query: (sorted(query.tags), query.weight))
+    size = min(max(round(len(ordered) * share), 1), len(ordered) - 1)
+    drawn = set()
+    for piece in range(size):
+        first, end = piece * len(ordered) // size, (piece + 1) * len(ordered) // size
+        drawn.add(ordered[generator.randrange(first, end)].id)
+    ids = tuple(query.id for query in queries if query.id in drawn)
+    return HoldOut(seed, share, ids, fingerprint_population(query.id for query in queries))
+
+
+def load_hold_out(path: Path, queries: Sequence[Query], share: float | None, seed: int) -> HoldOut:
+    """
+    The hold-out that *path* has; else one that is drawn from *queries* and written to it.
+
+    Args:
+        path: The file of the hold-out.
+        queries: All queries of the suite.
+        share: The share to draw; None for that of the file, or the usual one.
+        seed: The seed to draw with; the file has its own.
+
+    Raises:
+        FormatError: The file is none of a hold-out.
+        UsageError: It was drawn from other queries, or it has another share.
+    """
+    if not path.exists():
+        hold_out = draw_hold_out(queries, SHARE if share is None else share, seed)
+        write_hold_out(path, hold_out)
+        return hold_out
+    hold_out = read_hold_out(path)
+    remedy = "remove the file to draw another one, which no trial may have seen"
+    if hold_out.population != fingerprint_population(query.id for query in queries):
+        raise UsageError(f"{path} was drawn from other queries than those that the suite has now; {remedy}")
+    if share is not None and share != hold_out.share:
+        raise UsageError(f"{path} holds out {hold_out.share:g} of the queries, and {share:g} is asked for; {remedy}")
+    return hold_out
+
+
+def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook) -> HoldOut:
+    """*hold_out* with *look*, which is written to *path*; a look at the same two requests again is no other one."""
+    if any(known.compared == look.compared for known in hold_out.looks):
+        return hold_out
+    looked = replace(hold_out, looks=(*hold_out.looks, look))
+    write_hold_out(path, looked)
+    return looked
+
+
+def write_hold_out(path: Path, hold_out: HoldOut) -> None:
+    """Write *hold_out* to *path*."""
+    write_whole(path, json.dumps(asdict(hold_out), ensure_ascii=False, indent=2).encode() + b"\n")
+
+
+def read_hold_out(path: Path) -> HoldOut:
+    """
+    Read the hold-out in *path*.
+
+    Raises:
+        FormatError: The file cannot be read, or is none that was written here.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+        looks = tuple(
+            HoldOutLook(
+                created=str(look["created"]),
+                measure=str(look["measure"]),
+                request=str(look["request"]),
+                compared=str(look["compared"]),
+                difference=float(look["difference"]),
+                p_value=float(look["p_value"]),
+            )
+            for look in content["looks"]
+        )
+        queries = tuple(map(str, content["queries"]))
+        return HoldOut(int(content["seed"]), float(content["share"]), queries, str(content["population"]), looks)
+    except OSError as error:
+        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        message = "this is no hold-out, expected an object with seed, share, queries, population and looks"
+        raise FormatError.at(path, 0, 0, f"{message}; remove it, and `harness tune` draws one") from None

@@ -1,0 +1,336 @@
+"""``harness tune``: trials on a part of the queries, a decision on the others, and a study that is never lost."""
+
+import pytest
+
+pytest.importorskip("optuna")
+pytest.importorskip("cmaes")
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from builders.engine import ScriptedEngine
+from harness.cli import main
+from harness.tuning.asking import TrialSender
+
+QUERIES = 40
+SUITE = """\
+suite: shop
+target: {index: products}
+tune:
+  parameters:
+    field: {choices: [a, b, c, d], today: a}
+request: {query: {match: {title: "{{text}} {{param:field}}"}}}
+measures: ["RR@5"]
+THRESHOLDS
+queries:
+"""
+RANKINGS = {"a": ["x", "y", "a"], "b": ["x", "a"], "c": ["a", "x"], "d": ["x", "y", "z", "a"]}
+"""By the field that is searched; a is the relevant document."""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """Forty queries, of which 16 are held out; field c has the relevant document first, but for every fifth query."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = [SUITE]
+    with ScriptedEngine() as engine:
+        for number in range(QUERIES):
+            lines.append(f"  - {{id: q{number}, text: text {number}, tags: [t{number % 2}], judgments: {{a: 1}}}}\n")
+            for field, ranking in RANKINGS.items():
+                is_odd = number % 5 == 0 and field == "c"
+                engine.rankings[f"text {number} {field}"] = RANKINGS["d"] if is_odd else ranking
+        write(lines)
+        yield engine
+
+
+def write(lines, thresholds=""):
+    text = "".join(lines).replace("THRESHOLDS\n", thresholds)
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+
+
+def change_suite(old, new):
+    path = Path("shop.relevance.yaml")
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.fixture
+def tune(shop, capsys):
+    """Runs the command; what it printed, its errors, and its exit status."""
+
+    def call(*words, effect="0.5", sampler="grid"):
+        shop.asked.clear()
+        options = ["--effect", effect, "--sampler", sampler, "--url", shop.url, "-q", *words]
+        status = main(["tune", "shop.relevance.yaml", *options])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def tune_json(tune):
+    def call(*words, **options):
+        status, out, err = tune("--json", *words, **options)
+        assert status == 0, err
+        return json.loads(out)
+
+    return call
+
+
+def count_fields(engine):
+    """How many queries were sent with each field."""
+    return Counter(text.split()[-1] for text in engine.asked)
+
+
+class TestTheDecision:
+    def test_a_gain_is_shown_on_queries_that_no_trial_has_seen(self, shop, tune_json):
+        report = tune_json()
+        assert report["decision"] == "gain"
+        assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "c"}
+        gain = report["held_out_gain"]
+        assert (gain["queries"], gain["today"]) == (16, pytest.approx(1 / 3))
+        assert 0 < gain["low"] < gain["difference"] < gain["high"]
+        held_out = report["hold_out"]["queries"]
+        texts = {f"text {query[1:]}" for query in held_out}
+        asked_held_out = Counter(text.split()[-1] for text in shop.asked if text.rsplit(" ", 1)[0] in texts)
+        assert asked_held_out == {"a": 16, "c": 16}
+        assert count_fields(shop) == {"a": 40, "b": 24, "c": 40, "d": 24}
+        assert set(shop.asked.values()) == {1}
+
+    def test_both_tags_are_held_out(self, tune_json):
+        held_out = tune_json()["hold_out"]["queries"]
+        assert Counter(int(query[1:]) % 2 for query in held_out) == {0: 8, 1: 8}
+
+    def test_today_s_request_stays_where_nothing_is_better(self, shop, tune_json):
+        change_suite("today: a", "today: c")
+        report = tune_json()
+        assert report["decision"] == "today's request stays"
+        assert (report["held_out_gain"], report["hold_out"]["looks"]) == (None, [])
+        assert count_fields(shop) == {"a": 24, "b": 24, "c": 24, "d": 24}
+
+    def test_the_terminal_says_it(self, tune):
+        status, out, _ = tune()
+        assert status == 0
+        assert "a gain in RR@5: +0.4792 (95 % interval +0.2917 to +0.6667, p 0.0005)" in out
+        assert "on 16 queries that no trial has seen" in out
+        assert "a gain: field c" in out
+
+    def test_costs_are_listed_with_the_greatest_loss_first(self, tune_json):
+        costs = tune_json()["costs"]
+        assert [cost["query"] for cost in costs if cost["chosen"] < cost["today"]] == [cost["query"] for cost in costs][
+            :8
+        ]
+        assert len(costs) == QUERIES
+
+    def test_a_second_look_is_said(self, tune_json):
+        assert len(tune_json()["hold_out"]["looks"]) == 1
+        assert len(tune_json()["hold_out"]["looks"]) == 1
+        report = tune_json("--measure", "P@1")
+        assert len(report["hold_out"]["looks"]) == 2
+        assert any("this is look 2 at the same hold-out" in warning for warning in report["warnings"])
+
+    def test_folds_are_called_approximate(self, tune):
+        _, out, _ = tune("--folds", "4")
+        assert "4 folds (approximate)" in out
+        assert "Bengio & Grandvalet 2004" in " ".join(out.split())
+
+    def test_no_answer_on_the_hold_out_is_undecided(self, shop, tune):
+        tune()
+        held_out = json.loads(Path("shop.holdout.json").read_text())["queries"]
+        shop.broken[f"text {held_out[0][1:]} c"] = 400
+        status, out, _ = tune()
+        assert status == 3
+        assert "not decided" in out
+
+
+class TestConstraints:
+    def test_a_choice_holds_the_thresholds_that_today_s_request_holds(self, tune_json):
+        change_suite("queries:\n", "thresholds: [every RR@5 >= 0.3]\nqueries:\n")
+        report = tune_json()
+        assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
+        assert report["constraints"] == ["every RR@5 >= 0.3"]
+        broken = [trial for trial in report["trials"] if trial["broken"]]
+        assert sorted(trial["values"]["field"] for trial in broken) == ["c", "d"]
+        assert broken[0]["broken"][0].startswith("every RR@5 >= 0.3: ")
+
+    def test_what_today_s_request_does_not_hold_is_none(self, tune_json):
+        change_suite("queries:\n", "thresholds: [mean RR@5 >= 0.9]\nqueries:\n")
+        report = tune_json()
+        assert report["constraints"] == []
+        assert report["not_held"][0].startswith("mean RR@5 >= 0.9: ")
+        assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "c"}
+
+    def test_expectations_are_decided_by_the_gate(self, tune_json):
+        change_suite("queries:\n", "expect: [hits <= 3]\nqueries:\n")
+        report = tune_json()
+        assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
+
+
+class TestTheStudy:
+    def test_it_continues_without_sending_equal_requests_again(self, shop, tune_json):
+        first = tune_json("--trials", "3")
+        again = tune_json("--trials", "5")
+        assert [trial["values"] for trial in again["trials"][:3]] == [trial["values"] for trial in first["trials"]]
+        assert len(again["trials"]) == 4
+        tuned = Counter(text.split()[-1] for text in shop.asked)
+        assert sum(tuned.values()) == 24 + 2 * 16  # the fourth trial, and the hold-out twice
+
+    def test_equal_requests_are_sent_once(self, shop, tune_json):
+        change_suite("today: a}\n", "today: a}\n    more: {switch: true, today: false, only_if: {field: d}}\n")
+        change_suite("request: {query", 'request: {track_scores: "{{param:more}}", query')
+        report = tune_json("--trials", "30", sampler="random")
+        assert len(report["trials"]) == 30
+        assert {count for text, count in shop.asked.items() if not text.endswith("d")} == {1}
+        assert {count for text, count in shop.asked.items() if text.endswith("d")} == {2}  # with either switch
+        assert report["saved"] >= 24 * 20
+
+    def test_an_interrupt_keeps_what_is_there(self, shop, tune, monkeypatch):
+        send, calls = TrialSender.send, []
+
+        def interrupt(sender, queries, values, **options):
+            calls.append(values)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return send(sender, queries, values, **options)
+
+        monkeypatch.setattr(TrialSender, "send", interrupt)
+        status, _, _ = tune()
+        assert status == 130
+        asked = Counter(shop.asked)
+        monkeypatch.setattr(TrialSender, "send", send)
+        status, out, _ = tune("--json")
+        asked += shop.asked
+        report = json.loads(out)
+        assert [trial["number"] for trial in report["trials"]] == [0, 1, 2, 3]
+        held_out = {f"text {query[1:]}" for query in report["hold_out"]["queries"]}
+        assert {count for text, count in asked.items() if text.rsplit(" ", 1)[0] not in held_out} == {1}
+
+    def test_a_killed_tuning_proposes_what_it_would_have(self, shop, tune_json, tmp_path):
+        script = tmp_path / "killed.py"
+        script.write_text(
+            "import os, sys\n"
+            "from harness.cli import main\n"
+            "from harness.tuning.asking import TrialSender\n"
+            "send, calls = TrialSender.send, []\n"
+            "def kill(sender, *args, **options):\n"
+            "    calls.append(1)\n"
+            "    if len(calls) == 3:\n"
+            "        os._exit(9)\n"
+            "    return send(sender, *args, **options)\n"
+            "TrialSender.send = kill\n"
+            "main(sys.argv[1:])\n"
+        )
+        words = ["tune", "shop.relevance.yaml", "--effect", "0.5", "--sampler", "random", "--url", shop.url, "-q"]
+        done = subprocess.run([sys.executable, script, *words], check=False, env=dict(os.environ), timeout=60)
+        assert done.returncode == 9
+        journal = Path("shop.tune.journal")
+        with journal.open("ab") as file:
+            file.write(b'{"op_code": 4, "half')
+        continued = tune_json("--trials", "8", sampler="random")
+        journal.unlink()
+        whole = tune_json("--trials", "8", sampler="random")
+        assert [trial["values"] for trial in continued["trials"]] == [trial["values"] for trial in whole["trials"]]
+
+    @pytest.mark.parametrize("sampler", ["tpe", "random", "cmaes"])
+    def test_each_sampler_finds_the_choice(self, tune_json, sampler):
+        report = tune_json("--trials", "12", sampler=sampler)
+        assert len(report["trials"]) == 12
+        assert report["decision"] == "gain"
+
+    def test_it_may_be_in_a_database(self, shop, tune_json):
+        tune_json("--storage", "sqlite:///tuning.db", "--trials", "3")
+        shop.asked.clear()
+        assert len(tune_json("--storage", "sqlite:///tuning.db")["trials"]) == 4
+        assert not Path("shop.tune.journal").exists()
+
+    def test_another_measure_is_another_study(self, shop, tune_json):
+        tune_json()
+        tune_json("--measure", "P@1")
+        assert count_fields(shop)["b"] == 24
+
+    def test_a_budget_ends_it(self, tune_json):
+        report = tune_json("--budget", "0.000001")
+        assert report["stopped"].startswith("the budget of 1e-06 s is used up: 1 of 100 trials")
+        assert report["decision"] == "today's request stays"
+
+    def test_a_trial_without_answers_is_told(self, shop, tune_json):
+        for number in range(QUERIES):
+            shop.broken[f"text {number} d"] = 400
+        report = tune_json()
+        [failed] = [trial for trial in report["trials"] if trial["failure"]]
+        assert failed["values"] == {"field": "d"}
+        assert any("1 trial has no score" in note for note in report["notes"])
+        assert report["decision"] == "gain"
+
+
+class TestRefusals:
+    def test_too_few_queries_for_the_effect_are_said_before_it_goes_on(self, shop, tune):
+        change_suite("choices: [a, b, c, d]", "choices: [a, b, c, d, e, f, g]")
+        for number in range(QUERIES):
+            for field in "efg":
+                shop.rankings[f"text {number} {field}"] = RANKINGS["abcd"[number % 4]]
+        status, _, err = tune(effect="0.01")
+        assert status == 2
+        assert "the hold-out has 16 queries, and a gain of 0.01 in RR@5 takes" in err
+        assert "--force" in err
+        assert sum(count_fields(shop).values()) == 6 * 24
+        status, out, _ = tune("--force", effect="0.01")
+        assert status == 0
+        assert "the hold-out has 16 queries" in out
+
+    def test_very_few_queries_are_refused_before_anything_is_sent(self, shop, tune):
+        lines = Path("shop.relevance.yaml").read_text().splitlines(keepends=True)
+        Path("shop.relevance.yaml").write_text("".join(lines[: lines.index("queries:\n") + 8]))
+        status, _, err = tune()
+        assert status == 2
+        assert "found 4 queries to tune on and 3 held out, expected at least 6 of each" in err
+        assert not shop.asked
+        assert tune("--force")[0] == 0
+
+    def test_a_suite_without_parameters_is_refused_with_its_place(self, tune):
+        text = Path("shop.relevance.yaml").read_text()
+        start, end = text.index("tune:"), text.index("request:")
+        Path("shop.relevance.yaml").write_text(text[:start] + text[end:].replace(" {{param:field}}", ""))
+        status, _, err = tune()
+        assert status == 2
+        assert "shop.relevance.yaml:1:1: the suite has no parameters to tune" in err
+
+    def test_an_unknown_request_and_a_request_without_a_parameter_are_refused(self, tune):
+        change_suite("request: {query", 'requests:\n  other: {query: {match: {title: "{{text}}"}}}\n  shown: {query')
+        status, _, err = tune("--request", "show")
+        assert (status, "did you mean 'shown'" in err) == (2, True)
+        status, _, err = tune("--request", "other")
+        assert (status, "the request 'other' has no place for a parameter" in err) == (2, True)
+
+    def test_two_tunings_do_not_write_to_one_journal(self, tune):
+        from filelock import FileLock
+
+        with FileLock("shop.tune.journal.lock"):
+            status, _, err = tune()
+        assert status == 2
+        assert "another tuning writes to shop.tune.journal" in err
+
+    def test_a_storage_that_cannot_be_used_is_refused_without_its_password(self, tune):
+        status, _, err = tune("--storage", "nosuchdb://me:secret@host/studies")
+        assert status == 2
+        assert "secret" not in err
+        assert "the storage nosuchdb://…@host/studies cannot be used" in err
+
+    def test_an_engine_that_is_gone_ends_it_with_3(self, shop, tune):
+        shop.close()
+        status, _, err = tune()
+        assert status == 3
+        assert err
+
+    def test_a_journal_that_is_none_is_refused(self, tune):
+        Path("shop.tune.journal").write_text("no journal\n")
+        status, _, err = tune()
+        assert status == 2
+        assert "shop.tune.journal cannot be used" in err
