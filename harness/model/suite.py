@@ -786,6 +786,8 @@ class DocumentsRequest:
     """How an id is written, such as with quotes around it."""
     escape: Mapping[str, str] = field(default_factory=dict)
     """What is written for some texts in an id, such as for a quote."""
+    unwritable: tuple[str, ...] = ()
+    """Texts that the service does not read as they are; an id that has one is not sent."""
     batch: int = 100
     """The most ids of one request."""
 

@@ -26,8 +26,11 @@ ID = "id"
 
 PLACEHOLDERS = (IDS, COUNT)
 
-LONGEST_IDS = 4000
-"""Characters of the ids in a URL. Servers refuse long ones: Solr from 8,192 bytes of a request's first lines on."""
+LONGEST_IDS = 3000
+"""
+Characters of the ids in a URL. Servers refuse long ones: Typesense those with more than 4,000 characters of parameters,
+Solr from 8,192 bytes of a request's first lines on.
+"""
 
 
 def find_documents_problem(documents: DocumentsRequest) -> str:
@@ -79,6 +82,9 @@ def explain_unwritable(documents: DocumentsRequest, document: str) -> str:
     >>> explain_unwritable(DocumentsRequest(HttpRequest("GET", "/documents", "$.ids"), join=","), "a,b")
     "the id 'a,b' has ',', at which the service would end it; see `escape`"
     """
+    for text in documents.unwritable:
+        if text in document:
+            return f"the id {document!r} has {text!r}, which is `unwritable` in the request by ids"
     [placeholder] = match_placeholders(documents.each)
     after = documents.each[placeholder.end() :]
     end = after[:1] or documents.join

@@ -448,6 +448,7 @@ def _read_documents(
         join=_optional(shape.join),
         each="{{id}}" if shape.each is None else str(shape.each),
         escape={str(text): str(written) for text, written in shape.escape.items()},
+        unwritable=tuple(map(str, shape.unwritable)),
         batch=shape.batch,
     )
     sentence = find_documents_problem(documents)

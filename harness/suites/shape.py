@@ -291,6 +291,9 @@ class DocumentsShape(Shape):
     )
     each: Text = Field(None, description="How an id is written, such as with quotes around {{id}}. Default: {{id}}.")
     escape: dict[Key, Characters] = Field({}, description="What is written for a text in an id, such as for a quote.")
+    unwritable: list[Characters] = Field(
+        [], description="Texts that the service does not read as they are; an id that has one is not sent."
+    )
     batch: Positive = Field(100, description="The most ids of one request.")
     hits: Text = Field(None, description="JSONPath to the list of hits, if it is not that of the search.")
     ids: Text = Field(None, description="JSONPath to the ids, if it is not that of the search.")

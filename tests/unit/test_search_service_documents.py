@@ -210,6 +210,14 @@ def test_joined_ids_are_split_into_what_they_were_where_they_can_be_written(ids:
         assert fill_documents_request(documents, writable).params["ids"].split(join) == writable
 
 
+def test_an_id_with_an_unwritable_text_is_not_sent() -> None:
+    # Typesense reads a backslash before the closing backtick as an escape.
+    documents = replace(QUOTED, escape={}, unwritable=("\\",))
+    assert explain_unwritable(documents, "a") == ""
+    assert "is `unwritable`" in explain_unwritable(documents, "a\\")
+    assert "at which the service would end it" in explain_unwritable(documents, "a`b")
+
+
 @given(st.lists(st.text(max_size=30), max_size=60), st.integers(1, 50))
 def test_parts_have_all_ids_in_their_order(ids: list[str], batch: int) -> None:
     parts = split_ids(DocumentsRequest(BY_IDS, batch=batch), ids)
