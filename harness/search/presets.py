@@ -37,6 +37,8 @@ class Preset:
     """The same for one with a body."""
     documents: Mapping[str, Json] = field(default_factory=dict)
     """The default of `documents`, in which ID_FIELD stands for the field that `ids` reads. Empty if there is none."""
+    documents_paths: str = ".*"
+    """A regular expression for paths of searches that answer *documents* too."""
     id_path: str = ""
     """A regular expression for paths of `ids` with the name of that field as its group."""
     gets_may_write: bool = False
@@ -102,6 +104,9 @@ def _find_solr_problem(name: str, value: Json) -> str:
     return ""
 
 
+_NO_PART_OF_IDS = "\x01"
+"""A control character, which stands between ids: they may have commas, blanks and quotes."""
+
 _SOLR = Preset(
     "Solr",
     defaults={
@@ -124,11 +129,17 @@ _SOLR = Preset(
     size="rows",
     body_size="/limit",
     documents={
-        # The handler may have another parser as its default, which would take the braces for words.
         "params": {
-            "q": "{!terms f=ID_FIELD}{{ids}}", "defType": "lucene", "rows": "{{count}}", "fl": "*", "wt": "json"
+            "q": f"{{!terms f=ID_FIELD separator={_NO_PART_OF_IDS}}}{{{{ids}}}}",
+            # The handler may have another parser as its default, which would take the braces for words.
+            "defType": "lucene",
+            # Else an id such as ${x} would be the value of a parameter.
+            "expandMacros": "false",
+            "rows": "{{count}}",
+            "fl": "*",
+            "wt": "json",
         },
-        "join": ",",
+        "join": _NO_PART_OF_IDS,
     },
     id_path=r"\$\.([A-Za-z_][A-Za-z0-9_]*)",
     # Such as /admin/collections?action=DELETE.
@@ -155,7 +166,10 @@ _TYPESENSE = Preset(
         "params": {"q": "*", "filter_by": "ID_FIELD:=[{{ids}}]", "per_page": "{{count}}"},
         "join": ",",
         "each": "`{{id}}`",
+        # Before the closing backtick it is an escape, and nothing escapes a backtick in all passes over a filter.
+        "unwritable": ["\\"],
     },
+    documents_paths=r"(?s:.*)/documents/search/?",
     id_path=r"\$\.document\.([A-Za-z_][A-Za-z0-9_]*)",
 )
 

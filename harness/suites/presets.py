@@ -114,15 +114,22 @@ def _list_defaults(preset: Preset, http: MappingNode) -> dict[str, Json]:
         defaults.pop("max_size", None)
     id_path = http.find_child("ids") or defaults["ids"]
     match = re.fullmatch(preset.id_path, str(id_path)) if preset.documents else None
-    if match is not None:
+    if match is not None and _answers_documents(preset, str(http.find_child("path") or "")):
         defaults["documents"] = _name_id_field(preset.documents, match[1])
     return {key: value for key, value in defaults.items() if key not in http}
+
+
+def _answers_documents(preset: Preset, path: str) -> bool:
+    """Whether the request by ids of *preset* can go to *path*: to no other one for each query, or with parameters."""
+    return "{{" not in path and "?" not in path and re.fullmatch(preset.documents_paths, path) is not None
 
 
 def _name_id_field(value: Json, name: str) -> Json:
     """*value* with the *name* of the field of ids in its texts."""
     if isinstance(value, Mapping):
         return {key: _name_id_field(member, name) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_name_id_field(member, name) for member in value]
     return value.replace(ID_FIELD, name) if isinstance(value, str) else value
 
 

@@ -8,23 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.model import Absence, Cluster, DocumentsRequest, HttpRequest, Ranking, SearchRequest, Status
+from harness.model import Absence, AddressOrigin, Cluster, Ranking, Status
 from harness.options import RunOptions
 from harness.run import FinishedSuite, Runner
 from harness.search import find_dialect, open_search
+from harness.suites import load_suite
+from harness.suites.requests import build_requests
 
-SEPARATOR = "\x1f"
-"""A character that no id has. In quotes, since it is a blank to Solr."""
-
-DOCUMENTS = {
-    "params": {
-        "q": f'{{!terms f=id separator="{SEPARATOR}"}}{{{{ids}}}}',
-        "rows": "{{count}}",
-        # Else an id such as ${x} would be replaced by a parameter.
-        "expandMacros": "false",
-    },
-    "join": SEPARATOR,
-}
 PATHS = {
     "hits": "$.response.docs",
     "ids": "$.id",
@@ -39,16 +29,24 @@ AWKWARD = [
 
 
 def look_up(url: str, core: str, ids: list[str]) -> list[str]:
-    http = HttpRequest(
-        "GET", f"/{core}/select", "$.id", DOCUMENTS["params"], hits="$.response.docs", total="$.response.numFound"
+    """The documents of *ids* that the core has, by the request of the preset."""
+    Path("shop.relevance.yaml").write_text(
+        "suite: shop\ntarget: {service: solr}\n"
+        f'request: {{http: {{path: /{core}/select, params: {{q: "{{{{text}}}}"}}}}}}\n'
+        "queries: [{id: tents, text: tent, judgments: {a: 1}}]\n",
+        encoding="utf-8",
     )
-    search_request = SearchRequest(
-        "", None, None, HttpRequest("GET", "", "", documents=DocumentsRequest(http, SEPARATOR))
-    )
-    with open_search(Cluster("solr", f"{url}/solr", service="http"), {}) as search:
-        [response] = search.search([find_dialect("http").request_documents(search_request, ids)])
+    [search_request] = build_requests(load_suite(Path("shop.relevance.yaml"), {}), None)
+    cluster = Cluster("solr", f"{url}/solr", service="solr", origin=AddressOrigin.CONFIGURATION)
+    with open_search(cluster, {}) as search:
+        [response] = search.search([find_dialect("solr").request_documents(search_request, ids)])
     assert isinstance(response, Ranking), response
     return [hit.id for hit in response.hits]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
 
 
 def test_ids_are_looked_up_as_they_are(solr_url, solr_core):
@@ -73,15 +71,14 @@ def test_thousands_of_ids_take_several_requests(solr_url, solr_core):
 
 
 @pytest.fixture
-def run(tmp_path, solr_url, monkeypatch):
-    """Runs a suite on a core, with keys of `http` beside those of the paths, and keys of the suite."""
-    monkeypatch.chdir(tmp_path)
-    toml = f'[clusters.solr]\nurl = "{solr_url}/solr"\nservice = "http"\n'
+def run(solr_url):
+    """Runs a suite on a core, with further keys of `http` and of the suite."""
+    toml = f'[clusters.solr]\nurl = "{solr_url}/solr"\nservice = "solr"\n'
     Path("harness.toml").write_text(toml, encoding="utf-8")
 
     def run_suite(core: str, http: dict[str, Any], **keys: Any) -> FinishedSuite:
         params = {"q": "{{text}}", "defType": "edismax", "qf": "title", "fl": "id,score,title"}
-        request = {"path": f"/{core}/select", "params": params, **PATHS, **http}
+        request = {"path": f"/{core}/select", "params": params, "titles": "$.title", **http}
         suite = {"suite": "shop", "target": {"cluster": "solr"}, "request": {"http": request}, **keys}
         Path("shop.relevance.yaml").write_text(yaml.safe_dump(suite), encoding="utf-8")
         with Runner({}) as runner:
@@ -95,9 +92,10 @@ def test_not_in_top_is_an_error_on_an_empty_core(run, solr_core):
     query = {"id": "tents", "text": "tent", "expect": ["t9 not in top 3"]}
     core = solr_core()
 
-    [verdict] = run(core, {}, queries=[query]).report.verdicts
+    without_look_ups = {"target": {"cluster": "solr", "service": "http"}}
+    [verdict] = run(core, PATHS, queries=[query], **without_look_ups).report.verdicts
     assert verdict.status is Status.PASSED
-    [verdict] = run(core, {"documents": DOCUMENTS}, queries=[query]).report.verdicts
+    [verdict] = run(core, {}, queries=[query]).report.verdicts
     assert verdict.status is Status.ERROR
     assert verdict.reason == "cannot be decided: t9 is not visible through the target"
 
@@ -108,7 +106,7 @@ def test_missing_documents_are_ranked_deeper_or_explained(run, solr_core):
     query = {"id": "tents", "text": "tent", "judgments": {"t00": 2, "t25": 1, "boots": 1, "gone": 1, "T00": 1}}
     keys = {"measures": ["nDCG@10"], "thresholds": ["mean nDCG@10 >= 1"], "queries": [query]}
 
-    finished = run(core, {"documents": DOCUMENTS, "size": "rows"}, **keys)
+    finished = run(core, {}, **keys)
 
     missing = {document.id: document for document in finished.report.queries[0].missing}
     assert (missing["t25"].rank, missing["t25"].title) == (26, tents[25]["title"])
@@ -122,7 +120,7 @@ def test_ties_at_the_last_hit_are_looked_up(run, solr_core):
     query = {"id": "tents", "text": "tent", "judgments": {"t00": 2}}
     keys = {"measures": ["nDCG@10"], "thresholds": ["drop nDCG@10 <= 0.1"], "baseline": "optional", "queries": [query]}
 
-    finished = run(core, {"size": "rows"}, **keys)
+    finished = run(core, {}, **keys)
 
     ranking = finished.run.responses["tents"]
     assert isinstance(ranking, Ranking)

@@ -16,6 +16,7 @@ from harness.search import DIALECTS
 from harness.search.jsonpaths import find_path_problem
 from harness.search.presets import PRESETS, find_preset_problem
 from harness.search.service_answers import read_service_answer
+from harness.search.service_documents import explain_unwritable
 from harness.search.service_requests import Permissions
 from harness.suites import load_suite
 
@@ -124,19 +125,48 @@ def test_the_number_of_hits_is_a_parameter_or_in_the_body(load: Any, http: str, 
 
 
 @pytest.mark.parametrize(
-    ("service", "ids", "text"),
+    ("service", "path", "ids", "text"),
     [
-        ("solr", "$.id", "{!terms f=id}{{ids}}"),
-        ("solr", "$.sku", "{!terms f=sku}{{ids}}"),
-        ("typesense", "$.document.sku", "sku:=[{{ids}}]"),
+        ("solr", "/products/select", "$.id", "{!terms f=id separator=\x01}{{ids}}"),
+        ("solr", "/products/select", "$.sku", "{!terms f=sku separator=\x01}{{ids}}"),
+        ("typesense", "/collections/products/documents/search", "$.document.sku", "sku:=[{{ids}}]"),
     ],
 )
-def test_documents_are_looked_up_in_the_field_of_the_ids(load: Any, service: str, ids: str, text: str) -> None:
-    http = f'{{path: /products/select, params: {{q: "{{{{text}}}}"}}, ids: {ids}}}'
+def test_documents_are_looked_up_in_the_field_of_the_ids(
+    load: Any, service: str, path: str, ids: str, text: str
+) -> None:
+    http = f'{{path: {path}, params: {{q: "{{{{text}}}}"}}, ids: {ids}}}'
     request = load(f"{{service: {service}}}", http, {}).requests["request"].http
 
     assert text in request.documents.http.params.values()
     assert request.documents.http.ids == ids
+
+
+@pytest.mark.parametrize(
+    ("service", "path"),
+    [
+        ("solr", '"/{{text}}/select"'),
+        ("solr", '"/products/select?q={{text}}"'),
+        ("typesense", "/multi_search"),
+        ("typesense", "/other"),
+    ],
+)
+def test_documents_are_not_looked_up_at_another_path(load: Any, service: str, path: str) -> None:
+    http = f'{{path: {path}, params: {{q: "{{{{text}}}}"}}}}'
+
+    assert load(f"{{service: {service}}}", http, {}).requests["request"].http.documents is None
+
+
+@pytest.mark.parametrize(("service", "id"), [("solr", "a\x01b"), ("typesense", "a`b"), ("typesense", "a\\")])
+def test_ids_that_would_be_read_otherwise_are_not_sent(load: Any, service: str, id: str) -> None:
+    path = "/products/select" if service == "solr" else "/collections/products/documents/search"
+    http = (
+        load(f"{{service: {service}}}", f'{{path: {path}, params: {{q: "{{{{text}}}}"}}}}', {}).requests["request"].http
+    )
+
+    assert explain_unwritable(http.documents, id)
+    for readable in ("a,b", 'a"b', "a b", "a'b", "&&", "${x}", "(a]"):
+        assert not explain_unwritable(http.documents, readable)
 
 
 def test_ids_of_an_unknown_place_are_not_looked_up(load: Any) -> None:
