@@ -48,7 +48,7 @@ def build_request_json(suite: Suite, request: str) -> Json:
     if template is None:
         return None
     if template.masked is not None:
-        return _leave_fields_out(template.masked)
+        return _leave_out_what_is_shown(template.masked)
     # A part that the request does not have is left out: fingerprints stay as they are when a later version adds one.
     parts: dict[str, Json] = {}
     if template.body is not None:
@@ -59,15 +59,19 @@ def build_request_json(suite: Suite, request: str) -> Json:
         parts["http"] = {name: value for name, value in asdict(template.http).items() if value}
     if template.url_params:
         parts["url_params"] = dict(template.url_params)
-    return _leave_fields_out(parts)
+    return _leave_out_what_is_shown(parts)
 
 
-def _leave_fields_out(parts: Json) -> Json:
-    """*parts* of a request without the `fields` of the answer that are shown: these change no ranking."""
+CHANGES_NO_RANKING = frozenset({"fields", "documents", "preset_paths"})
+"""Parts of an HTTP request: what is shown of hits, how documents are looked up, and who gave the paths."""
+
+
+def _leave_out_what_is_shown(parts: Json) -> Json:
+    """*parts* of a request without `CHANGES_NO_RANKING`."""
     http = parts.get("http") if isinstance(parts, Mapping) else None
-    if not isinstance(http, Mapping) or "fields" not in http:
+    if not isinstance(http, Mapping):
         return parts
-    return {**parts, "http": {name: value for name, value in http.items() if name != "fields"}}
+    return {**parts, "http": {name: value for name, value in http.items() if name not in CHANGES_NO_RANKING}}
 
 
 def fingerprint_judgments(query: Query) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.baseline.entries import fingerprint_request
 from harness.config import Configs
 from harness.config.shape import SERVICES
 from harness.errors import SuiteError
@@ -49,6 +50,15 @@ def refusals(load: Any, target: str, http: str) -> list[str]:
     with pytest.raises(SuiteError) as caught:
         load(target, http, {})
     return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
+
+
+def test_a_baseline_knows_the_request_whoever_gave_its_paths(load: Any) -> None:
+    """A set has no JSON, and what a preset gives is the request that a suite which spells it out has."""
+    given = load("{cluster: solr}", SELECT)
+    paths = {key: path for key, path in PRESETS["solr"].defaults.items() if key != "max_size"}
+    spelled = json.dumps({"path": "/products/select", "params": {"q": "{{text}}"}, "size": "rows", **paths})
+    written = load("{cluster: solr, service: http}", spelled)
+    assert fingerprint_request(given, "request") == fingerprint_request(written, "request") is not None
 
 
 # The data.
