@@ -1,0 +1,46 @@
+"""The page of a tuning in a browser."""
+
+import pytest
+
+from builders.pages import contrasts, find_cut_texts, find_wide_boxes
+from builders.reports import HOSTILE
+from builders.tunings import tuning_report, undecided_report
+from harness.report.html.tuning import render
+
+CHANGE = ["--- a/shop.relevance.yaml", "+++ b/shop.relevance.yaml", "-  today: 2", "+  today: 4"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("report", [tuning_report(), undecided_report()], ids=["gain", "none"])
+def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, report, width, scheme):
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    page = open_html(render(report, change=CHANGE), **options)
+    for summary in page.locator("details > summary").all():
+        summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert find_wide_boxes(page) == []
+    assert find_cut_texts(page) == []
+    ratios = contrasts(page)
+    assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("odd", ["x" * 400, "עברית " * 30, "\u202eevil\u202c"])
+def test_odd_texts_do_not_widen_the_page(open_html, odd, width):
+    page = open_html(render(tuning_report(odd)), viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_nothing_from_an_index_runs(open_html):
+    page = open_html(render(tuning_report(HOSTILE)))
+    assert "owned" not in page.title()
+    assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_html, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    page = open_html(render(tuning_report(), change=CHANGE), color_scheme=scheme, bypass_csp=True)
+    found = axe.run(page).response["violations"]
+    assert [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found] == []

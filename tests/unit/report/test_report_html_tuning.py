@@ -1,0 +1,139 @@
+"""The page of a tuning."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from builders.html import Page
+from builders.reports import HOSTILE
+from builders.tunings import BOOST, MATCH, make_trials, tuning_report, undecided_report
+from harness.model import TuningDecision, TuningGain, TuningTrial
+from harness.report.html.scatter import Axis, Dot, make_plane
+from harness.report.html.tuning import choose_kind, draw_gain, make_tuning_view, place_value, render
+
+
+def test_the_page_has_the_decision_the_values_and_what_it_costs_whom():
+    page = Page(render(tuning_report()))
+    assert "a gain in nDCG@10: +0.0520 (95 % interval +0.0110 to +0.0940, p 0.0123)" in page.text
+    assert "the hold-out was looked at before" in page.text
+    assert "5 folds (approximate)" in page.text
+    assert "query-0" in page.text
+    assert "no constraint, as today's request does not hold it" in page.text
+    labels = [svg["aria-label"] for svg in page.all("svg", role="img")]
+    assert any(label.startswith("The nDCG@10 of 41 trials") for label in labels)
+    assert sum(label.startswith("Scores by the value of") for label in labels) == 4
+
+
+def test_the_change_of_the_suite_is_shown_as_a_diff():
+    text = render(tuning_report(), change=["--- a/shop", "+++ b/shop", "-  today: 2", "+  today: 4"])
+    assert "<del>-  today: 2</del>" in text
+    assert "<ins>+  today: 4</ins>" in text
+    assert "The change of the suite" not in render(tuning_report())
+
+
+def test_a_tuning_without_a_gain_has_its_trials_and_no_optimum():
+    report = undecided_report()
+    view = make_tuning_view(report)
+    assert (view.optimum, view.gain, view.losing, view.body, view.has_bands) == (None, None, [], "", False)
+    assert "chosen" not in view.kinds
+    page = Page(render(report))
+    assert "no trial of 40 is better than today's request" in page.text
+    assert "What it costs whom" not in page.text
+
+
+def test_every_trial_with_a_score_is_drawn_once_by_its_kind():
+    report = tuning_report()
+    view = make_tuning_view(report)
+    assert len(view.history.dots) == 40
+    kinds = [dot.kind for dot in view.history.dots]
+    assert (kinds.count("today"), kinds.count("chosen"), kinds.count("flat")) == (1, 1, 7)
+    assert kinds[-2:] == ["today", "chosen"]
+    failed = report.trials[-1]
+    assert [row.note for row in view.trials if row.trial is failed] == ["2 queries have no answer"]
+
+
+def test_a_parameter_without_effect_has_no_dot():
+    slices = {view.parameter.name: view.chart for view in make_tuning_view(tuning_report()).slices}
+    with_phrase = [trial for trial in make_trials() if trial.values["phrase"] and trial.score is not None]
+    assert len(slices["slop"].dots) == len(with_phrase)
+    assert len(slices["phrase"].dots) == 40
+
+
+def test_parameters_come_by_importance():
+    assert [view.parameter.name for view in make_tuning_view(tuning_report()).slices] == [
+        "title_boost",
+        "must_match",
+        "phrase",
+        "slop",
+    ]
+
+
+def test_judged_hits_that_are_alike_are_not_drawn():
+    alike = tuple(replace(trial, judged=1.0) for trial in make_trials())
+    assert make_tuning_view(tuning_report(trials=alike)).judged is None
+    assert make_tuning_view(tuning_report()).judged is not None
+
+
+@pytest.mark.parametrize("decision", list(TuningDecision))
+def test_every_decision_has_a_page(decision):
+    report = undecided_report() if decision is TuningDecision.TODAY else tuning_report(decision=decision)
+    if decision is TuningDecision.OPEN:
+        report = replace(report, held_out_gain=None, optimistic_gain=None)
+    assert f">{decision}<" in render(report).replace("&#39;", "'")
+
+
+def test_all_trials_may_have_the_same_score_and_there_may_be_two():
+    trials = tuple(replace(trial, score=0.5, judged=None, broken=()) for trial in make_trials()[:3])
+    report = replace(undecided_report(), trials=trials)
+    assert make_tuning_view(report).history.below == 0
+    Page(render(report))
+
+
+def test_texts_of_an_index_are_no_markup():
+    text = render(tuning_report(HOSTILE))
+    assert "<img" not in text
+    assert not re.search(r"<script>(?!.*copy)", text[: text.index("<main")], re.DOTALL)
+
+
+def test_the_page_has_limits():
+    report = tuning_report()
+    many = [replace(report.costs[0], query=f"q{place}") for place in range(300)]
+    trials = (*report.trials[:-1], *(replace(report.trials[1], number=place) for place in range(100, 1200)))
+    view = make_tuning_view(replace(report, costs=tuple(many), trials=trials))
+    assert len(view.losing) == 200
+    assert len(view.trials) == 1000
+    assert view.left_out == ("the rows of 140 trials", "100 queries that lose less")
+
+
+# Charts.
+
+
+def test_an_interval_with_one_limit_is_not_drawn():
+    assert draw_gain(TuningGain(5, 0.1, 0.2, 0.1, None, 0.2, 0.5)) is None
+    drawn = draw_gain(TuningGain(5, 0.1, 0.2, 0.1, -0.1, 0.2, 0.5))
+    assert (drawn.low, drawn.high, drawn.end) == (40.0, 160.0, "0.2")
+
+
+def test_a_value_stands_where_its_range_has_it():
+    trial = TuningTrial(1, {"title_boost": 2, "must_match": "100%"}, 0.5, 1.0)
+    assert place_value(BOOST, trial) == 0.5
+    assert 2 / 3 < place_value(MATCH, trial) < 1
+
+
+def test_a_few_low_scores_do_not_squeeze_the_others():
+    dots = [Dot(place, 0.8 + place / 1000, "other", "") for place in range(20)] + [Dot(20, 0.0, "other", "")]
+    plane = make_plane(620, 190, dots)
+    assert plane.up.low > 0.7
+    assert plane.place(dots[-1]).kind == "other below"
+    assert plane.place(dots[-1]).y == plane.up.place(plane.up.low)
+    assert make_plane(620, 190, dots, [0.1]).up.low == 0.1
+
+
+def test_an_axis_without_a_span_has_its_values_in_the_middle():
+    assert Axis(0.5, 0.5, 0, 100).place(0.5) == 50
+
+
+def test_today_is_today_where_no_trial_is_better():
+    report = undecided_report()
+    assert choose_kind(report, report.trials[0]) == "today"
