@@ -7,6 +7,7 @@ search. These may be sent where harness.toml itself gives the service, as if its
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -39,13 +40,27 @@ class Preset:
     """The default of `documents`, in which ID_FIELD stands for the field that `ids` reads. Empty if there is none."""
     documents_paths: str = ".*"
     """A regular expression for paths of searches that answer *documents* too."""
-    id_path: str = ""
-    """A regular expression for paths of `ids` with the name of that field as its group."""
+    document: str = "$"
+    """The path in a hit to the document, whose members are its fields."""
     gets_may_write: bool = False
     """Whether GET requests beside *requests* may change data."""
     find_parameter_problem: Callable[[str, Json], str] = _allow_parameter
     """Why a request must not have a parameter, given its name and its value, as a sentence; empty if it may."""
 
+    def make_field_path(self, name: str) -> str:
+        """The path in a hit to the field *name* of the document."""
+        if _MEMBER.fullmatch(name):
+            return f"{self.document}.{name}"
+        return f"{self.document}[{json.dumps(name)}]"
+
+    def find_field(self, path: str) -> str:
+        """The field of the document that is at *path* in a hit; empty if that is none by its name alone."""
+        parent, _, name = path.rpartition(".")
+        return name if parent == self.document and _MEMBER.fullmatch(name) else ""
+
+
+_MEMBER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A name that a JSONPath has without quotes."""
 
 ID_FIELD = "ID_FIELD"
 """In `Preset.documents`."""
@@ -141,7 +156,6 @@ _SOLR = Preset(
         },
         "join": _NO_PART_OF_IDS,
     },
-    id_path=r"\$\.([A-Za-z_][A-Za-z0-9_]*)",
     # Such as /admin/collections?action=DELETE.
     gets_may_write=True,
     find_parameter_problem=_find_solr_problem,
@@ -170,7 +184,7 @@ _TYPESENSE = Preset(
         "unwritable": ["\\"],
     },
     documents_paths=r"(?s:.*)/documents/search/?",
-    id_path=r"\$\.document\.([A-Za-z_][A-Za-z0-9_]*)",
+    document="$.document",
 )
 
 _WEAVIATE = Preset(

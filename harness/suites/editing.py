@@ -39,8 +39,7 @@ from harness.suites.dumping import format_block, format_flow, format_scalar
 from harness.suites.json import compose_json
 from harness.suites.parameters import choose_today, fill_value, iterate_tokens, put_value
 from harness.suites.request_files import JSON
-from harness.suites.requests import DEFAULT_NAME
-from harness.suites.scalars import BESIDE_A_BODY
+from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, compose, resolve
 
 Keys: TypeAlias = tuple[str | int, ...]

@@ -15,6 +15,8 @@ from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, get_measure
 from harness.model import (
+    Display,
+    FieldExpectation,
     Gain,
     Measure,
     Profile,
@@ -47,6 +49,7 @@ from harness.suites.grades import (
 )
 from harness.suites.parameters import fill_today, find_unfit_texts, read_tuning
 from harness.suites.placeholders import check_placeholders, find_parameters
+from harness.suites.presets import add_field_paths
 from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.requests import (
@@ -89,12 +92,13 @@ class LoadedSuite:
         shape, reading = self.reading.shape, self.reading
         self._require("suite", "the suite has no name; expected 'suite: NAME'")
         display = read_display(shape.display, reading.problems)
-        check_display_paths(shape.display, self._templates, reading.problems)
+        templates = add_field_paths(self._templates, reading.presets, self._list_fields(display))
+        check_display_paths(shape.display, templates, reading.problems)
         suite = Suite(
             name=str(shape.suite),
             path=str(self.path),
             target=self._read_target(),
-            requests=add_title_paths(self._templates, display.title),
+            requests=add_title_paths(templates, display.title),
             measures=self._measures,
             queries=self._judged_queries,
             thresholds=self._thresholds + self._expectations,
@@ -122,6 +126,13 @@ class LoadedSuite:
         # Each file is found when what is in it is read, so this comes last.
         files = dict.fromkeys([self.path, *self.reading.request_files, *self._files.found])
         return replace(suite, files=tuple(map(str, files)))
+
+    def _list_fields(self, display: Display) -> list[str]:
+        """The fields of documents that *display* and expectations name."""
+        shown = [display.title, *display.fields, display.image, display.link]
+        conditions = [threshold.condition for threshold in self.all_thresholds]
+        expected = [condition.field for condition in conditions if isinstance(condition, FieldExpectation)]
+        return [*filter(None, shown), *expected]
 
     def find_as_written(self) -> Suite:
         """The suite with its variables as they are written, as those who judge are asked; perhaps without judgments."""

@@ -8,13 +8,14 @@ suite. Their place is that of the request.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.config import Configs
-from harness.model import Json, Mark
+from harness.model import HttpRequest, Json, Mark, RequestTemplate
 from harness.search.presets import ID_FIELD, PRESETS, Preset
+from harness.suites.scalars import DEFAULT_NAME
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode
 
 PATHS = frozenset(
@@ -41,7 +42,7 @@ class PresetFilling:
 
     configs: Configs
     filled: dict[str, FilledPreset] = field(default_factory=dict)
-    """By the name of the request; empty for the only one of a suite."""
+    """By the name of the request."""
 
     def insert(self, suite: MappingNode) -> MappingNode:
         """A copy of *suite* with the defaults in it."""
@@ -50,7 +51,7 @@ class PresetFilling:
         copy.repeats = suite.repeats
         for key, node in suite.items():
             if key == "request":
-                copy[key] = self._insert_into(node, target, "")
+                copy[key] = self._insert_into(node, target, DEFAULT_NAME)
             elif key == "requests" and isinstance(node, MappingNode):
                 requests = MappingNode(node.mark)
                 requests.repeats = node.repeats
@@ -112,16 +113,40 @@ def _list_defaults(preset: Preset, http: MappingNode) -> dict[str, Json]:
         defaults["size"] = size
     if not size and "size" not in http:
         defaults.pop("max_size", None)
-    id_path = http.find_child("ids") or defaults["ids"]
-    match = re.fullmatch(preset.id_path, str(id_path)) if preset.documents else None
-    if match is not None and _answers_documents(preset, str(http.find_child("path") or "")):
-        defaults["documents"] = _name_id_field(preset.documents, match[1])
+    id_field = preset.find_field(str(http.find_child("ids") or defaults["ids"]))
+    answers_documents = _answers_documents(preset, str(http.find_child("path") or ""))
+    if preset.documents and id_field and answers_documents:
+        defaults["documents"] = _name_id_field(preset.documents, id_field)
     return {key: value for key, value in defaults.items() if key not in http}
 
 
 def _answers_documents(preset: Preset, path: str) -> bool:
     """Whether the request by ids of *preset* can go to *path*: to no other one for each query, or with parameters."""
     return "{{" not in path and "?" not in path and re.fullmatch(preset.documents_paths, path) is not None
+
+
+def add_field_paths(
+    templates: Mapping[str, RequestTemplate], presets: Mapping[str, FilledPreset], names: Iterable[str]
+) -> dict[str, RequestTemplate]:
+    """*templates*, of which those with a preset read the fields *names* of the documents, unless they have paths."""
+    completed = {}
+    for name, template in templates.items():
+        filled = presets.get(name)
+        if filled is not None and template.http is not None:
+            paths = {field: filled.preset.make_field_path(field) for field in names}
+            template = replace(template, http=_add_paths(template.http, paths))
+        completed[name] = template
+    return completed
+
+
+def _add_paths(http: HttpRequest, paths: Mapping[str, str]) -> HttpRequest:
+    """*http*, and its request by ids, with those of *paths* that neither has."""
+    documents = http.documents
+    missing = {name: path for name, path in paths.items() if name not in http.known_fields}
+    if documents is not None:
+        documents_http = replace(documents.http, fields={**documents.http.fields, **missing})
+        documents = replace(documents, http=documents_http)
+    return replace(http, fields={**http.fields, **missing}, documents=documents)
 
 
 def _name_id_field(value: Json, name: str) -> Json:

@@ -168,7 +168,7 @@ class Reading:
     *broken* are the top keys with problems, and those that are misspelled: their values are incomplete, and checks that
     need all of them would name the wrong line. *used* are the variables in it, as `Variables.used`. *request_files* are
     the files whose content stands for requests in *root*, and *presets* are those whose defaults are in it, by the name
-    of the request; empty for the only one of a suite.
+    of the request.
     """
 
     shape: SuiteShape

@@ -30,7 +30,7 @@ from harness.suites.placeholders import body_node, documents_node, fill, fill_bo
 from harness.suites.presets import FilledPreset
 from harness.suites.reading import Reading
 from harness.suites.request_files import SELECTING_KEYS
-from harness.suites.scalars import BESIDE_A_BODY, iterate_masked_variables, read_masked
+from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME, iterate_masked_variables, read_masked
 from harness.suites.shape import DocumentsShape, HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
 
@@ -171,9 +171,6 @@ def _is_address(cluster: str) -> bool:
     return "://" in cluster or "@" in cluster or lacks_scheme(cluster)
 
 
-DEFAULT_NAME = "request"
-"""The name of the only request of a suite."""
-
 BODY_KEYS = SELECTING_KEYS | {
     "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
     "highlight", "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
@@ -201,8 +198,7 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     nodes = list_request_nodes(reading)
     templates = {}
     for name, entry in entries.items():
-        preset = reading.presets.get("" if shape.requests is None else name)
-        template = _read_template(name, entry, nodes[name], preset, problems)
+        template = _read_template(name, entry, nodes[name], reading.presets.get(name), problems)
         templates[name] = _add_masked(template, nodes[name])
     return templates
 

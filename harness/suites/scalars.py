@@ -230,6 +230,9 @@ def _suggest_number(scalar: ScalarNode) -> str:
     return ""
 
 
+DEFAULT_NAME = "request"
+"""The name of the only request of a suite."""
+
 BESIDE_A_BODY = ("index", "body", "file", "http", "routing", "url_params")
 """The keys of a request that is not just a body of _search."""
 

@@ -179,6 +179,33 @@ def test_ids_that_would_be_read_otherwise_are_not_sent(load: Any, service: str, 
         assert not explain_unwritable(http.documents, readable)
 
 
+FIELDS = """
+display: {title: title, fields: [shop.city]}
+expect: ["in_stock = true in top 3", "no repeated brand in top 3"]
+"""
+
+
+@pytest.mark.parametrize(("service", "root"), [("solr", "$"), ("typesense", "$.document"), ("weaviate", "$")])
+def test_fields_that_a_suite_names_are_read_in_the_document(load: Any, service: str, root: str) -> None:
+    path = "/collections/products/documents/search" if service == "typesense" else "/products/select"
+    http = f'{{path: {path}, params: {{q: "{{{{text}}}}"}}, fields: {{brand: $.maker.name}}}}'
+    load(f"{{service: {service}}}", http, {})
+    suite = Path("shop.relevance.yaml")
+    suite.write_text(suite.read_text(encoding="utf-8") + FIELDS, encoding="utf-8")
+    request = load_suite(suite, {}).requests["request"].http
+
+    assert request.titles == f"{root}.title"
+    assert request.fields == {
+        "brand": "$.maker.name",
+        "title": f"{root}.title",
+        "shop.city": f'{root}["shop.city"]',
+        "in_stock": f"{root}.in_stock",
+    }
+    assert all(find_path_problem(field_path) is None for field_path in request.fields.values())
+    if request.documents is not None:
+        assert (request.documents.http.fields, request.documents.http.titles) == (request.fields, request.titles)
+
+
 def test_ids_of_an_unknown_place_are_not_looked_up(load: Any) -> None:
     http = '{path: /products/select, params: {q: "{{text}}"}, ids: "$.variants[0].sku"}'
 
