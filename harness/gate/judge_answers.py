@@ -48,6 +48,8 @@ class RequestedDepth:
 
 OF_SERVICE = "the service may return fewer by default: send it `{{depth}}`, and set `total`"
 
+OF_SERVICE_WITH_SIZE = "the service may have a limit: set `total`, and a `depth` within the limit"
+
 
 def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     """
@@ -59,12 +61,13 @@ def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     """
     template = suite.requests.get(run.request)
     is_service = template is not None and template.http is not None
+    says_size = template is not None and template.http is not None and template.http.size is not None
     is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
     if not (is_service or is_stored):
         return RequestedDepth(suite.depth)
     doubt, own_total = "the search template may have its own size: use `{{size}}` in it", ""
     if is_service:
-        doubt = own_total = OF_SERVICE
+        doubt = own_total = OF_SERVICE_WITH_SIZE if says_size else OF_SERVICE
     rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
     if any(ranking.returned >= suite.depth for ranking in rankings):
         doubt = ""

@@ -438,7 +438,12 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         hits: dict[str, Hit] = {}
         remaining = list(ids)
         while remaining:
-            response = self._send(health, place, fill_documents_request(documents, remaining))
+            http = fill_documents_request(documents, remaining)
+            problem = self._permissions.find_problem(http)
+            if problem:
+                # `_check` has seen the request for all of these ids, and not the one for the rest of them.
+                return Failure(FailureKind.ERROR, f"{http.method} {http.path} was not sent: {problem}")
+            response = self._send(health, place, http)
             if isinstance(response, Failure):
                 return response
             wanted = set(remaining)

@@ -126,6 +126,7 @@ def test_a_ranking_as_deep_as_asked_for_is_whole_where_no_more_match(text):
 
 
 SERVICE = RequestTemplate("current", None, http=HttpRequest("GET", "/search", ids="$.ids"))
+SIZED = RequestTemplate("current", None, http=HttpRequest("GET", "/search", ids="$.ids", size="rows"))
 JUDGED = {"a": 1, "b": 1, "c": 1, "d": -1, "e": -1, "f": 1}
 STORED = RequestTemplate("current", {"template": {"id": "products-search", "params": {"q": "{{text}}"}}})
 BODY = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
@@ -146,6 +147,7 @@ def expect_of(template, text, response, *others):
     ("template", "remedy"),
     [
         (SERVICE, "the service may return fewer by default: send it `{{depth}}`, and set `total`"),
+        (SIZED, "the service may have a limit: set `total`, and a `depth` within the limit"),
         (STORED, "the search template may have its own size: use `{{size}}` in it"),
     ],
 )

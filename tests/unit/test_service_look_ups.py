@@ -221,3 +221,59 @@ def test_documents_of_a_pool_that_no_request_can_look_up_have_what_the_search_re
     options = PoolOptions(RunOptions(), Matrix(), depth=2, added=frozenset({("tents", "d30")}))
     [pool] = pool_suites([Path("shop.relevance.yaml")], options, environ={})
     assert [(shown.document, shown.title) for shown in pool.documents] == [("d2", "Tent d2"), ("d30", None)]
+
+
+def validate(capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    return capsys.readouterr().err.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        (
+            "    documents: {params: {rows: '{{count}}'}}\n",
+            "10:16: in 'documents': expected {{ids}} in a value of params or json",
+        ),
+        (
+            "    documents: {params: {id: '{{ids}}', l: '{{l}}'}}\n",
+            "10:16: in 'documents': found {{l}}, expected {{ids}} and {{count}} only: these are documents of no query",
+        ),
+        (
+            "    documents: {path: ../documents, params: {id: '{{ids}}'}}\n",
+            "10:23: the path may leave the URL of the service; expected no segment . or .. in it, encoded or not",
+        ),
+        (
+            "    documents: {params: {id: '{{ids}}', _method: DELETE}}\n",
+            "10:41: the parameter _method may replace the method; expected `method`",
+        ),
+        (
+            "    documents: {params: {id: '{{ids}}'}, ids: id}\n",
+            "10:47: found 'id', expected a JSONPath such as $.hits[*].id: it should begin with $",
+        ),
+        (
+            "    documents: {params: {id: '{{ids}}'}, hits: $.docs, ids: '$.docs[*].id'}\n",
+            "10:61: found '$.docs[*].id', expected a path in a hit such as '$.id': with `hits`, `$` is the hit",
+        ),
+        ("    max_size: 50\n", "4:11: 'max_size' needs 'size', which says where the number of hits stands"),
+        (
+            "    size: /limit\n",
+            "10:11: '/limit' is a place in the body, and a GET request without `json` has none; expected a parameter",
+        ),
+        ("    size: rows\n    max_size: 5\n", "3:3: the request 'request' has max_size 5, but the suite needs 10 hits"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(
+    shop: CatalogueService, capsys: pytest.CaptureFixture[str], keys: str, problem: str
+) -> None:
+    write(keys)
+    assert validate(capsys) == f"shop.relevance.yaml:{problem}"
+
+
+def test_a_request_by_ids_may_change_data_only_with_permission(
+    shop: CatalogueService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("    documents: {method: POST, path: /documents, json: {ids: '{{ids}}'}}\n")
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 3
+    assert shop.asked == []
+    assert "POST /documents was not sent: the method POST may change data" in " ".join(capsys.readouterr().out.split())
