@@ -1,4 +1,4 @@
-"""A real Solr behind the HTTP door: what it answers is what the harness ranks, scores and decides."""
+"""A real Solr, by the preset and by paths of a suite: what it answers is what the harness ranks, scores and decides."""
 
 from __future__ import annotations
 
@@ -17,19 +17,25 @@ from harness.run import FinishedSuite, Runner
 CONFIGURATION = """\
 [clusters.solr]
 url = "{url}/solr"
+service = "solr"
+
+[clusters.plain]
+url = "{url}/solr"
 service = "http"
 requests = ["POST /*/select"]
 """
 FIELDS = "title^3 brand^2 category colour tags description"
 RETURNED = "id,score,title,brand,price,popularity"
 TIES = "score desc,popularity desc,id asc"
+OF_HITS = {
+    "titles": "$.title",
+    "sort": ["$.score", "$.popularity", "$.id"],
+    "fields": {"brand": "$.brand", "price": "$.price"},
+}
 PATHS = {
     "hits": "$.response.docs",
     "ids": "$.id",
     "scores": "$.score",
-    "titles": "$.title",
-    "sort": ["$.score", "$.popularity", "$.id"],
-    "fields": {"brand": "$.brand", "price": "$.price"},
     "total": "$.response.numFound",
     "total_exact": "$.response.numFoundExact",
     "took": "$.responseHeader.QTime",
@@ -61,12 +67,17 @@ POST = {
 
 @pytest.fixture
 def run(tmp_path, solr_url, monkeypatch):
-    """Runs a suite of a request and keys of a suite, with a query `tents` unless they name others."""
+    """
+    Runs a suite of a request and keys of a suite, with a query `tents` unless they name others.
+
+    The cluster `plain` is the same Solr as an HTTP service of which nothing is known.
+    """
     monkeypatch.chdir(tmp_path)
     Path("harness.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
 
-    def run_suite(http: dict[str, Any], **keys: Any) -> FinishedSuite:
-        suite = {"suite": "shop", "target": {"cluster": "solr"}, "request": {"http": {**PATHS, **http}}}
+    def run_suite(http: dict[str, Any], cluster: str = "solr", **keys: Any) -> FinishedSuite:
+        paths = PATHS if cluster == "plain" else {}
+        suite = {"suite": "shop", "target": {"cluster": cluster}, "request": {"http": {**paths, **OF_HITS, **http}}}
         suite |= {"queries": [{"id": "tents", "text": "light tent"}], "expect": ["hits >= 1"], **keys}
         Path("shop.relevance.yaml").write_text(yaml.safe_dump(suite), encoding="utf-8")
         with Runner({}) as runner:
@@ -111,10 +122,11 @@ def test_a_core_of_a_test_has_its_documents_only(solr_url, solr_core):
     assert ask(solr_url, solr_core(), q="*:*")["response"]["numFound"] == 0
 
 
+@pytest.mark.parametrize("cluster", ["solr", "plain"])
 @pytest.mark.parametrize("http", [GET, POST], ids=["GET", "POST"])
-def test_a_ranking_is_that_of_solr(run, solr_url, http):
+def test_a_ranking_is_that_of_solr(run, solr_url, http, cluster):
     queries = [{"id": f"q{number}", "text": text} for number, text in enumerate(("light tent", "red running shoes"))]
-    finished = run(http, queries=queries)
+    finished = run(http, cluster, queries=queries)
     for query in queries:
         parameters = add_params(GET, q=query["text"], rows=10)["params"]
         expected = ask(solr_url, **parameters)["response"]
@@ -141,7 +153,7 @@ def test_hits_of_equal_score_are_ordered_by_what_solr_sorts_by(run):
 def test_results_of_a_part_of_the_shards_are_an_error_and_not_hits(run, solr_url):
     shards = f"{solr_url.removeprefix('http://')}/solr/{CORE},127.0.0.1:1/solr/gone"
     http = add_params(GET, shards=shards, **{"shards.tolerant": "true"})
-    response = get_response(run(http))
+    response = get_response(run(http, "plain"))
     assert isinstance(response, Failure)
     assert response.kind is FailureKind.PARTIAL
 
@@ -179,18 +191,9 @@ def test_no_hits_are_no_hits(run):
     assert find_verdict(finished, "hits = 0").status is Status.PASSED
 
 
-BY_IDS = {
-    "size": "rows",
-    "documents": {
-        "params": {"q": "{!terms f=id}{{ids}}", "rows": "{{count}}", "fl": "id,title,brand,price"},
-        "join": ",",
-    },
-}
-
-
 def select(core: str = CORE, **params: Any) -> dict[str, Any]:
-    """A request that can also ask for documents by their ids, and for more hits."""
-    http = {**GET, **BY_IDS, "path": f"/{core}/select", "params": {**GET["params"], **params}}
+    """A request to a core that leaves the number of hits to the preset, as it does the look-up of documents."""
+    http = {**GET, "path": f"/{core}/select", "params": {**GET["params"], **params}}
     del http["params"]["rows"]
     return http
 

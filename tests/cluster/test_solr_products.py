@@ -19,26 +19,17 @@ PRODUCTS = ROOT / "suites" / "products.relevance.yaml"
 CONFIGURATION = """\
 [clusters.solr]
 url = "{url}/solr"
-service = "http"
+service = "solr"
 """
 SELECT = {
     "path": f"/{CORE}/select",
-    "hits": "$.response.docs",
-    "ids": "$.id",
-    "scores": "$.score",
     "sort": ["$.score", "$.popularity", "$.id"],
     "fields": {"title": "$.title"},
-    "total": "$.response.numFound",
-    "total_exact": "$.response.numFoundExact",
-    "took": "$.responseHeader.QTime",
-    "partial": "$.responseHeader.partialResults",
-    "error": "$.error.msg",
 }
 PARAMS = {
     "q": "{{text}}",
     "defType": "edismax",
     "fl": "id,score,title,popularity",
-    "rows": "{{depth}}",
     "sort": "score desc,popularity desc,id asc",
 }
 REQUESTS = {
