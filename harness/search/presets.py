@@ -68,14 +68,14 @@ ID_FIELD = "ID_FIELD"
 
 def find_preset_problem(preset: Preset, http: HttpRequest) -> str:
     """Why *http* must not be sent to an engine of *preset*, as a sentence; empty if it may."""
-    for name, value in _list_parameters(http):
+    for name, value in list_parameters(http):
         problem = preset.find_parameter_problem(name, value)
         if problem:
             return problem
     return ""
 
 
-def _list_parameters(http: HttpRequest) -> Iterator[tuple[str, Json]]:
+def list_parameters(http: HttpRequest) -> Iterator[tuple[str, Json]]:
     """The parameters of *http*: in the path, beside it, and in its body."""
     _, _, query = http.path.partition("?")
     for parameter in re.split("[&;]", query):

@@ -20,7 +20,7 @@ from urllib.parse import unquote, unquote_plus, unquote_to_bytes
 from harness.config.addresses import decode_all, split_path
 from harness.errors import Option, Sentence
 from harness.model import AddressOrigin, Cluster, HttpRequest
-from harness.search.presets import PRESETS, Preset, find_preset_problem
+from harness.search.presets import PRESETS, Preset, find_preset_problem, list_parameters
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of a header (RFC 9110, 5.6.2)."""
@@ -144,9 +144,26 @@ def explain_write(http: HttpRequest, preset: Preset | None = None) -> str:
     for name in split_path(http.path):
         if name.strip().startswith("_"):
             return f"the path has {name}, which an engine may take for more than a search"
+    command = _find_solr_command(http)
+    if command:
+        return f"{command}, by which Solr takes commands in GET requests"
     if preset is not None and preset.gets_may_write and not is_listed(http, preset.requests):
         return f"a GET request to {preset.title} may change data unless it is a search"
     return ""
+
+
+SOLR_HANDLERS = frozenset({"admin", "replication", "dataimport"})
+"""Parts of Solr that delete and replace what it has, at the word of a parameter."""
+
+
+def _find_solr_command(http: HttpRequest) -> str:
+    """What in *http* Solr takes for a command, whatever the service is said to be; empty if nothing is."""
+    parameters = {name.lower() for name, _ in list_parameters(http)}
+    for name in split_path(http.path.partition("?")[0]):
+        if name in SOLR_HANDLERS and not parameters.isdisjoint({"action", "command"}):
+            return f"the path has {name} with a parameter action or command"
+    streams = sorted(name for name in parameters if name.startswith("stream."))
+    return f"it has the parameter {streams[0]}" if streams else ""
 
 
 def is_listed(http: HttpRequest, patterns: Sequence[str]) -> bool:

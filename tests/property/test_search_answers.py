@@ -203,6 +203,49 @@ def test_a_change_of_a_services_answer_ranks_nothing_else(place: tuple[Any, ...]
     assert holds_ids or [hit.id for hit in ranking.hits] == ["a", "7"]
 
 
+SOUND_SERVICE = {
+    "header": {"ms": 3, "partial": False, "errors": []},
+    "found": {"n": 2, "exact": True, "docs": [{"id": "a", "score": 2.0, "t": "A"}, {"id": 7, "score": None, "v": [1]}]},
+}
+HIT_BY_HIT = HttpRequest(
+    "GET",
+    "/",
+    "$.id",
+    hits="$.found.docs[*]",
+    scores="$.score",
+    titles="$.t",
+    sort=("$.score",),
+    fields={"v": "$.v"},
+    total="$.found.n",
+    total_exact="$.found.exact",
+    took="$.header.ms",
+    partial="$.header.partial",
+    error="$.header.errors[*]",
+)
+
+
+@given(place=st.sampled_from(list(places(SOUND_SERVICE))), value=ODD | JSON)
+def test_a_change_of_one_hit_leaves_the_others_as_they_are(place: tuple[Any, ...], value: Any) -> None:
+    content = changed(SOUND_SERVICE, place, value)
+    try:
+        response = read_service_answer(content, HIT_BY_HIT)
+    except MalformedAnswer:
+        return
+    if isinstance(response, Failure):
+        assert response.reason
+        return
+    assert response.took is None or response.took >= 0
+    assert response.total is None or response.total >= 0
+    [sound_first, sound_second] = read_service_answer(SOUND_SERVICE, HIT_BY_HIT).hits
+    assert response == read_service_answer(copy.deepcopy(content), HIT_BY_HIT)
+    if place[:2] != ("found", "docs"):
+        assert place == ("found",) or response.hits == (sound_first, sound_second)
+    elif place[2:3] == (0,) and len(place) > 3 and place[3] != "id":
+        assert response.hits[1:] == (sound_second,)
+    elif place[2:3] == (1,) and len(place) > 3 and place[3] != "id":
+        assert response.hits[:1] == (sound_first,)
+
+
 @given(
     place=st.sampled_from(["value", "relation", "_score", "_id", "took", "failed", "status"]),
     digits=st.integers(4200, 9000),

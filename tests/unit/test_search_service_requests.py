@@ -253,6 +253,28 @@ def test_a_request_that_is_not_listed(method: str, path: str) -> None:
     assert not is_listed(HttpRequest(method, path, "$.ids"), LISTED)
 
 
+@pytest.mark.parametrize(
+    ("path", "params", "words"),
+    [
+        ("/solr/admin/collections", {"action": "DELETE", "name": "shop"}, "the path has admin with a parameter action"),
+        ("/solr/admin/cores?action=UNLOAD&core=shop", {}, "the path has admin with a parameter action"),
+        ("/solr/shop/replication", {"command": "fetchindex"}, "the path has replication with a parameter"),
+        ("/solr/shop/dataimport", {"Command": "full-import"}, "the path has dataimport with a parameter"),
+        ("/solr/shop/update", {"stream.body": "<delete/>"}, "it has the parameter stream.body"),
+    ],
+)
+def test_a_command_to_solr_in_a_get_request_may_change_data(path: str, params: dict[str, Any], words: str) -> None:
+    assert explain_write(HttpRequest("GET", path, "$.ids", params=params)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("path", "params"),
+    [("/admin/search", {"q": "a"}), ("/search", {"action": "find"}), ("/live-stream.body", {"stream": "a"})],
+)
+def test_what_looks_like_a_command_to_solr_is_none(path: str, params: dict[str, Any]) -> None:
+    assert explain_write(HttpRequest("GET", path, "$.ids", params=params)) == ""
+
+
 class TestSuites:
     """`harness validate` and a run load a suite in the same way."""
 
