@@ -790,6 +790,8 @@ class DocumentsRequest:
     """Texts that the service does not read as they are; an id that has one is not sent."""
     batch: int = 100
     """The most ids of one request."""
+    filter: Mapping[str, Json] = field(default_factory=dict)
+    """Parameters that restrict a search to the ids, with the same placeholders; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -416,12 +416,14 @@ class _LookUpAnswers:
         # The document is visible and may match: what is left is told by the end of the deeper search.
         if not isinstance(self.deep, Ranking) or self.ranks_otherwise:
             return document
-        if self.dialect.is_filled_by_server(self.sent) and self.deep.returned < SEARCHED:
-            # A search template has no filtered query: only a total that is reached shows that nothing more matches.
-            is_whole = self.deep.total is not None and self.deep.total <= self.deep.returned
+        is_filled_by_server = self.dialect.is_filled_by_server(self.sent)
+        if self.matching is None and is_filled_by_server and self.deep.returned < SEARCHED:
+            # Without a filtered query, only a total that is reached shows that nothing more matches.
+            total = None if self.deep.total_is_lower_bound else self.deep.total
+            is_whole = total is not None and total <= self.deep.returned
             absence = Absence.NO_MATCH if is_whole else Absence.BEYOND
             return replace(document, absence=absence, searched=self.deep.returned)
-        matches = isinstance(self.matching, Ranking)
+        matches = isinstance(self.matching, Ranking) and any(hit.id == document.id for hit in self.matching.hits)
         if self.deep.returned >= SEARCHED:
             return replace(document, absence=Absence.BELOW) if matches else document
         if matches and self.dialect.groups_hits(self.sent):

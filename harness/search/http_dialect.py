@@ -10,7 +10,7 @@ from harness.errors import SearchError, UsageError
 from harness.model import Cluster, Json, Ranking, RequestTemplate, SearchRequest, SentRequest
 from harness.search.bodies import RESULT_WINDOW, has_all_matches
 from harness.search.protocol import IDS_ONLY, ConnectOptions, Dialect, LookUpOptions
-from harness.search.service_documents import explain_unwritable
+from harness.search.service_documents import explain_unwritable, filter_search
 from harness.search.service_sizes import has_own_size, read_size, write_size
 
 if TYPE_CHECKING:
@@ -114,6 +114,14 @@ class HttpDialect(Dialect):
         if request.http is None or request.http.documents is None:
             raise SearchError("documents cannot be looked up by id: the request has no `http: documents`")
         return SearchRequest("", None, None, request.http, document_ids=tuple(ids))
+
+    def filter_to_documents(self, request: SearchRequest, ids: Sequence[str]) -> SearchRequest | None:
+        """See `Dialect.filter_to_documents`: where the suite has parameters for that."""
+        if request.http is None or request.http.documents is None:
+            return None
+        http = filter_search(request.http, request.http.documents, ids)
+        # Hooks have had the request, and pass one that is built for no query.
+        return None if http is None else replace(request, http=http, body=http.json, built_for=None)
 
     def has_all_matches(self, ranking: Ranking, request: SearchRequest) -> bool:
         """See `Dialect.has_all_matches`: by the total, which counts all unless the body has a key of the engines."""

@@ -155,6 +155,7 @@ _SOLR = Preset(
             "wt": "json",
         },
         "join": _NO_PART_OF_IDS,
+        "filter": {"fq": f"{{!terms f=ID_FIELD separator={_NO_PART_OF_IDS}}}{{{{ids}}}}"},
     },
     # Such as /admin/collections?action=DELETE.
     gets_may_write=True,

@@ -14,6 +14,7 @@ from urllib.parse import quote_plus
 
 from harness.model import DocumentsRequest, HttpRequest, Json
 from harness.model.suite import find_placeholders, match_placeholders
+from harness.search.service_sizes import write_size
 
 IDS = "ids"
 """The placeholder for the ids."""
@@ -36,17 +37,21 @@ Solr from 8,192 bytes of a request's first lines on.
 def find_documents_problem(documents: DocumentsRequest) -> str:
     """Why documents cannot be asked for by *documents*, as a sentence; empty if they can."""
     http = documents.http
-    if IDS in find_placeholders([http.path, *http.params, http.headers, _list_keys(http.json)]):
+    if IDS in find_placeholders([http.path, *http.params, *documents.filter, http.headers, _list_keys(http.json)]):
         return "found {{ids}} in the path, a header or a key; expected it in a value of params or json"
     found = find_placeholders([http.path, http.params, http.headers, http.json])
     if IDS not in found:
         return "expected {{ids}} in a value of params or json"
+    if documents.filter and IDS not in find_placeholders(list(documents.filter.values())):
+        return "expected {{ids}} in a value of filter"
+    found |= find_placeholders(documents.filter)
     others = sorted(found.difference(PLACEHOLDERS))
     if others:
         return (
             f"found {{{{{others[0]}}}}}, expected {{{{ids}}}} and {{{{count}}}} only: these are documents of no query"
         )
-    if documents.join is None and IDS in _find_inner_placeholders([*http.params.values(), http.json]):
+    values = [*http.params.values(), http.json, *documents.filter.values()]
+    if documents.join is None and IDS in _find_inner_placeholders(values):
         return 'found {{ids}} in a longer text; expected `join` too, the text between two ids, such as join: ","'
     if find_placeholders(documents.each) != {ID} or len(list(match_placeholders(documents.each))) != 1:
         return f"found each: {documents.each!r}, expected {{{{id}}}} once in it"
@@ -130,11 +135,37 @@ def fill_documents_request(documents: DocumentsRequest, ids: Sequence[str]) -> H
     >>> fill_documents_request(DocumentsRequest(http, join=",", each="'{{id}}'"), ["sku-1", "sku 2"]).params
     {'filter': "id:['sku-1','sku 2']", 'per_page': 2}
     """
-    written = [_write_id(documents, document) for document in ids]
-    joined: Json = written if documents.join is None else documents.join.join(written)
-    values = {IDS: joined, COUNT: len(ids)}
+    values = _list_values(documents, ids)
     http = documents.http
     return replace(http, params=_fill(http.params, values), json=_fill(http.json, values))
+
+
+def filter_search(search: HttpRequest, documents: DocumentsRequest, ids: Sequence[str]) -> HttpRequest | None:
+    """
+    *search*, which then finds those of *ids* alone that match; None where it cannot, or not in one request.
+
+    A parameter that the search has too is sent twice, with either value.
+    """
+    # Without a total, an answer that a page limit cut looks like one that has all matches.
+    if not documents.filter or search.total is None or len(split_ids(documents, ids)) > 1:
+        return None
+    params = dict(search.params)
+    for name, value in _fill(documents.filter, _list_values(documents, ids)).items():
+        if name in params:
+            value = [*_make_list(params[name]), *_make_list(value)]
+        params[name] = value
+    return write_size(replace(search, params=params), len(ids))
+
+
+def _make_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
+
+
+def _list_values(documents: DocumentsRequest, ids: Sequence[str]) -> dict[str, Json]:
+    """The values of the placeholders."""
+    written = [_write_id(documents, document) for document in ids]
+    joined: Json = written if documents.join is None else documents.join.join(written)
+    return {IDS: joined, COUNT: len(ids)}
 
 
 def _write_id(documents: DocumentsRequest, document: str) -> str:

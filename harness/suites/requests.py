@@ -446,6 +446,7 @@ def _read_documents(
         escape={str(text): str(written) for text, written in shape.escape.items()},
         unwritable=tuple(map(str, shape.unwritable)),
         batch=shape.batch,
+        filter={str(name): value for name, value in shape.filter.items()},
     )
     sentence = find_documents_problem(documents)
     if sentence and node is not None:
@@ -465,6 +466,8 @@ def _check_service_request(shape: HttpShape | DocumentsShape, node: Node | None,
         if sentence:
             problems.note(name.mark, sentence)
     names = list(shape.params)
+    if isinstance(shape, DocumentsShape):
+        names += shape.filter
     # The shape has the body as plain JSON, whose keys have no places.
     body = node.find_child("json") if isinstance(node, MappingNode) else None
     if isinstance(body, MappingNode):

@@ -295,6 +295,9 @@ class DocumentsShape(Shape):
         [], description="Texts that the service does not read as they are; an id that has one is not sent."
     )
     batch: Positive = Field(100, description="The most ids of one request.")
+    filter: dict[Key, JsonValue] = Field(
+        {}, description="Parameters of the URL that restrict the search to the ids; {{ids}} is filled."
+    )
     hits: Text = Field(None, description="JSONPath to the list of hits, if it is not that of the search.")
     ids: Text = Field(None, description="JSONPath to the ids, if it is not that of the search.")
     titles: Text = Field(None, description="JSONPath to the titles, if it is not that of the search.")

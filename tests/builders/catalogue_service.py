@@ -39,7 +39,7 @@ class CatalogueService:
     """The parameters of each request."""
 
     def answer(self, params: Mapping[str, list[str]]) -> dict[str, Any]:
-        """The answer to a request for ``/search`` or ``/documents``: the latter has `id`."""
+        """The answer to a search, perhaps for some ids `only`, or to a request by ids, which has `id`."""
         self.asked.append({name: list(values) for name, values in params.items()})
         if "id" in params:
             ids = list(self.documents) if self.ignores_ids else [id for id in params["id"] if id in self.documents]
@@ -48,7 +48,7 @@ class CatalogueService:
             ranking = self.rankings.get(params["q"][0], [])
             hits = []
             for id, score in ranking:
-                if id in self.documents:
+                if id in self.documents and ("only" not in params or id in params["only"]):
                     shown = {name: v for name, v in self.documents[id].items() if name not in self.hidden_fields}
                     hits.append({"id": id, "score": score, **shown})
         rows = int(params.get("rows", ["10"])[0])

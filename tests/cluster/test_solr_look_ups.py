@@ -115,6 +115,18 @@ def test_missing_documents_are_ranked_deeper_or_explained(run, solr_core):
     assert (missing["T00"].absence, missing["T00"].similar) == (Absence.NOT_VISIBLE, "t00")
 
 
+def test_a_document_below_the_deepest_search_matches_or_does_not(run, solr_core):
+    tents = [{"id": f"t{number:04}", "title": "tent"} for number in range(1100)]
+    core = solr_core([*tents, {"id": "late", "title": "tent " + "light " * 20}, {"id": "boots", "title": "Boots"}])
+    query = {"id": "tents", "text": "tent", "judgments": {"t0000": 2, "late": 1, "boots": 1}}
+    keys = {"measures": ["nDCG@10"], "thresholds": ["mean nDCG@10 >= 1"], "queries": [query]}
+
+    finished = run(core, {}, **keys)
+
+    missing = {document.id: document.absence for document in finished.report.queries[0].missing}
+    assert missing == {"late": Absence.BELOW, "boots": Absence.NO_MATCH}
+
+
 def test_ties_at_the_last_hit_are_looked_up(run, solr_core):
     core = solr_core([{"id": f"t{number:02}", "title": "tent"} for number in range(40)])
     query = {"id": "tents", "text": "tent", "judgments": {"t00": 2}}

@@ -27,6 +27,7 @@ from harness.search import find_dialect, open_search
 from harness.search.service_documents import (
     explain_unwritable,
     fill_documents_request,
+    filter_search,
     find_documents_problem,
     split_ids,
 )
@@ -210,6 +211,19 @@ def test_joined_ids_are_split_into_what_they_were_where_they_can_be_written(ids:
         assert fill_documents_request(documents, writable).params["ids"].split(join) == writable
 
 
+def test_a_search_is_filtered_beside_the_filters_that_it_has() -> None:
+    search = HttpRequest("GET", "/search", "$.ids", {"q": "tent", "fq": "stock:1"}, total="$.total", size="rows")
+    documents = DocumentsRequest(BY_IDS, join=",", filter={"fq": "id:({{ids}})", "n": "{{count}}"}, batch=2)
+
+    filtered = filter_search(search, documents, ["a", "b"])
+
+    assert filtered is not None
+    assert filtered.params == {"q": "tent", "fq": ["stock:1", "id:(a,b)"], "n": 2, "rows": 2}
+    assert filter_search(search, documents, ["a", "b", "c"]) is None
+    assert filter_search(replace(search, total=None), documents, ["a"]) is None
+    assert filter_search(search, replace(documents, filter={}), ["a"]) is None
+
+
 def test_an_id_with_an_unwritable_text_is_not_sent() -> None:
     # Typesense reads a backslash before the closing backtick as an escape.
     documents = replace(QUOTED, escape={}, unwritable=("\\",))
@@ -255,6 +269,11 @@ def test_no_part_is_larger_than_a_page() -> None:
 def test_what_is_no_request_by_ids(changes: Mapping[str, Any], words: str) -> None:
     assert find_documents_problem(DocumentsRequest(BY_IDS)) == ""
     assert words in find_documents_problem(DocumentsRequest(replace(BY_IDS, **changes)))
+
+
+def test_a_filter_has_the_ids() -> None:
+    assert "in a value of filter" in find_documents_problem(DocumentsRequest(BY_IDS, filter={"fq": "stock:1"}))
+    assert "expected `join` too" in find_documents_problem(DocumentsRequest(BY_IDS, filter={"fq": "id:({{ids}})"}))
 
 
 @pytest.mark.parametrize("each", ["id", "{{id}}{{id}}", "{{ids}}"])

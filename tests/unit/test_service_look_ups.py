@@ -137,6 +137,44 @@ def test_what_matches_not_at_all_is_known_by_the_total(shop: CatalogueService) -
     assert missing["absence"] == "no match"
 
 
+FILTERED = DOCUMENTS.replace('"}}\n', '"}, filter: {only: "{{ids}}"}}\n')
+
+
+@pytest.mark.parametrize(
+    ("matches", "absence", "text"), [(True, "below", "matches, not in the first 1,000"), (False, "no match", "")]
+)
+def test_a_filtered_search_tells_what_matches_below_the_deepest_rank(
+    shop: CatalogueService, matches: bool, absence: str, text: str
+) -> None:
+    shop.page = 2000
+    for number in range(41, 1501):
+        shop.documents[f"d{number}"] = {}
+        shop.rankings["tent"].append((f"d{number}", 0.01))
+    if not matches:
+        shop.rankings["tent"].remove(("d1400", 0.01))
+    write(FILTERED, SIZE, query="{id: tents, text: tent, judgments: {d1: 3, d1400: 2}")
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert missing["absence"] == absence
+    assert [params for params in searches(shop) if "only" in params] == [
+        {"q": ["tent"], "only": ["d1400"], "rows": ["1"]}
+    ]
+    if text:
+        page = Path("report.html")
+        assert main(["run", "shop.relevance.yaml", "-q", "--output", f"html={page}"]) == 1
+        assert text in page.read_text(encoding="utf-8")
+
+
+def test_a_filtered_search_that_a_page_limit_cuts_tells_nothing(shop: CatalogueService) -> None:
+    shop.page = 11
+    judged = ", ".join(f"d{number}: 1" for number in range(20, 35))
+    write(FILTERED, SIZE, query=f"{{id: tents, text: tent, judgments: {{{judged}}}")
+    _, suite = run()
+    absences = {missing["id"]: missing["absence"] for missing in suite["queries"][0]["missing"]}
+    assert set(absences.values()) == {"beyond", None}
+    assert sum(absence == "beyond" for absence in absences.values()) == 11
+
+
 def test_a_size_is_filled_with_one_more_hit_than_needed(shop: CatalogueService) -> None:
     write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}")
     _, suite = run()
