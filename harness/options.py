@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum, auto
 from numbers import Real
@@ -532,6 +532,12 @@ _TABLE = (
         optional=True,
     ),
     RunOption(
+        "keeps_cluster",
+        FLAG,
+        "Whether the request keeps a cluster of its own, although the user named a server.",
+        python=False,
+    ),
+    RunOption(
         "entry",
         ENTRY,
         "Whose names of options messages have.",
@@ -587,7 +593,17 @@ class RunOptions:
     client: Any = field(default=None, compare=False, repr=False)
     body: Mapping[str, Any] | None = None
     hooks: Any = field(default=None, compare=False, repr=False)
+    keeps_cluster: bool = field(default=False, compare=False, repr=False)
     entry: EntryPoint = EntryPoint.PYTHON
+
+    @property
+    def names_server(self) -> bool:
+        """Whether a server is named, which takes the place of the clusters of suites."""
+        return any(is_given(getattr(self, name)) for name in SERVER_OPTIONS)
+
+    def without_server(self) -> RunOptions:
+        """The options without those that name a server."""
+        return replace(self, url=None, cluster=None, embedded=False, engine_version=None, client=None)
 
     def searched(self) -> dict[str, str | bool] | None:
         """

@@ -38,7 +38,6 @@ from harness.model import (
     QueryComparison,
     QueryReport,
     RankedDocument,
-    Run,
     Status,
     Suite,
     SuiteReport,
@@ -50,7 +49,7 @@ from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_r
 from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
-from harness.run.cell import FinishedSuite, Progress
+from harness.run.cell import FinishedSuite, Progress, SearchedRun
 from harness.run.keeping import choose_history, keep_suite
 from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
@@ -309,7 +308,7 @@ class Relevance(Closing):
         finished = keep_suite(finished, self._environ)
         return SuiteRun(finished, options)
 
-    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
+    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> SearchedRun:
         """Run a loaded suite as a side of a comparison; overridden as `_run`."""
         return self._runner.run_loaded(suite, options, configs)
 

@@ -253,8 +253,13 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
         tails=_may_share_request(texts),
         titled=_list_untitled(side for side in sides if isinstance(side, ComparedSide)),
     )
-    compared = tuple(_search_unread(side, suite, options, configs, run) for side in sides)
-    return PreparedComparison(request, compared, selection, judgments)
+    compared = []
+    for side in sides:
+        if isinstance(side, SideText):
+            assert suite is not None  # `_list_contradictions` refuses a side that is searched without a suite
+            side = search_side(side, suite, _choose_options(side, suite, options, texts), configs, run)
+        compared.append(side)
+    return PreparedComparison(request, tuple(compared), selection, judgments)
 
 
 def add_all_requests(request: ComparisonRequest, environ: Mapping[str, str]) -> ComparisonRequest:
@@ -302,7 +307,8 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
         kept_documents = (document for document, _ in rankings)
         documents = islice(chain(find_untitled_hits(run), kept_documents), TITLES_AT_MOST)
         run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
-    run = replace(answered, run=run).mask_run()
+    searched = replace(answered, run=run).mask_searched()
+    run = searched.run
     measures, notes = [], []
     for measure in common_measures(suite):
         if (measure.cutoff or 0) > entry.depth:
@@ -312,7 +318,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
             measures.append(measure)
     pair = (
         make_baseline_side("baseline", entry, run.request),
-        make_run_side(name, SideKind.REQUEST, suite, run),
+        make_run_side(name, SideKind.REQUEST, suite, run, searched.cluster),
     )
     options = CompareOptions(answered.cell.options.day())
     request = ComparisonRequest(pair, options, measures=tuple(measures))
@@ -386,14 +392,20 @@ def _read_side(
     return choice
 
 
-def _search_unread(
-    side: SideText | ComparedSide, suite: Suite | None, options: RunOptions, configs: Configs, run: RunLoaded
-) -> ComparedSide:
-    """*side*, which is searched if it was not given or read from a file."""
-    if isinstance(side, ComparedSide):
-        return side
-    assert suite is not None  # `_list_contradictions` refuses a side that is searched without a suite
-    return search_side(side, suite, side.apply_to(options), configs, run)
+def _choose_options(side: SideText, suite: Suite, options: RunOptions, texts: Iterable[SideText]) -> RunOptions:
+    """
+    The options of *side*, one of *texts* that is searched.
+
+    A side of the suite's requests and indexes may keep the cluster of its request; another side names its own server.
+    """
+    from harness.run.connections import keep_own_cluster
+
+    of_suite = (SideWord.REQUEST, SideWord.INDEX)
+    options_of_side = side.apply_to(options)
+    if side.word not in of_suite:
+        return options_of_side
+    requests = {text.apply_to(options).request for text in texts if text.word in of_suite}
+    return keep_own_cluster(options_of_side, suite, options_of_side.request, requests)
 
 
 def _may_share_request(texts: Iterable[SideText]) -> bool:

@@ -74,7 +74,7 @@ class SideText:
         if self.word is SideWord.INDEX:
             return replace(options, index=self.value)
         # The side names another server than the one that the options lead to.
-        elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
+        elsewhere = options.without_server()
         if self.word is SideWord.EMBEDDED:
             return replace(elsewhere, embedded=True, engine_version=self.value or None)
         if "://" in self.value:

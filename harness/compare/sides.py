@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.baseline import choose_entry
 from harness.baseline.contradictions import refuse_contradictions
@@ -48,6 +48,9 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.words import did_you_mean
 
+if TYPE_CHECKING:
+    from harness.run.cell import SearchedRun
+
 SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("request"), Option("measure", "measures")
 """Options of a comparison that error messages name."""
 
@@ -85,8 +88,8 @@ def may_share_request(reference: ComparedSide, candidate: ComparedSide) -> bool:
 
 # Sides that are searched.
 
-RunLoaded: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
-"""Runs a loaded suite, with the harness.toml files read so far; secrets are masked in the run."""
+RunLoaded: TypeAlias = "Callable[[Suite, RunOptions, Configs], SearchedRun]"
+"""Runs a loaded suite, with the harness.toml files read so far."""
 
 
 def search_side(text: SideText, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:
@@ -100,12 +103,13 @@ def search_side(text: SideText, suite: Suite, options: RunOptions, configs: Conf
     """
     kinds = {SideWord.REQUEST: SideKind.REQUEST, SideWord.INDEX: SideKind.INDEX}
     kind = kinds.get(text.word, SideKind.CLUSTER)
-    return make_run_side(str(text), kind, suite, run(suite, options, configs))
+    searched = run(suite, options, configs)
+    return make_run_side(str(text), kind, suite, searched.run, searched.cluster)
 
 
-def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSide:
+def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run, cluster: str = "") -> ComparedSide:
     """
-    The side of a run of *suite*, called *name*.
+    The side of a run of *suite*, called *name*; *cluster* is the name of the server, where one was searched.
 
     A suite without requests holds the judgments of rankings that were given in Python, which are whole.
     """
@@ -115,7 +119,7 @@ def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run) -> Compared
     if run.request not in suite.requests:
         return ComparedSide(Side(name, kind, unanswered=unanswered), run, None, suite.queries)
     return ComparedSide(
-        Side(name, kind, str(run.engine), run.request, run.index, unanswered=unanswered),
+        Side(name, kind, str(run.engine), run.request, run.index, unanswered=unanswered, cluster=cluster),
         run,
         suite.depth,
         suite.queries,
@@ -221,6 +225,7 @@ def make_report_side(report: SuiteReport, name: str, *, created: str) -> Compare
         report.index,
         created,
         unanswered={query.id: query.reason for query in report.unanswered.values()},
+        cluster=report.cluster,
     )
     responses: dict[str, Response] = {}
     queries: list[Query] = []

@@ -292,9 +292,7 @@ def resolve_cluster(target: Target, configs: Configs, folder: Path, *, url: str 
     sentence = find_url_problem(address) if is_url else None
     if sentence:
         raise UsageError(sentence)
-    cluster = None
-    if trusted is not None:
-        cluster = _find_by_url(trusted, address) if is_url else trusted.clusters.get(address)
+    cluster = configs.find_cluster(address)
     if cluster is not None and trusted is not None:
         return _resolve_certificates(cluster, trusted)
     if url is not None:

@@ -16,11 +16,10 @@ from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_fo
 from harness.files.records import check_ids, read_records
 from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, check_judgments, list_scales
 from harness.judging.pool import PooledRun, add_documents, add_texts, find_pooling_depth, pool_runs
-from harness.judging.texts import TextOptions, read_pooled_texts
+from harness.judging.texts import HitsByPlace, TextOptions, read_pooled_texts
 from harness.masking import Masker, redact
 from harness.model import (
     FindingKind,
-    Hit,
     JudgmentFinding,
     Mark,
     Pool,
@@ -30,7 +29,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
-from harness.run.connections import Connections, OpenCluster
+from harness.run.connections import Connections, OpenCluster, make_masker, move_to_target
 from harness.search import find_dialect
 from harness.search.lookup import find_documents
 from harness.suites import load_suites
@@ -41,7 +40,7 @@ from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.yaml import ListNode, MappingNode, RepeatedKey, ScalarNode, describe
-from harness.words import count, find_nearest, list_spellings, listed
+from harness.words import count, find_nearest, grouped, list_spellings, listed
 
 __all__ = ["Lint", "PoolOptions", "TextOptions", "lint_suites", "pool_suites", "read_judged"]
 
@@ -143,20 +142,13 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
     if options.added or options.only_added:
         pool = add_documents(pool, suite, options.added, only_added=options.only_added)
     notes = []
-    text_notes: list[str] = []
     for name in sorted({cell.run.request for cell in cells}):
         size = find_size(suite.requests[name])
         if size is not None and size < pool.depth:
             notes.append(f"the request {name} asks for {size} hits itself, and is pooled no deeper")
-    texts: dict[tuple[str, str], Hit] = {}
     mask = cells[0].cell.masker.mask
-    search = cells[0].search
-    if search is not None and pool.documents:
-        try:
-            texts, text_notes = read_pooled_texts(search, suite, pool, runs, options.shown)
-        except SearchError as error:
-            text_notes = [f"there are no snippets: {error}"]
-        notes += map(mask, text_notes)
+    texts, text_notes = _read_texts(pool, cells, runs, options.shown)
+    notes += map(mask, text_notes)
     unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
     texts = {place: redact(hit, mask) for place, hit in texts.items()}
     shown = options.shown.fields or list_shown_fields(suite, [cell.run.request for cell in cells])
@@ -165,6 +157,41 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
     if absent and pool.documents and not text_notes:
         notes.append(f"none of {count(len(pool.documents), 'document')} has a text in {listed(absent)}")
     return replace(pool, notes=tuple(notes))
+
+
+def _read_texts(
+    pool: Pool, cells: Sequence[AnsweredCell], runs: Sequence[PooledRun], shown: TextOptions
+) -> tuple[HitsByPlace, list[str]]:
+    """
+    The documents of *pool* with their texts, and sentences on why some are missing; *runs* are those of *cells*.
+
+    A document is read from the first server that ranks it and knows a text of it. One that none ranks is looked up on
+    the first.
+    """
+    texts: HitsByPlace = {}
+    notes: list[str] = []
+    answered = [(cell.search, place) for place, cell in enumerate(cells) if cell.search is not None]
+    for number, (search, places) in enumerate(grouped(answered).items()):
+        suite = cells[places[0]].cell.selection.selected
+        runs_there = [runs[place] for place in places]
+        names = {pooled.name for pooled in runs_there}
+        documents = []
+        for document in pool.documents:
+            hit = texts.get((document.query, document.document))
+            is_known = hit is not None and bool(hit.title or hit.snippet or hit.texts)
+            is_unranked = number == 0 and not document.ranks
+            if not is_known and (is_unranked or names & document.ranks.keys()):
+                documents.append(document)
+        if not documents:
+            continue
+        part = replace(pool, documents=tuple(documents))
+        try:
+            found, notes_there = read_pooled_texts(search, suite, part, runs_there, shown)
+        except SearchError as error:
+            found, notes_there = {}, [f"there are no snippets: {error}"]
+        texts |= found
+        notes += notes_there
+    return texts, notes
 
 
 # Lint.
@@ -198,24 +225,35 @@ class _LintedSuite:
     def suite(self) -> Suite:
         return self.judged.suite
 
-    def list_indexes(self) -> list[str]:
-        """The indexes that its requests search, each once, without that of its fixture."""
-        default = None if self.fixture is not None else self.suite.target.index
-        indexes = [template.index or default for template in self.suite.requests.values()]
-        return list(dict.fromkeys(index for index in indexes if index is not None))
+    def list_look_ups(self) -> list[_LookUp]:
+        """The places where documents can be looked up, each once on each cluster, without the index of its fixture."""
+        look_ups: dict[tuple[str, str], _LookUp] = {}
+        for name, template in self.suite.requests.items():
+            suite = move_to_target(self.suite, name)
+            target = suite.target
+            index = template.index or (None if suite.fixture is not None else target.index)
+            if template.http is None and index is not None:
+                request = SearchRequest("", index, {}, id_field=target.id_field)
+                look_ups.setdefault((target.cluster, index), _LookUp(suite, index, request))
+            elif template.http is not None and find_dialect(target.service).looks_up_documents(template):
+                place = f"the service by {name}" if look_ups else "the service"
+                look_ups[target.cluster, place] = _LookUp(suite, place, SearchRequest("", None, None, template.http))
+        return list(look_ups.values())
 
-    def list_look_ups(self) -> dict[str, SearchRequest]:
-        """For each place where documents can be looked up, by its name, a request that searches there."""
-        id_field = self.suite.target.id_field
-        requests = {index: SearchRequest("", index, {}, id_field=id_field) for index in self.list_indexes()}
-        dialect = find_dialect(self.suite.target.service)
-        for template in self.suite.requests.values():
-            if template.http is not None and dialect.looks_up_documents(template):
-                name = "the service"
-                if requests:
-                    name += f" by {template.name}"
-                requests[name] = SearchRequest("", None, None, template.http)
-        return requests
+
+@dataclass(frozen=True, slots=True)
+class _LookUp:
+    """A place where documents are looked up: an index by its name, or a service."""
+
+    suite: Suite
+    """On the target of the request that searches there."""
+    name: str
+    request: SearchRequest
+    cluster: OpenCluster | None = None
+    """None if it is not opened."""
+
+    def __str__(self) -> str:
+        return self.name if self.request.index is None else f"index {self.name}"
 
 
 def lint_suites(
@@ -242,25 +280,21 @@ def lint_suites(
     lint = Lint(suites=len(suites), judgments=judgments, problems=problems)
     online = []
     if not offline:
-        online = [linted for linted in suites if linted.list_look_ups() and linted.judged.judged]
+        online = [linted for linted in suites if linted.judged.judged]
     with Connections(environ, options) as connections:
-        clusters: dict[str, OpenCluster] = {}
-        if online:
-            opened = connections.open_all([linted.suite for linted in online], configs)
-            clusters = {linted.suite.path: cluster for linted, cluster in zip(online, opened, strict=True)}
+        opened = _open_look_ups(online, connections, configs)
         for linted in suites:
             suite = linted.suite
-            cluster = clusters.get(suite.path)
-            masker = Masker(suite.variables)
-            if cluster is not None:
-                masker = cluster.make_masker(suite, environ, connections.hooks)
+            look_ups = opened.get(suite.path, [])
+            servers = [look_up.cluster.cluster for look_up in look_ups if look_up.cluster is not None]
+            masker = make_masker(suite, servers, environ, connections.hooks) if servers else Masker(suite.variables)
             knowledge = None
             reason = _explain_no_look_up(linted, offline)
             if reason:
                 lint.notes.append(f"{suite.path}: {reason}")
             else:
                 try:
-                    knowledge = _look_up_documents(linted, cluster)
+                    knowledge = _look_up_documents(linted, look_ups)
                 except SearchError as error:
                     lint.errors.append(f"{suite.path}: {masker.mask(str(error))}")
             scales = list(list_scales(suite))
@@ -290,27 +324,42 @@ def _read_suites(
     return suites, list(problems)
 
 
+def _open_look_ups(
+    suites: Sequence[_LintedSuite], connections: Connections, configs: Configs
+) -> dict[str, list[_LookUp]]:
+    """The places where documents of each of *suites* are looked up, by path, with their clusters opened."""
+    look_ups = [look_up for linted in suites for look_up in linted.list_look_ups()]
+    if not look_ups:
+        return {}
+    clusters = connections.open_all([look_up.suite for look_up in look_ups], configs)
+    opened = [replace(look_up, cluster=cluster) for look_up, cluster in zip(look_ups, clusters, strict=True)]
+    return grouped((look_up.suite.path, look_up) for look_up in opened)
+
+
 def _explain_no_look_up(linted: _LintedSuite, offline: bool) -> str:
     """Why the judged documents are not looked up; empty if they are."""
-    if not find_dialect(linted.suite.target.service).has_indexes and not linted.list_look_ups():
+    look_ups = linted.list_look_ups()
+    services = {linted.suite.find_target(name).service for name in linted.suite.requests}
+    if not look_ups and not any(find_dialect(service).has_indexes for service in services):
         return "documents cannot be looked up by id in an HTTP service; the requests have no `documents`"
     has_unknown_fixture = linted.fixture is not None and linted.fixture.ids is None
-    if has_unknown_fixture or (offline and linted.list_look_ups()):
+    if has_unknown_fixture or (offline and look_ups):
         return "the judged documents were not looked up"
     return ""
 
 
-def _look_up_documents(linted: _LintedSuite, cluster: OpenCluster | None) -> IndexKnowledge | None:
+def _look_up_documents(linted: _LintedSuite, opened: Sequence[_LookUp]) -> IndexKnowledge | None:
     """
     Which judged documents exist; None where there is no place to look.
+
+    *opened* are the places that are searched; none where no cluster was opened, for a suite without judgments.
 
     Raises:
         SearchError: One of the places where they may be could not be searched.
     """
-    look_ups, fixture = linted.list_look_ups(), linted.fixture
-    id_field = linted.suite.target.id_field
+    fixture = linted.fixture
     judged = {judgment.document for judgment in linted.judged.judged}
-    places = [name if request.index is None else f"index {name}" for name, request in look_ups.items()]
+    places = list(dict.fromkeys(map(str, linted.list_look_ups())))
     existing: set[str] = set()
     if fixture is not None:
         places.insert(0, fixture.file)
@@ -319,13 +368,15 @@ def _look_up_documents(linted: _LintedSuite, cluster: OpenCluster | None) -> Ind
         return None
     repeated: dict[str, frozenset[str]] = {}
     without_field: dict[str, str | None] = {}
-    # No cluster was opened for a suite without judgments.
-    if cluster is not None:
-        for name, request in look_ups.items():
-            found, repeated[name] = _search_ids(cluster, request, judged)
-            existing |= found
-            if not found and id_field is not None:
-                without_field |= _find_missing_field(cluster, name, id_field)
+    for look_up in opened:
+        if look_up.cluster is None:
+            continue
+        name, id_field = look_up.name, look_up.request.id_field
+        found, repeated_ids = _search_ids(look_up.cluster, look_up.request, judged)
+        existing |= found
+        repeated[name] = repeated.get(name, frozenset()) | repeated_ids
+        if not found and id_field is not None:
+            without_field |= _find_missing_field(look_up.cluster, name, id_field)
     return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from harness.errors import UsageError
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures, measures_of
-from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Suite
+from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Suite, Target
 from harness.words import describe_difference, did_you_mean, find_other_names, fold_id, format_exactly
 
 
@@ -263,7 +263,7 @@ def _find_missing_field(suite: Suite, knowledge: IndexKnowledge) -> Iterator[Jud
         guess = "" if meant is None else f"; did you mean {meant!r}?"
         sentence = (
             f"no judged document can be found by its id in index {index}, which has no field "
-            f"{suite.target.id_field!r}, the `id_field` of the target; name a field that it has{guess}"
+            f"{_find_target(index, suite).id_field!r}, the `id_field` of the target; name a field that it has{guess}"
         )
         yield JudgmentFinding(_find_target_mark(suite), FindingKind.MISSING_DOCUMENT, sentence)
 
@@ -295,21 +295,20 @@ def _find_ambiguous(
     suite: Suite, judgments: Iterable[PlacedJudgment], knowledge: IndexKnowledge
 ) -> Iterator[JudgmentFinding]:
     """Judged ids that several documents have, for each place where they do."""
-    if suite.target.unique_ids:
-        return
     judged = {judgment.document for judgment in judgments}
     for index, repeated in knowledge.repeated.items():
+        target = _find_target(index, suite)
         documents = sorted(judged & repeated)
-        if not documents:
+        if not documents or target.unique_ids:
             continue
         names = ", ".join(map(repr, documents[:NAMED]))
         if len(documents) > NAMED:
             names += ", …"
-        if suite.target.id_field is not None:
+        if target.id_field is not None:
             kind = FindingKind.REPEATED_ID
             ids = "1 judged id is" if len(documents) == 1 else f"{len(documents):,} judged ids are each"
             sentence = (
-                f"{ids} the {suite.target.id_field!r} of several documents of {index!r}: {names}; a judgment cannot "
+                f"{ids} the {target.id_field!r} of several documents of {index!r}: {names}; a judgment cannot "
                 "tell them apart: name an 'id_field' whose values differ, let the target lead to one index, or say "
                 "'ids: unique' in the target where they are the same document"
             )
@@ -322,6 +321,15 @@ def _find_ambiguous(
                 "document"
             )
         yield JudgmentFinding(_find_index_mark(index, suite), kind, sentence)
+
+
+def _find_target(index: str, suite: Suite) -> Target:
+    """The target of the first request that searches *index*, else that of the suite."""
+    for name, template in suite.requests.items():
+        target = suite.find_target(name)
+        if index == (template.index or target.index):
+            return target
+    return suite.target
 
 
 def _find_index_mark(index: str, suite: Suite) -> Mark:

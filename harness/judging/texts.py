@@ -118,17 +118,19 @@ def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPlace:
     responses = {pooled.name: pooled.run.responses for pooled in runs}
     hits: HitsByPlace = {}
     for document in pool.documents:
-        if not document.ranks:
+        best = _find_best_run(document, runs)
+        if best is None:
             continue
-        best = _find_best_run(document)
         ranking = responses[best].get(document.query)
         if isinstance(ranking, Ranking):
             hits[document.query, document.document] = ranking.hits[document.ranks[best] - 1]
     return hits
 
 
-def _find_best_run(document: PooledDocument) -> str:
-    return min(document.ranks, key=lambda name: document.ranks[name])
+def _find_best_run(document: PooledDocument, runs: Sequence[PooledRun]) -> str | None:
+    """The name of the one of *runs* in which *document* ranks best; None where it is in none of them."""
+    names = [pooled.name for pooled in runs if pooled.name in document.ranks]
+    return min(names, key=lambda name: document.ranks[name], default=None)
 
 
 def look_up_texts(
@@ -180,6 +182,6 @@ def _group_by_best_run(pool: Pool, runs: Sequence[PooledRun]) -> list[tuple[Pool
     """
     documents_by_run: dict[str, list[PooledDocument]] = {}
     for document in pool.documents:
-        best = _find_best_run(document) if document.ranks else runs[0].name
+        best = _find_best_run(document, runs) or runs[0].name
         documents_by_run.setdefault(best, []).append(document)
     return [(pooled, documents_by_run[pooled.name]) for pooled in runs if pooled.name in documents_by_run]

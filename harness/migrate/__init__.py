@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -239,7 +239,8 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migration
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
     for suite in suites:
-        exported = module.write(suite, form)
+        # A file has the first request of a suite, if it has any.
+        exported = module.write(replace(suite, target=suite.find_target(None)), form)
         base = output
         if len(suites) > 1:
             base = output / f"{strip_suite_suffix(suite.path)}{suffix}"

@@ -82,7 +82,8 @@ def verify_suites(
     """
     configs = Configs.from_options(options, environ)
     suites = load_suites(paths, environ, configs=configs)
-    _check_suites(suites)
+    matrix = matrix or Matrix.from_options(options)
+    _check_suites(suites, options, matrix)
     with Runner(environ, progress) as runner:
         cells = runner.answer(suites, options, matrix=matrix, configs=configs)
         verifications = [_RatedSuite.from_cell(answered, tolerance).verify() for answered in cells]
@@ -96,15 +97,17 @@ def verify_suites(
     return VerificationReport(tuple(verifications), status)
 
 
-def _check_suites(suites: Sequence[Suite]) -> None:
-    """Refuse suites that `_rank_eval` cannot score at all."""
+def _check_suites(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
+    """Refuse suites that `_rank_eval` cannot score at all with the requests of *matrix*."""
     refusals = []
     for suite in suites:
         measures = _list_measures(suite)
-        if not find_dialect(suite.target.service).has_rank_eval:
+        targets = [suite.find_target(cell_options.request) for cell_options in matrix.list_cells(suite, options)]
+        id_fields = [target.id_field for target in targets if target.id_field is not None]
+        if not all(find_dialect(target.service).has_rank_eval for target in targets):
             refusals.append(f"{suite.path}: the suite asks an HTTP service, which has no _rank_eval")
-        elif suite.target.id_field is not None:
-            reason = f"'id_field' {suite.target.id_field}, and _rank_eval knows documents by _id only"
+        elif id_fields:
+            reason = f"'id_field' {id_fields[0]}, and _rank_eval knows documents by _id only"
             refusals.append(f"{suite.path}: the suite's target has {reason}")
         elif all(find_metric(measure, suite, nearest=True) is None for measure in measures):
             names = ", ".join(measure.text for measure in measures)

@@ -186,6 +186,8 @@ class Side:
     """Empty if unknown or now."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
     """Query to the reason why it has no ranking."""
+    cluster: str = ""
+    """The name of the server that was searched; empty if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

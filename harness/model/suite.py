@@ -552,7 +552,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The cluster and the index that a suite searches."""
+    """The cluster and the index that a suite searches, or one of its requests."""
 
     cluster: str = "default"
     """A name in harness.toml, or a URL."""
@@ -605,7 +605,7 @@ class RequestTemplate:
     body: Json
     """The body of _search, or that of *http*."""
     index: str | None = None
-    """Overrides the target's."""
+    """Overrides that of the target."""
     http: HttpRequest | None = None
     mark: Mark = Mark()
     masked: Json = field(default=None, repr=False)
@@ -614,6 +614,8 @@ class RequestTemplate:
     """URL parameters of `_search`, including `routing`; a value is a string, a number, a boolean or a list."""
     gates: bool = True
     """Whether thresholds are decided for it: not with ``gate: false``."""
+    target: Target | None = None
+    """Its own, with what it takes over from that of the suite; None for that of the suite."""
 
     @property
     def placeholders(self) -> frozenset[str]:
@@ -847,6 +849,14 @@ class Suite:
     """The files that it was read from, the suite's own first."""
     tuning: TuningSpace | None = None
     """The parameters of its requests; None if it names none."""
+
+    def find_target(self, request: str | None) -> Target:
+        """The target of *request*, the name of one of its requests, or None for the first."""
+        name = next(iter(self.requests), None) if request is None else request
+        template = None if name is None else self.requests.get(name)
+        if template is None or template.target is None:
+            return self.target
+        return template.target
 
 
 def is_in_force(waiver: Waiver | None, today: date) -> bool:

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from harness.baseline import find_reference
@@ -37,6 +38,7 @@ from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
+from harness.run.connections import keep_own_cluster, move_to_target
 from harness.run.earlier_runs import find_history
 from harness.run.keeping import keep_suite
 from harness.run.notes import describe_other_requests
@@ -57,7 +59,8 @@ class SessionRuns:
         self._cache = RunCache(self._execute, relevance_session.folder)
         self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
         self._configs = Configs.from_options(relevance_session.options.run, os.environ)
-        self._own_indexes: dict[Path, dict[str, str | None]] = {}
+        self._outlines: dict[Path, Suite] = {}
+        """The suites that were loaded, without their queries."""
         self._collected: dict[Path, dict[Path, bytes]] = {}
         """The suites that were collected, each with its files and a digest of their content."""
 
@@ -79,7 +82,7 @@ class SessionRuns:
         except SuiteError as error:
             self.relevance_session.record_refusals(error.problems)
             raise
-        self._own_indexes[path.resolve()] = _list_own_indexes(suite)
+        self._outlines[path.resolve()] = replace(suite, queries=())
         return suite
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
@@ -106,18 +109,35 @@ class SessionRuns:
                 sentences += describe_other_requests(suite, request)
         return [f"{shorten_path(Path(suite.path))}: {sentence}" for sentence in sentences]
 
-    def make_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
-        """The options of a run with *request* and *index*; None for the first that the session selects."""
+    def make_options(self) -> RunOptions:
+        """The options of a run of the session, with the first request and the first index that it selects."""
         options = self.relevance_session.options
         return replace(
             options.run,
             # The path that was found first: a test may have changed the working directory since.
             config=self._configs.path,
-            request=request or next(iter(options.requests), None),
-            index=index or next(iter(options.indexes), None),
+            request=next(iter(options.requests), None),
+            index=next(iter(options.indexes), None),
             today=self.relevance_session.today,
             history=self._find_history(),
         )
+
+    def make_item_options(self, path: Path, request: str | None = None, index: str | None = None) -> RunOptions:
+        """
+        As `make_options`, for items of the suite at *path* with *request* and *index*, where these are given.
+
+        Where the session selects several requests, one of them may keep a cluster of its own, as for `harness run`.
+        """
+        options = self.make_options()
+        options = replace(options, request=request or options.request, index=index or options.index)
+        requests = self.relevance_session.options.requests
+        if len(requests) < 2 or not options.names_server:
+            return options
+        try:
+            return keep_own_cluster(options, self._find_outline(path), options.request, requests)
+        except HarnessError:
+            # The run will raise it again.
+            return options
 
     def _find_history(self) -> Path | None:
         """The folder of the session's history; None where harness.toml is wrong, which each run will raise."""
@@ -130,13 +150,13 @@ class SessionRuns:
 
     def run_for_items(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
         """
-        The report on the suite at *path* under `make_options`; the suite runs if it has not yet. If an item runs again,
-        the queries without an answer are sent again.
+        The report on the suite at *path* under `make_item_options`; the suite runs if it has not yet. If an item runs
+        again, the queries without an answer are sent again.
 
         Raises:
             RunFailed: the suite could not be run.
         """
-        return self._run_once(path, self.make_options(request, index)).report
+        return self._run_once(path, self.make_item_options(path, request, index)).report
 
     def run_suite(self, path: Path, options: RunOptions) -> FinishedSuite:
         """
@@ -150,7 +170,9 @@ class SessionRuns:
 
     def make_lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """A judge of single queries of the suite at *path*, as it ran for its items."""
-        return LoneQueries(SuiteOfItems(self, path, self.make_options(request, index)), self.relevance_session.today)
+        return LoneQueries(
+            SuiteOfItems(self, path, self.make_item_options(path, request, index)), self.relevance_session.today
+        )
 
     def record_assertion(self, path: Path, options: RunOptions, status: int) -> None:
         """Record that the item that runs asserts the thresholds of a run, whose exit status is *status*."""
@@ -166,7 +188,8 @@ class SessionRuns:
         """*cached* with its suite, which is loaded again where another process ran it."""
         suite, run, others = cached.suite, cached.load_run(), cached.others
         if suite is None:
-            whole_suite = self.load(path, Environment(os.environ), read_given_body(options))
+            loaded = self.load(path, Environment(os.environ), read_given_body(options))
+            whole_suite = move_to_target(loaded, run.request)
             selection = select(whole_suite, QueryFilter.from_options(options), self.relevance_session.today)
             suite, others = selection.selected, selection.others
             used_values = select_run_values(suite, run)
@@ -181,25 +204,26 @@ class SessionRuns:
         if options.request is None and options.index is None:
             return options
         try:
-            own_indexes = self._find_own_indexes(path, needs_variables=options.index is not None)
+            outline = self._find_outline(path, needs_variables=options.index is not None)
         except HarnessError:
             # The run will raise it again.
             return options
+        own_indexes = _list_own_indexes(outline)
         first_request = next(iter(own_indexes))
         request = None if options.request == first_request else options.request
         own_index = own_indexes.get(request or first_request)
         index = None if options.index == own_index else options.index
         return replace(options, request=request, index=index)
 
-    def _find_own_indexes(self, path: Path, *, needs_variables: bool) -> Mapping[str, str | None]:
-        """The suite's own indexes by the names of its requests; with variables replaced where the caller needs that."""
+    def _find_outline(self, path: Path, *, needs_variables: bool = False) -> Suite:
+        """The suite without its queries; with variables replaced in its indexes where the caller needs that."""
         key = path.resolve()
-        if key not in self._own_indexes:
+        if key not in self._outlines:
             self.load(path, None)
-        has_variables = any("${" in index for index in self._own_indexes[key].values() if index)
-        if needs_variables and has_variables:
+        indexes = _list_own_indexes(self._outlines[key]).values()
+        if needs_variables and any("${" in index for index in indexes if index):
             self.load(path, Environment(os.environ))
-        return self._own_indexes[key]
+        return self._outlines[key]
 
     def _execute(self, path: Path, options: RunOptions, cached: CachedRun | None) -> FinishedSuite:
         """Run the suite now; where a run is *cached*, only its queries without an answer are sent."""
@@ -325,7 +349,7 @@ class SessionRuns:
         unreached: dict[str, str] = {}
         for path, request, index in sorted(self.relevance_session.due_items, key=str):
             shown_path = str(shorten_path(Path(path)))
-            options = self._normalize_options(Path(path), self.make_options(request, index))
+            options = self._normalize_options(Path(path), self.make_item_options(Path(path), request, index))
             if shown_path in failed_paths or name_run(Path(path), options) in runs:
                 continue
             reason = "the session ended before it ran"
@@ -347,7 +371,7 @@ class SessionRuns:
         """The items that are due, with the ids of the verdicts that each decides, by the name of the run they need."""
         due: dict[str, Mapping[str, Sequence[str]]] = {}
         for (path, request, index), items in self.relevance_session.due_items.items():
-            options = self._normalize_options(Path(path), self.make_options(request, index))
+            options = self._normalize_options(Path(path), self.make_item_options(Path(path), request, index))
             due[name_run(Path(path), options)] = items
         return due
 
@@ -410,10 +434,10 @@ class SessionRuns:
         paths = sorted({Path(cached.path) for cached in runs.values()})
         suites = []
         for request in self.relevance_session.options.requests or (None,):
-            for index in indexes:
-                options = self.make_options(request, index)
-                ran = [path for path in paths if name_run(path, self._normalize_options(path, options)) in runs]
-                suites += [self.run_suite(path, options) for path in ran]
+            for index, path in product(indexes, paths):
+                options = self.make_item_options(path, request, index)
+                if name_run(path, self._normalize_options(path, options)) in runs:
+                    suites.append(self.run_suite(path, options))
         return suites
 
     def _write_reports(self, report: Report | None) -> None:
@@ -489,5 +513,5 @@ def _list_own_indexes(suite: Suite) -> dict[str, str | None]:
     indexes: dict[str, str | None] = {}
     for name, template in suite.requests.items():
         has_name = template.http is None and suite.fixture is None
-        indexes[name] = (template.index or suite.target.index) if has_name else None
+        indexes[name] = (template.index or suite.find_target(name).index) if has_name else None
     return indexes

@@ -82,14 +82,18 @@ def mark_left(document: MovedDocument) -> str:
 
 
 def describe_origin(side: Side) -> str:
-    """The origin of a side: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
+    """
+    The origin of a side, such as ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``.
+
+    The server is that of a search now: a baseline and a report name none, or one of another day.
+    """
     parts = []
     if side.created:
         parts.append(f"{side.kind} of {side.created}")
     elif not side.name.startswith(f"{side.kind}:"):
         parts.append(str(side.kind))
     if side.engine:
-        parts.append(side.engine)
+        parts.append(f"{side.engine} at {side.cluster}" if side.cluster else side.engine)
     if side.index is not None:
         parts.append(f"index {side.index}")
     if side.request is not None:

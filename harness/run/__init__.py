@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -14,13 +14,15 @@ from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
-from harness.model import Cluster, MissingSuite, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
+from harness.masking import Masker
+from harness.model import Cluster, MissingSuite, Report, ReportTiming, Suite, SuiteReport
 from harness.options import RunOptions, explain_baseline_refusal
 from harness.run.cell import (
     AnsweredCell,
     Cell,
     FinishedSuite,
     Progress,
+    SearchedRun,
     SharedState,
     answer_cell,
     answer_without_connection,
@@ -28,7 +30,14 @@ from harness.run.cell import (
     make_rerun,
 )
 from harness.run.checks import Targets
-from harness.run.connections import Connections, FixtureBuilds, OpenCluster
+from harness.run.connections import (
+    Connections,
+    FixtureBuilds,
+    OpenCluster,
+    keep_own_cluster,
+    make_masker,
+    move_to_target,
+)
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.keeping import choose_history, keep_suite
@@ -36,7 +45,7 @@ from harness.run.merging import MergedJournal
 from harness.run.variants import remove_variants
 from harness.search import find_dialect
 from harness.search.connection import Closing
-from harness.words import did_you_mean, one_of
+from harness.words import did_you_mean, grouped, one_of
 
 __all__ = [
     "Matrix",
@@ -159,16 +168,19 @@ class Matrix:
         """
         The options of each cell of *suite*: every index for the first request, then for the next.
 
-        Each is *options* with another request or index.
+        Each is *options* with another request or index, and without the server that they name if the request keeps a
+        cluster of its own.
         """
         requests: list[str | None] = list(dict.fromkeys(self.requests))
         if self.all_requests:
             # The only request of a suite is its own anyway.
             requests = list(suite.requests) if len(suite.requests) > 1 else []
-        indexes: list[str | None] = list(dict.fromkeys(self.indexes))
+        requests = requests or [None]
+        indexes: list[str | None] = list(dict.fromkeys(self.indexes)) or [None]
         cells: list[RunOptions] = []
-        for request in requests or [None]:
-            cells += [replace(options, request=request, index=index) for index in indexes or [None]]
+        for request in requests:
+            options_of_request = keep_own_cluster(options, suite, request, requests)
+            cells += [replace(options_of_request, request=request, index=index) for index in indexes]
         return tuple(cells)
 
     def check(self, suites: Sequence[Suite]) -> None:
@@ -206,22 +218,33 @@ class Matrix:
             return
         for suite in suites:
             names = suite.requests if self.all_requests else self.requests or tuple(suite.requests)[:1]
-            reason = _explain_own_index(suite, [suite.requests[name] for name in names if name in suite.requests])
+            reason = _explain_own_index(suite, names)
             if reason:
                 yield f"{suite.path}: {reason}, so that no other index can be asked for"
 
 
-def _explain_own_index(suite: Suite, templates: Sequence[RequestTemplate]) -> str | None:
-    """Why *suite* cannot search another index than its own; None where it can."""
-    if suite.fixture is not None:
-        return "the suite builds its index itself, from its fixture"
-    dialect = find_dialect(suite.target.service)
-    if not dialect.has_indexes:
-        return "the suite asks an HTTP service, which has no index to choose"
-    for template in templates:
-        if dialect.is_pinned(template):
-            return f"the request {template.name!r} searches a point in time, which is one of its own index"
+def _explain_own_index(suite: Suite, requests: Iterable[str]) -> str | None:
+    """Why *suite* cannot search another index than its own with one of *requests*, names; None where it can."""
+    for name in requests:
+        moved, template = move_to_target(suite, name), suite.requests.get(name)
+        dialect = find_dialect(moved.target.service)
+        if moved.fixture is not None:
+            return "the suite builds its index itself, from its fixture"
+        if not dialect.has_indexes:
+            return f"the request {name!r} is for an HTTP service, which has no index to choose"
+        if template is not None and dialect.is_pinned(template):
+            return f"the request {name!r} searches a point in time, which is one of its own index"
     return None
+
+
+def _move_selection(selection: Selection, request: str | None) -> Selection:
+    """*selection*, whose suite has the target of *request*."""
+    return replace(
+        selection,
+        whole_suite=move_to_target(selection.whole_suite, request),
+        selected=move_to_target(selection.selected, request),
+        active=move_to_target(selection.active, request),
+    )
 
 
 def _take_service(selection: Selection, service: str) -> Selection:
@@ -243,6 +266,22 @@ def _take_service(selection: Selection, service: str) -> Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class _PlannedCell:
+    """A cell before its cluster is open."""
+
+    selection: Selection
+    """Its suite has the target of the cell's request, and the queries of all shards."""
+    options: RunOptions
+    connections: Connections
+    """Those of the servers that *options* lead to."""
+
+    @property
+    def suite(self) -> Suite:
+        """The whole suite."""
+        return self.selection.whole_suite
+
+
+@dataclass(frozen=True, slots=True)
 class _LoadedSuites:
     """Suites that are loaded, and how they run."""
 
@@ -253,6 +292,22 @@ class _LoadedSuites:
     """What was read of harness.toml."""
     earlier: FinishedSuite | None = None
     """Has the responses of an earlier run in this process."""
+
+
+def _make_cell(planned: _PlannedCell, cluster: OpenCluster | None, masker: Masker, loaded: _LoadedSuites) -> Cell:
+    """The cell of *planned*, with the queries of its shard; *cluster* is None if no query is to be sent."""
+    no_intervals = planned.options.no_intervals or not loaded.configs.shows_intervals()
+    options = replace(planned.options, hooks=planned.connections.hooks, no_intervals=no_intervals)
+    selection = planned.selection
+    if cluster is None:
+        name, server = planned.suite.target.cluster, None
+    else:
+        name, server = cluster.name, cluster.cluster
+        selection = _take_service(selection, server.service)
+    if options.shard is not None:
+        active = selection.active
+        selection = replace(selection, active=replace(active, queries=options.shard.take(active.queries)))
+    return Cell(selection, options, name, masker, server)
 
 
 SERVER = ("url", "listed_addresses", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
@@ -337,10 +392,10 @@ class Runner(Closing):
         suites, configs = self._load(paths, options)
         return self.answer(suites, options, matrix=matrix, configs=configs, variants=variants)
 
-    def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
-        """As `answer`, for one suite; secrets in what servers returned are masked."""
+    def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> SearchedRun:
+        """As `answer`, for one suite with one request."""
         [answered] = self.answer([suite], options, configs=configs)
-        return answered.mask_run()
+        return answered.mask_searched()
 
     def _load(
         self, paths: Sequence[Path], options: RunOptions, configs: Configs | None = None
@@ -379,49 +434,84 @@ class Runner(Closing):
         if options.depth is not None:
             suites = [replace(suite, depth=max(suite.depth, options.depth)) for suite in suites]
         _check_choices(suites, options, loaded.matrix)
-        selections = [select(suite, QueryFilter.from_options(options), options.day()) for suite in suites]
-        connections = self._find_connections(options)
-        clusters = self._open_clusters(connections, selections, loaded)
-        options = replace(
-            options, hooks=connections.hooks, no_intervals=options.no_intervals or not loaded.configs.shows_intervals()
-        )
-        builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-        shared_state = SharedState(builds, Targets(), self._progress)
+        planned_cells = self._plan_cells(suites, options, loaded.matrix)
+        clusters = self._open_clusters(planned_cells, loaded)
+        maskers = self._make_maskers(planned_cells, clusters, loaded.configs)
+        shared_state = SharedState(FixtureBuilds(), Targets(), self._progress)
         problems: dict[Problem, None] = {}
-        for selection in selections:
-            cluster = clusters.get(selection.whole_suite.path)
-            for cell in self._list_cells(selection, options, loaded.matrix, cluster):
-                record = self._open_record(cell, selection, loaded)
-                # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell
-                # is not raised in here.
-                try:
-                    with ExitStack() as resources:
-                        if cluster is not None and cluster.search is not None:
-                            yield answer_cell(cell, shared_state, record, cluster.search, resources)
-                        else:
-                            error = None if cluster is None else cluster.error
-                            yield answer_without_connection(cell, shared_state, record, error)
-                except InputError as error:
-                    problems.update(dict.fromkeys(error.problems))
+        for planned, cluster in zip(planned_cells, clusters, strict=True):
+            cell = _make_cell(planned, cluster, maskers[planned.suite.path], loaded)
+            record = self._open_record(cell, planned.selection, loaded)
+            # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell is
+            # not raised in here.
+            try:
+                with ExitStack() as resources:
+                    if cluster is not None and cluster.search is not None:
+                        yield answer_cell(cell, shared_state, record, cluster.search, resources)
+                    else:
+                        error = None if cluster is None else cluster.error
+                        yield answer_without_connection(cell, shared_state, record, error)
+            except InputError as error:
+                problems.update(dict.fromkeys(error.problems))
         if problems:
             raise SuiteError(list(problems))
 
-    def _list_cells(
-        self, selection: Selection, options: RunOptions, matrix: Matrix, cluster: OpenCluster | None
-    ) -> list[Cell]:
-        """The cells of *selection*, each with the queries of its shard; *cluster* is None if no query is to be sent."""
-        suite = selection.whole_suite
-        if cluster is None:
-            name, server = suite.target.cluster, None
-            masker = OpenCluster(Cluster(name)).make_masker(suite, self._environ, options.hooks)
-        else:
-            name, server = cluster.name, cluster.cluster
-            masker = cluster.make_masker(suite, self._environ, options.hooks)
-            selection = _take_service(selection, server.service)
-        if options.shard is not None:
-            active = selection.active
-            selection = replace(selection, active=replace(active, queries=options.shard.take(active.queries)))
-        return [Cell(selection, of_cell, name, masker, server) for of_cell in matrix.list_cells(suite, options)]
+    def _plan_cells(self, suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> list[_PlannedCell]:
+        """All cells of *suites*, in their order."""
+        planned_cells = []
+        for suite in suites:
+            selection = select(suite, QueryFilter.from_options(options), options.day())
+            for cell_options in matrix.list_cells(suite, options):
+                moved = _move_selection(selection, cell_options.request)
+                planned_cells.append(_PlannedCell(moved, cell_options, self._find_connections(cell_options)))
+        return planned_cells
+
+    def _open_clusters(self, planned_cells: Sequence[_PlannedCell], loaded: _LoadedSuites) -> list[OpenCluster | None]:
+        """The cluster of each of *planned_cells*; None for one without queries to send. A merge needs none."""
+        clusters: list[OpenCluster | None] = [None] * len(planned_cells)
+        merged = self._journal if isinstance(self._journal, MergedJournal) else None
+        if merged is not None and merged.is_offline:
+            return clusters
+        places = [place for place, planned in enumerate(planned_cells) if planned.selection.active.queries]
+        places_by_connections = grouped((planned_cells[place].connections, place) for place in places)
+        try:
+            for connections, places_there in places_by_connections.items():
+                suites = [planned_cells[place].suite for place in places_there]
+                opened = connections.open_all(suites, loaded.configs, budget=loaded.options.budget)
+                for place, cluster in zip(places_there, opened, strict=True):
+                    clusters[place] = cluster
+        except (InputError, UsageError):
+            # A merge sends nothing, and may be made where the clusters of its parts are not known.
+            if merged is None:
+                raise
+            return [None] * len(planned_cells)
+        return clusters
+
+    def _make_maskers(
+        self, planned_cells: Sequence[_PlannedCell], clusters: Sequence[OpenCluster | None], configs: Configs
+    ) -> dict[str, Masker]:
+        """
+        A masker for each suite, by path, which hides the logins of all clusters that the suite names or is sent to.
+
+        What one server returned is shown beside what another did, perhaps by another command.
+        """
+        servers_by_path: dict[str, list[Cluster]] = {}
+        for planned, cluster in zip(planned_cells, clusters, strict=True):
+            servers = servers_by_path.setdefault(planned.suite.path, [])
+            if cluster is not None:
+                servers.append(cluster.cluster)
+        maskers = {}
+        for planned in planned_cells:
+            suite, hooks = planned.suite, planned.connections.hooks
+            if suite.path in maskers:
+                continue
+            servers = servers_by_path[suite.path]
+            for name in suite.requests:
+                named = configs.find_cluster(suite.find_target(name).cluster)
+                if named is not None and named not in servers:
+                    servers.append(named)
+            maskers[suite.path] = make_masker(suite, servers, self._environ, hooks)
+        return maskers
 
     def _open_record(self, cell: Cell, selection: Selection, loaded: _LoadedSuites) -> RunRecord:
         """What has an earlier run of *cell*, and keeps this one; *selection* has the queries of all shards."""
@@ -430,23 +520,6 @@ class Runner(Closing):
         options = replace(cell.options, config=loaded.configs.path)
         header = make_header(selection, options, asdict(loaded.matrix), cell.cluster, cell.masker)
         return self._journal.open_section(header, cell.masker)
-
-    def _open_clusters(
-        self, connections: Connections, selections: Sequence[Selection], loaded: _LoadedSuites
-    ) -> dict[str, OpenCluster]:
-        """The clusters of the suites that have queries to send, by the suites' paths; a merge needs none."""
-        suites = [selection.whole_suite for selection in selections if selection.active.queries]
-        merged = self._journal if isinstance(self._journal, MergedJournal) else None
-        if merged is not None and merged.is_offline:
-            return {}
-        try:
-            clusters = connections.open_all(suites, loaded.configs, budget=loaded.options.budget)
-        except (InputError, UsageError):
-            # A merge sends nothing, and may be made where the clusters of its parts are not known.
-            if merged is None:
-                raise
-            return {}
-        return dict(zip((suite.path for suite in suites), clusters, strict=True))
 
     def _find_connections(self, options: RunOptions) -> Connections:
         """The open connections of the same servers, or new ones."""

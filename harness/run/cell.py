@@ -96,10 +96,12 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A selection of a suite, and how to run it: *options* have the hooks and the `no_intervals` in force."""
+    """A selection of a suite, and how to run it."""
 
     selection: Selection
+    """Its suite has the target of the cell's request."""
     options: RunOptions
+    """They have the hooks and the `no_intervals` in force."""
     cluster: str
     """The name of the server in reports."""
     masker: Masker
@@ -179,6 +181,14 @@ class OpenTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchedRun:
+    """A run, and the name of the server that it was sent to; secrets are masked in both."""
+
+    run: Run
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnsweredCell:
     """A cell whose queries were sent; nothing is scored or decided yet."""
 
@@ -203,6 +213,10 @@ class AnsweredCell:
         """The run, with secrets masked in what servers returned."""
         masker = self.cell.masker
         return redact(self.run, masker.mask) if masker else self.run
+
+    def mask_searched(self) -> SearchedRun:
+        """The run and the name of the server, with secrets masked."""
+        return SearchedRun(self.mask_run(), self.cell.masker.mask(self.cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +394,7 @@ def read_state_now(
     suite = cell.searched_suite
     if record.sends_queries:
         try:
-            suite = build_fixture(suite, shared_state, search)
+            suite = build_fixture(cell, shared_state, search)
         except SearchError:
             return None
     if suite.target.index is None:
@@ -398,7 +412,7 @@ def open_target(cell: Cell, shared_state: SharedState, search: Search) -> Iterat
     Raises:
         SearchError: The fixture or the point in time cannot be had.
     """
-    suite = build_fixture(cell.searched_suite, shared_state, search)
+    suite = build_fixture(cell, shared_state, search)
     with open_point_in_time(suite, cell.options.request, search) as pinned:
         watch = watch_cell(cell, suite, pinned)
         watch.read_state()
@@ -406,11 +420,14 @@ def open_target(cell: Cell, shared_state: SharedState, search: Search) -> Iterat
         yield OpenTarget(suite, pinned, cell.options.hooks.wrap(pinned, sent), watch, sent)
 
 
-def build_fixture(suite: Suite, shared_state: SharedState, search: Search) -> Suite:
-    """*suite* on the index of its fixture, if it has one."""
+def build_fixture(cell: Cell, shared_state: SharedState, search: Search) -> Suite:
+    """The `searched_suite` of *cell*, on the index of its fixture if it has one."""
+    suite = cell.searched_suite
     if suite.fixture is None:
         return suite
-    return retarget(suite, shared_state.builds.index_of(suite, suite.fixture, search))
+    allow_write = cell.options.allow_write or cell.options.embedded
+    index = shared_state.builds.index_of(suite, suite.fixture, search, allow_write=allow_write)
+    return retarget(suite, index)
 
 
 def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:

@@ -5,7 +5,7 @@ suites build for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from harness.errors import ConfigError, InputError, Problem, SearchError, UsageE
 from harness.hooks import CLIENT, Hooks, load_installed_hooks
 from harness.model import AddressOrigin, Cluster, Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
+from harness.search import find_dialect
 from harness.search.connection import Closing
 
 if TYPE_CHECKING:
@@ -45,17 +46,36 @@ class OpenCluster:
         name, url = self.given_name or self.cluster.name, self.cluster.url
         return name if url is None or "://" in name else f"{name} ({url})"
 
-    def make_masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
-        """
-        A masker of values from the environment: the logins of the cluster, the variables of *suite* that may be
-        secrets, and with *hooks* whatever these may have read.
-        """
-        from harness.masking import Masker, find_login_secrets, find_login_values
 
-        # Hooks may have read any variable.
-        read_by_hooks = find_login_values(environ) if any(hooks.describe()) else {}
-        logins = find_login_secrets(self.cluster, environ)
-        return Masker({**read_by_hooks, **suite.variables}, logins)
+def make_masker(suite: Suite, clusters: Iterable[Cluster], environ: Mapping[str, str], hooks: Hooks) -> Masker:
+    """
+    A masker of values from the environment: the logins of the *clusters* that *suite* is sent to, the variables of
+    *suite* that may be secrets, and with *hooks* whatever these may have read.
+    """
+    from harness.masking import Masker, find_login_secrets, find_login_values
+
+    # Hooks may have read any variable.
+    read_by_hooks = find_login_values(environ) if any(hooks.describe()) else {}
+    logins: dict[str, str] = {}
+    for cluster in clusters:
+        logins |= find_login_secrets(cluster, environ)
+    return Masker({**read_by_hooks, **suite.variables}, logins)
+
+
+def keep_own_cluster(
+    options: RunOptions, suite: Suite, request: str | None, requests: Collection[str | None]
+) -> RunOptions:
+    """
+    *options* without the server that they name, if *request* keeps a cluster of its own.
+
+    The server that a user names takes the place of the cluster that is searched. Where *requests*, those that are sent,
+    are for several clusters, it takes that of the suite's.
+    """
+    clusters = {suite.find_target(name).cluster for name in requests}
+    has_own = suite.find_target(request).cluster != suite.target.cluster
+    if has_own and len(clusters) > 1 and options.names_server:
+        return replace(options.without_server(), keeps_cluster=True)
+    return options
 
 
 SECONDS_TO_IDENTIFY = 1.0
@@ -89,8 +109,8 @@ class Connections(Closing):
 
     def open_all(self, suites: Sequence[Suite], configs: Configs, *, budget: float | None = None) -> list[OpenCluster]:
         """
-        Open the cluster of each of *suites* before any of them runs, so that a mistake in the last does not cost the
-        others.
+        Open the cluster of each of *suites*, which is that of its target, before any of them runs, so that a mistake in
+        the last does not cost the others.
 
         A cluster that could not be opened in an earlier call is tried again. *configs* say which configuration counts.
         *budget* is the seconds that each server may take to report its engine.
@@ -159,7 +179,7 @@ class Connections(Closing):
             raise UsageError(place, *error.parts) from None
 
     def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
-        from harness.search import find_dialect, open_search
+        from harness.search import open_search
 
         client, of_hook = self._options.client, None
         try:
@@ -197,35 +217,49 @@ def retarget(suite: Suite, index: str | None) -> Suite:
     return replace(suite, target=replace(suite.target, index=index))
 
 
+def move_to_target(suite: Suite, request: str | None) -> Suite:
+    """
+    *suite* with the target of *request*, None for its first, as its own.
+
+    Over HTTP no index of the suite is searched, so that its fixture is left out.
+    """
+    if not any(template.target for template in suite.requests.values()):
+        return suite
+    # Each request keeps its target, whatever is that of the suite from now on.
+    requests = {name: replace(template, target=suite.find_target(name)) for name, template in suite.requests.items()}
+    moved = replace(suite, target=suite.find_target(request), requests=requests)
+    if find_dialect(moved.target.service).takes_http_requests:
+        moved = replace(moved, fixture=None)
+    return moved
+
+
 class FixtureBuilds:
-    """Builds each index once, however many requests search it; an error is raised for each of them."""
+    """Builds each index once on each server, however many requests search it; its error is raised for each of them."""
 
-    def __init__(self, *, allow_write: bool) -> None:
-        """
-        Args:
-            allow_write: Whether the user said that the harness may write to the cluster.
-        """
-        self._allow_write = allow_write
-        self._built: dict[str, str | SearchError] = {}
+    def __init__(self) -> None:
+        self._built: dict[tuple[str, Search], str | SearchError] = {}
 
-    def index_of(self, suite: Suite, fixture: Fixture, search: Search) -> str:
+    def index_of(self, suite: Suite, fixture: Fixture, search: Search, *, allow_write: bool) -> str:
         """
-        The index of *fixture*, the fixture of *suite*; raises as `ensure_index`.
+        The index of *fixture*, the fixture of *suite*, on the server of *search*; raises as `ensure_index`.
 
-        The error of a file that cannot be used is not kept: each call raises it anew.
+        *allow_write* is whether the user said that the harness may write there. The error of a file that cannot be used
+        is not kept: each call raises it anew.
         """
-        if suite.path not in self._built:
-            self._built[suite.path] = self._build(suite, fixture, search)
-        built = self._built[suite.path]
+        key = (suite.path, search)
+        if key not in self._built:
+            self._built[key] = _build_index(suite, fixture, search, allow_write=allow_write)
+        built = self._built[key]
         if isinstance(built, SearchError):
             raise built
         return built
 
-    def _build(self, suite: Suite, fixture: Fixture, search: Search) -> str | SearchError:
-        from harness.search.fixtures import ensure_index
 
-        base = Path(suite.path).parent
-        try:
-            return ensure_index(search, fixture, base, suite.name, allow_write=self._allow_write)
-        except SearchError as error:
-            return error
+def _build_index(suite: Suite, fixture: Fixture, search: Search, *, allow_write: bool) -> str | SearchError:
+    from harness.search.fixtures import ensure_index
+
+    base = Path(suite.path).parent
+    try:
+        return ensure_index(search, fixture, base, suite.name, allow_write=allow_write)
+    except SearchError as error:
+        return error

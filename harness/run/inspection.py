@@ -60,7 +60,7 @@ def inspect_query(
     configs = Configs.from_options(options, environ)
     suite = _remove_thresholds(load_suite(path, environ, needs_judgments=False, configs=configs), query)
     options = replace(options, tails=True, queries=(query,))
-    if documents and not find_dialect(suite.target.service).explains_scores:
+    if documents and not find_dialect(suite.find_target(options.request).service).explains_scores:
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
     with Runner(environ) as runner:
         [answered] = runner.answer([suite], options, configs=configs, variants=True)

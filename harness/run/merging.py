@@ -76,6 +76,10 @@ class MergedJournal:
             self._not_taken[cell_key] = _merge_parts([part.recorded for part in parts_of_cell])
         self.suites = list(dict.fromkeys(Path(suite) for suite, _, _ in parts))
         self._first = next(iter(parts.values()))[0].header
+        self._options: dict[str, Json] = dict(self._first.options)
+        """Those that the run was given; a cell has no server among them if its request kept a cluster of its own."""
+        for parts_of_cell in parts.values():
+            self._options |= parts_of_cell[0].header.options
 
     @property
     def matrix(self) -> Mapping[str, Any]:
@@ -85,7 +89,7 @@ class MergedJournal:
     @property
     def is_offline(self) -> bool:
         """Whether the server was an embedded node, which ended with the run."""
-        return "embedded" in self._first.options
+        return "embedded" in self._options
 
     def add_options(self, others: RunOptions) -> RunOptions:
         """
@@ -93,7 +97,7 @@ class MergedJournal:
 
         The configuration of the parts is used where *others* name none, if it is on this machine too.
         """
-        options: dict[str, Any] = {name: _make_hashable(value) for name, value in self._first.options.items()}
+        options: dict[str, Any] = {name: _make_hashable(value) for name, value in self._options.items()}
         # The matrix has the requests and indexes of all cells, of which the first is one.
         options |= {"request": None, "index": None}
         config = options.pop("config", None)

@@ -43,6 +43,7 @@ def describe_run(
     suite = selection.whole_suite
     yield from describe_connection(server, run.engine)
     yield from suite.judge_notes
+    yield from _describe_cluster(suite, run, options)
     yield from _describe_hooks(options)
     yield from _describe_single_searches(suite, run)
     yield from _describe_body(run, options)
@@ -67,6 +68,15 @@ def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str
         yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
     if engine == UNKNOWN_ENGINE:
         yield "the engine is unknown, because the client has no `info`: state `engine` in the target"
+
+
+def _describe_cluster(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+    """That the request was sent to a cluster of its own, although the user named a server."""
+    if options.keeps_cluster:
+        yield (
+            f"the request {run.request!r} was sent to its own cluster, {suite.target.cluster}: "
+            "the server that was named takes the place of the suite's"
+        )
 
 
 def _describe_hooks(options: RunOptions) -> Iterator[str]:

@@ -28,7 +28,6 @@ from harness.model import (
     TuningSpace,
 )
 from harness.process import gc_paused
-from harness.search import find_dialect
 from harness.suites.depth import choose_depth
 from harness.suites.display import add_title_paths, check_display_paths, read_display, read_guidelines
 from harness.suites.files import SuiteFiles, find_roots
@@ -52,15 +51,13 @@ from harness.suites.placeholders import check_placeholders, find_parameters
 from harness.suites.presets import add_field_paths
 from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, read_suite_file
-from harness.suites.requests import (
-    check_gates,
-    check_indexes,
-    check_own_address,
-    check_point_in_time,
-    check_service,
-    list_request_nodes,
+from harness.suites.requests import check_gates, list_request_nodes, read_templates
+from harness.suites.targets import (
+    check_own_addresses,
+    check_services,
+    check_targets,
+    read_own_targets,
     read_target,
-    read_templates,
 )
 from harness.suites.thresholds import ThresholdReader, check_field_paths, check_tags, read_measures
 from harness.suites.variants import check_variant_requests, check_variant_thresholds
@@ -177,7 +174,7 @@ class LoadedSuite:
     @cached_property
     def _written_templates(self) -> dict[str, RequestTemplate]:
         """The requests with the places of parameters as they are written."""
-        return read_templates(self.reading)
+        return read_own_targets(self.reading, read_templates(self.reading), list_request_nodes(self.reading))
 
     @cached_property
     def tuning(self) -> TuningSpace | None:
@@ -315,9 +312,6 @@ class LoadedSuite:
         if target.id_field is not None and reading.shape.fixture is not None:
             message = "'id_field' is for an index that exists; the fixture's `id` names the field with its ids"
             reading.problems.note(target.mark, message)
-        if self.is_whole("target", "index", "fixture", "request", "requests"):
-            check_indexes(target, self._templates.values(), reading)
-            check_point_in_time(target, self._templates.values(), reading)
         return target
 
     @cached_property
@@ -344,6 +338,8 @@ def _check(loaded: LoadedSuite) -> None:
 
     A check that needs all of a part is skipped if that part has problems: the message would name the wrong line.
     """
+    if loaded.is_whole("target", "fixture", "request", "requests"):
+        check_targets(loaded.suite, loaded.reading)
     if loaded.knows_queries:
         _check_documents(loaded)
         _check_judgments(loaded)
@@ -351,16 +347,15 @@ def _check(loaded: LoadedSuite) -> None:
     if loaded.is_whole("request", "requests"):
         check_gates(loaded.suite.requests.values(), loaded.all_thresholds, loaded.reading)
         check_field_paths(loaded.all_thresholds, loaded.suite.requests, loaded.reading.problems)
-    if not find_dialect(loaded.suite.target.service).has_indexes:
-        check_service(loaded.reading)
+    check_services(loaded.suite, loaded.reading)
 
 
 def _check_documents(loaded: LoadedSuite) -> None:
-    """Check that documents that the suite names are in its fixture, unless a request has another index."""
+    """Check that documents that the suite names are in its fixture, unless a request searches elsewhere."""
     if loaded.fixture_file is None or not loaded.is_whole("request", "requests"):
         return
     suite = loaded.suite
-    if not any(template.index for template in suite.requests.values()):
+    if not any(template.index or template.target for template in suite.requests.values()):
         check_documents(loaded.fixture_file, suite.queries, loaded.judgments, loaded.reading.problems)
 
 
@@ -427,5 +422,5 @@ def load_unchecked(
         raise SuiteError(error.problems) from None
     loaded = LoadedSuite(read_suite_file(path, environ, configs, body), path, configs)
     _check(loaded)
-    check_own_address(loaded.reading, path.parent, configs)
+    check_own_addresses(loaded.reading, loaded.suite, configs)
     return loaded

@@ -67,7 +67,7 @@ class PresetFilling:
         http = request.find_child("http") if isinstance(request, MappingNode) else None
         if not isinstance(request, MappingNode) or not isinstance(http, MappingNode):
             return request
-        service = self._find_service(request.find_child("target") or target)
+        service = self._find_service(_merge_targets(request.find_child("target"), target))
         completed = MappingNode(http.mark, http.items())
         completed.repeats = http.repeats
         if isinstance(service, ScalarNode) and service.unset:
@@ -103,6 +103,24 @@ class PresetFilling:
                     return written
         found = self.configs.find_cluster(cluster)
         return "" if found is None else found.service
+
+
+def _merge_targets(own: Node | None, target: Node | None) -> Node | None:
+    """
+    What *own*, the target of a request, and *target*, that of the suite, say of a server.
+
+    What the suite says of its server is not said of another cluster.
+    """
+    if not isinstance(own, MappingNode):
+        return target
+    if not isinstance(target, MappingNode):
+        return own
+    if "cluster" in own and own.find_child("cluster") != target.find_child("cluster"):
+        return own
+    merged = MappingNode(own.mark, target.items())
+    for key, node in own.items():
+        merged[key] = node
+    return merged
 
 
 def _list_defaults(preset: Preset, http: MappingNode) -> dict[str, Json]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.config import CONFIG_NAME, Configs, find_engine_problem, find_url_problem, lacks_scheme
-from harness.errors import ConfigError, SuiteError, UsageError
-from harness.masking import names_login
+from harness.errors import SuiteError, UsageError
 from harness.model import (
     DocumentsRequest,
     HttpRequest,
@@ -20,7 +17,6 @@ from harness.model import (
     RequestTemplate,
     SearchRequest,
     Suite,
-    Target,
     Threshold,
 )
 from harness.model.suite import find_placeholders
@@ -33,143 +29,6 @@ from harness.suites.request_files import SELECTING_KEYS
 from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME, iterate_masked_variables, read_masked
 from harness.suites.shape import DocumentsShape, HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
-
-
-def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:
-    """The target, with cluster and engine checked as far as possible without a server."""
-    shape = reading.shape.target
-    service = _find_service(reading, templates)
-    stated = None if shape is None else shape.service
-    if stated is not None:
-        if not templates or _goes_over_http(stated) == _goes_over_http(service):
-            service = stated
-        else:
-            _note_other_service(stated, reading)
-    if shape is None:
-        return Target(mark=reading.root.mark, service=service)
-    cluster, engine = shape.cluster, shape.engine
-    if isinstance(cluster, ScalarNode) and not cluster.unset and _is_address(cluster):
-        sentence = find_url_problem(cluster)
-        if sentence:
-            reading.problems.note_without_excerpt(cluster.mark, sentence)
-    if isinstance(engine, ScalarNode) and not engine.unset:
-        sentence = find_engine_problem(engine)
-        if sentence:
-            reading.problems.note(engine.mark, sentence)
-    return Target(
-        cluster="default" if cluster is None else str(cluster),
-        index=_optional(shape.index),
-        engine=_optional(engine),
-        mark=reading.find_mark("target"),
-        service=service,
-        unique_ids=shape.ids == "unique",
-        point_in_time=shape.point_in_time,
-        id_field=_optional(shape.id_field),
-    )
-
-
-def check_own_address(reading: Reading, folder: Path, configs: Configs) -> None:
-    """
-    Note variables that are named like logins if they would be sent to an address that the suite brings along.
-
-    *folder* is that of the suite.
-    """
-    target = reading.shape.target
-    cluster = "default" if target is None or target.cluster is None else target.cluster
-    try:
-        if not configs.is_own_address(cluster, folder):
-            return
-    except ConfigError as error:
-        reading.problems.extend(error.problems)
-        return
-    for name, scalar, offset in reading.used:
-        if names_login(name):
-            message = f"{name} is named like a login, and the suite sends it to an address of its own: "
-            message += f"define the cluster in the {CONFIG_NAME} that you run with"
-            reading.problems.note_inside(scalar, offset, message)
-
-
-def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
-    """Check that every request has an index: its own, the target's, or that of the fixture."""
-    if target.index is not None or reading.shape.fixture is not None:
-        return
-    for template in templates:
-        if template.http is None and template.index is None:
-            message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
-            reading.problems.note(target.mark, message)
-            return
-
-
-def check_point_in_time(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
-    """Check that every request can be sent to a point in time, if the target has one."""
-    if not target.point_in_time:
-        return
-    for template in templates:
-        reason = _explain_unpinned(template)
-        if reason:
-            message = f"'point_in_time' in the target: the request {template.name!r} {reason}"
-            reading.problems.note(template.mark, message)
-
-
-def _explain_unpinned(template: RequestTemplate) -> str:
-    """Why *template* cannot search a point in time of the run's; empty if it can."""
-    if template.http is not None:
-        return "goes over HTTP, and only an engine has one"
-    if "pit" in template.body:
-        return "searches one of its own; remove either"
-    if "template" in template.body:
-        return "is a search template, which would have to name it; write its body here"
-    for name in ("preference", "routing"):
-        if "{{" in str(template.url_params.get(name, "")):
-            return f"has a {name!r} for each query, and a point in time has one"
-    return ""
-
-
-def check_service(reading: Reading) -> None:
-    """Check that a suite over HTTP uses nothing that needs an engine."""
-    if reading.shape.fixture is not None:
-        message = "a fixture needs an engine, but the requests go over HTTP; remove it"
-        reading.problems.note(reading.find_mark("fixture"), message)
-    target = reading.shape.target
-    if target is None:
-        return
-    for key, is_given in (("ids: unique", target.ids == "unique"), ("id_field", target.id_field is not None)):
-        if is_given:
-            message = f"'{key}' needs an engine, but the requests go over HTTP; remove it"
-            reading.problems.note(reading.find_mark("target"), message)
-
-
-def _find_service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
-    """The kind of service, which must be the same for all requests because a suite has one cluster."""
-    over_http = [template for template in templates if template.http is not None]
-    if not over_http:
-        return "engine"
-    if len(over_http) < len(templates):
-        message = f"the request {over_http[0].name!r} goes over HTTP and others to an engine; "
-        message += "expected one kind per suite"
-        reading.problems.note(over_http[0].mark, message)
-    return "http"
-
-
-def _goes_over_http(service: str) -> bool:
-    from harness.search import find_dialect
-
-    return find_dialect(service).takes_http_requests
-
-
-def _note_other_service(stated: str, reading: Reading) -> None:
-    """Note that the target states a service whose requests are written in another way than those of the suite."""
-    message = f"found {stated!r}, but the requests go over HTTP; write them with 'body' and an index"
-    if _goes_over_http(stated):
-        message = f"found {stated!r}, but the requests go to an engine; write them with 'http'"
-    target = reading.root.find_child("target")
-    reading.problems.note(target.find_child("service").mark, message)
-
-
-def _is_address(cluster: str) -> bool:
-    """Whether *cluster* is a URL and not a name: it has a scheme or a port, or an @, which may belong to a login."""
-    return "://" in cluster or "@" in cluster or lacks_scheme(cluster)
-
 
 BODY_KEYS = SELECTING_KEYS | {
     "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
@@ -325,6 +184,9 @@ def _add_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
     if body is not node and isinstance(node, MappingNode):
         for name in ("index", "http", "url_params", "routing"):
             nodes[name] = node.find_child(name)
+        target = node.find_child("target")
+        if nodes["index"] is None and isinstance(target, MappingNode):
+            nodes["index"] = target.find_child("index")
     masked = {name: read_masked(child) for name, child in nodes.items() if child is not None}
     # The routing is a parameter of the URL: it has a key of its own because it is used most.
     if "routing" in masked:

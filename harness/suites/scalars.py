@@ -233,7 +233,7 @@ def _suggest_number(scalar: ScalarNode) -> str:
 DEFAULT_NAME = "request"
 """The name of the only request of a suite."""
 
-BESIDE_A_BODY = ("index", "body", "file", "http", "routing", "url_params")
+BESIDE_A_BODY = ("index", "body", "file", "http", "routing", "url_params", "target")
 """The keys of a request that is not just a body of _search."""
 
 _SCALAR = {"type": ["string", "number", "boolean"]}

@@ -125,7 +125,7 @@ class WaiverShape(Shape):
 
 
 class TargetShape(Shape):
-    """Where the suite runs."""
+    """Where the suite runs, or one of its requests."""
 
     cluster: Text = Field(None, description="A name in harness.toml, or a URL without a login. Default: default.")
     index: Indexes = Field(None, description="The index, alias or pattern to search.")
@@ -344,8 +344,11 @@ class HttpShape(Shape):
 
 
 class RequestShape(Shape):
-    """A request with its own index or URL parameters, one in a file, or one over HTTP."""
+    """A request with its own target, index or URL parameters, one in a file, or one over HTTP."""
 
+    target: TargetShape | None = Field(
+        None, description="Its own target: the keys in it take the place of those of the suite's."
+    )
     index: Indexes = Field(None, description="The index, in place of the target's.")
     body: JsonObject | None = Field(None, description="The body of _search.")
     file: Text = Field(None, description="A file with the request, .json, .yaml or .yml, such as the body of _search.")

@@ -59,9 +59,7 @@ def answered_by(
     targets: Targets | None = None,
 ) -> Iterator[AnsweredCell]:
     """*cell*, answered by *search*, or failed with an error; its connection is open until the end of the block."""
-    options = cell.options
-    builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-    shared_state = SharedState(builds, targets or Targets(), progress)
+    shared_state = SharedState(FixtureBuilds(), targets or Targets(), progress)
     record = record or Rerun()
     with ExitStack() as resources:
         if isinstance(search, Exception):

@@ -90,7 +90,9 @@ def test_an_http_service_has_no_index():
         target=Target(service="http"),
         requests={"request": RequestTemplate("request", None, http=http)},
     )
-    assert "the suite asks an HTTP service, which has no index to choose" in refusal(Matrix(indexes=("v1",)), suite)
+    assert "the request 'request' is for an HTTP service, which has no index to choose" in refusal(
+        Matrix(indexes=("v1",)), suite
+    )
 
 
 def test_a_point_in_time_is_of_its_own_index():

@@ -11,7 +11,7 @@ from harness.errors import ConfigError, EngineStartError, EngineUnreachable, Usa
 from harness.hooks import Hooks
 from harness.model import Cluster, Suite, Target
 from harness.options import RunOptions
-from harness.run.connections import Connections, OpenCluster
+from harness.run.connections import Connections, make_masker
 from harness.search.testing import FakeSearch
 
 
@@ -215,16 +215,14 @@ def test_logins_and_variables_are_hidden(folder):
         headers_env={"X-Token": "TOKEN", "X-Two": "UNSET"},
     )
     environ = {"KEY": "k3y-1", "PASSWORD": "word", "TOKEN": "t0ken", "OTHER": "visible"}
-    masker = OpenCluster(cluster).make_masker(
-        suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ, Hooks()
-    )
+    masker = make_masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), [cluster], environ, Hooks())
     assert masker.mask("k3y-1 word t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"
 
 
 def test_a_login_of_fewer_than_four_characters_is_not_hidden(folder):
     """It is in most sentences by chance, such as the number of a tenant."""
     cluster = Cluster("c", url="http://c", headers_env={"X-Tenant": "TENANT"})
-    masker = OpenCluster(cluster).make_masker(suite_at(folder), {"TENANT": "1"}, Hooks())
+    masker = make_masker(suite_at(folder), [cluster], {"TENANT": "1"}, Hooks())
     assert masker.mask("mean nDCG@10 is 1") == "mean nDCG@10 is 1"
 
 

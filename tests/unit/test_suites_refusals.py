@@ -220,7 +220,8 @@ CASES = {
             'request:\n  query: {match: {title: "{{text}}"}}', "requests: {a: {}, b: {http: {path: /a, ids: $.a}}}"
         ),
         "4:22",
-        "the request 'b' goes over HTTP and others to an engine; expected one kind per suite",
+        "the request 'b' goes over HTTP and 'a' to an engine, both to the cluster 'default'; "
+        "expected 'target: {cluster: NAME}' in one of them",
         "requests: {a: {}, b: {http: {path: /a, ids: $.a}}}",
     ),
     "list as a request": (
