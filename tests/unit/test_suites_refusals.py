@@ -25,7 +25,8 @@ queries:
 """
 TOP_KEYS = (
     "suite, target, grades, judges, guidelines, gain, profile, request, requests, measures, thresholds, expect, "
-    "queries, vectors, judgments, variants, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
+    "queries, vectors, judgments, variants, undefined, baseline, depth, display, checks, warm_up, fixture, "
+    "tune, markers"
 )
 
 
@@ -83,7 +84,7 @@ CASES = {
     "text where a mapping belongs": (
         changed("{index: products}", "products"),
         "2:9",
-        "found 'products', expected a mapping with cluster, index, engine, ids, point_in_time, id_field",
+        "found 'products', expected a mapping with cluster, index, engine, ids, point_in_time, id_field, service",
         "target: products",
     ),
     "another word for what ids are": (
