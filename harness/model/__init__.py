@@ -169,6 +169,7 @@ from harness.model.suite import (
     select_by_id,
     select_tagged,
 )
+from harness.model.timeline import ChangeKind, Drift, StateChange, Step, Timeline, TimelineFigure, TimelinePoint
 from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, ShardCopy, SuiteTiming
 from harness.model.tuning import (
     FoldsEstimate,
@@ -205,6 +206,7 @@ __all__ = [
     "Before",
     "Cause",
     "CauseKind",
+    "ChangeKind",
     "CheckedField",
     "ClauseMatch",
     "Cluster",
@@ -220,6 +222,7 @@ __all__ = [
     "DistinctValues",
     "DocumentTexts",
     "DocumentsRequest",
+    "Drift",
     "DropCondition",
     "Engine",
     "Explained",
@@ -332,8 +335,10 @@ __all__ = [
     "SideKind",
     "SidesReport",
     "SignificanceCondition",
+    "StateChange",
     "StatisticKind",
     "Status",
+    "Step",
     "Suite",
     "SuiteReport",
     "SuiteTiming",
@@ -344,6 +349,9 @@ __all__ = [
     "TextDiff",
     "Threshold",
     "TiedDocuments",
+    "Timeline",
+    "TimelineFigure",
+    "TimelinePoint",
     "TunedParameter",
     "TuningDecision",
     "TuningGain",

@@ -458,3 +458,40 @@ class TuningDocument:
             yield Notes((Span(self.more_costs, Tone.QUIET),))
         if self.remarks.lines:
             yield self.remarks
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySection:
+    """What is said of the runs of one suite with one request; the fields are in the order in which they are printed."""
+
+    title: str
+    facts: Facts
+    measures: Table
+    """A row for each measure, and for each of its tags."""
+    movements: Notes
+    """Steps and drifts."""
+    changes: Table
+    """The runs before which something changed, the latest first."""
+    remarks: Notes
+
+    def blocks(self) -> Iterator[Block]:
+        """All below the title, without what is empty."""
+        yield self.facts
+        yield self.measures
+        if self.movements.lines:
+            yield self.movements
+        if self.changes.rows:
+            yield self.changes
+        if self.remarks.lines:
+            yield self.remarks
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryDocument:
+    """What is said of the history of one suite."""
+
+    suite: str
+    headline: str
+    closing: str
+    sections: tuple[HistorySection, ...]
+    """The request and the target with the latest run first."""

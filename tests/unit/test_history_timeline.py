@@ -1,0 +1,154 @@
+"""A history in order: figures by the judgments of today, what changed between runs, steps and drifts."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
+from builders.planted_history import DRIFT, JUDGED, RUNS, STEP_DOWN, STEP_UP, UPGRADE, make_history, make_suite
+from harness.history.steps import find_drifts, find_steps
+from harness.history.timeline import build_timelines, list_changes
+from harness.model import ChangeKind
+
+SUITE = suite_of()
+
+
+@pytest.fixture(scope="module")
+def planted():
+    [timeline] = build_timelines(make_history(), make_suite())
+    return timeline
+
+
+def list_runs_with(timeline, kind):
+    return [place for place, point in enumerate(timeline.points) if kind in {change.kind for change in point.changes}]
+
+
+def test_the_planted_steps_are_found_and_no_others(planted):
+    steps = planted.steps["nDCG@10"]
+    assert [step.place for step in steps] == [STEP_DOWN, STEP_UP]
+    assert [step.change > 0 for step in steps] == [False, True]
+
+
+def test_the_planted_drift_is_found_between_the_steps_and_no_other(planted):
+    [drift] = planted.drifts["nDCG@10"]
+    assert drift.change < -0.01
+    assert drift.first <= DRIFT[0] < DRIFT[-1] <= drift.last
+
+
+def test_judgments_that_grow_move_the_figure_of_the_day_and_not_the_rescored_one(planted):
+    of_day = find_steps([point.figures["nDCG@10"].of_day.mean for point in planted.points])
+    rescored = find_steps([point.figures["nDCG@10"].rescored.mean for point in planted.points])
+    assert {step.place for step in of_day} - {step.place for step in rescored} == set(JUDGED)
+    # Both are the same from the last change on.
+    last = planted.points[-1].figures["nDCG@10"]
+    assert last.of_day.mean == last.rescored.mean
+    assert last.of_day.band == last.rescored.band is not None
+
+
+def test_changes_are_marked_where_they_were_planted(planted):
+    assert list_runs_with(planted, ChangeKind.JUDGMENTS) == list(JUDGED)
+    assert list_runs_with(planted, ChangeKind.REQUEST) == [STEP_DOWN, STEP_UP]
+    assert list_runs_with(planted, ChangeKind.MAPPING) == [STEP_DOWN]
+    assert list_runs_with(planted, ChangeKind.DOCUMENTS) == list(DRIFT)
+    assert list_runs_with(planted, ChangeKind.VERSIONS) == [UPGRADE]
+    [change] = planted.points[UPGRADE].changes
+    assert change.text == "engine opensearch 3.9.0, before opensearch 3.8.0"
+
+
+def test_tags_have_lines_of_their_own(planted):
+    assert planted.tags == ("tail", "long words", "head")
+    fall = [planted.points[place].find_mean("nDCG@3", "head") for place in (STEP_DOWN - 1, STEP_DOWN)]
+    assert fall[0] > fall[1] + 0.2
+
+
+def test_the_latest_runs_are_shown_and_the_older_ones_counted():
+    entries = entries_of(SUITE, [run_of(SUITE)] * 5)
+    [timeline] = build_timelines(entries, SUITE, most=2)
+    assert (len(timeline.points), timeline.older) == (2, 3)
+    assert timeline.points[0].entry.created.startswith("2026-11-04")
+
+
+def test_each_request_and_chosen_index_has_a_timeline_the_latest_first():
+    entries = [
+        entry_of(SUITE, run_of(SUITE)),
+        entry_of(SUITE, run_of(SUITE), day=2, chosen_index="products-next"),
+        entry_of(SUITE, run_of(SUITE), day=1, request="candidate"),
+    ]
+    suite = replace(SUITE, requests={**SUITE.requests, "candidate": SUITE.requests["current"]})
+    timelines = build_timelines(entries, suite)
+    assert [(timeline.request, timeline.chosen_index) for timeline in timelines] == [
+        ("current", "products-next"),
+        ("candidate", ""),
+        ("current", ""),
+    ]
+
+
+def test_a_query_that_is_asked_otherwise_by_now_is_left_out_of_the_rescored_figure():
+    entry = entry_of(SUITE, run_of(SUITE, boots=ranking_of("x")))
+    today = suite_of(replace(QUERIES[0], text="rubber wellies"), QUERIES[1])
+    [timeline] = build_timelines([entry], today)
+    [point] = timeline.points
+    assert point.changed_queries == ("boots",)
+    figure = point.figures["nDCG@3"]
+    assert (figure.of_day.queries, figure.rescored.queries, figure.rescored.mean) == (2, 1, 1.0)
+
+
+def test_a_measure_that_the_suite_has_no_longer_keeps_its_figures_of_the_day():
+    entry = entry_of(SUITE, run_of(SUITE))
+    [timeline] = build_timelines([entry], replace(SUITE, measures=SUITE.measures[:1]))
+    assert timeline.measures == ("nDCG@3", "RR@3")
+    assert timeline.points[0].figures["RR@3"].rescored is None
+    assert timeline.points[0].find_mean("RR@3") == 1.0
+
+
+def changed(before, **fields):
+    state = {name: fields.pop(name) for name in ("documents", "content", "settings") if name in fields}
+    return list_changes(before, replace(before, state=replace(before.state, **state), **fields))
+
+
+def test_what_changed_is_said_in_words():
+    entry = entry_of(SUITE, run_of(SUITE))
+    assert [change.text for change in changed(entry, documents=1_200, settings="s2", harness="9.9")] == [
+        "the settings of the index",
+        "1,200 documents, before 10",
+        f"harness 9.9, before {entry.harness}",
+    ]
+    written = changed(replace(entry, state=replace(entry.state, content="c1")), content="c2")
+    assert [(change.kind, change.text) for change in written] == [(ChangeKind.DOCUMENTS, "documents were written")]
+    assert [change.text for change in changed(entry, index="products-2", depth=5)] == [
+        "depth 5, before 3",
+        "index products-2, before products",
+    ]
+    # What is unknown did not change.
+    assert changed(entry, documents=None, settings=None) == ()
+
+
+def test_queries_that_came_and_went_are_counted():
+    more = suite_of(*QUERIES, replace(QUERIES[0], id="wellies"))
+    before, after = entry_of(SUITE, run_of(SUITE)), entry_of(more, run_of(more))
+    assert [change.text for change in list_changes(before, after)] == ["1 query more"]
+    assert [change.text for change in list_changes(after, before)] == ["1 query fewer"]
+
+
+def test_a_line_of_equal_runs_has_no_step_and_one_odd_run_makes_none():
+    assert find_steps([0.5] * 30) == find_steps([0.5] * 3) == find_steps([None] * 30) == ()
+    assert find_steps([0.5] * 15 + [0.1] + [0.5] * 15) == ()
+
+
+def test_runs_without_a_value_are_passed_over():
+    [step] = find_steps([0.5] * 6 + [None] * 3 + [0.4] * 6)
+    assert (step.place, step.before, step.after) == (9, 0.5, 0.4)
+
+
+def test_a_drift_is_no_step_and_a_step_no_drift():
+    drifting = [0.5 - run / 1_000 for run in range(100)]
+    assert find_steps(drifting) == ()
+    [drift] = find_drifts(drifting, ())
+    assert (drift.first, drift.last, drift.change < 0) == (0, 99, True)
+    stepping = [0.5] * 40 + [0.4] * 40
+    assert find_drifts(stepping, find_steps(stepping)) == ()
+
+
+def test_all_of_the_planted_history_counts(planted):
+    assert len(planted.points) == RUNS
+    assert len(planted.texts) == len(planted.grades) == 40
