@@ -26,6 +26,7 @@ COMMANDS = {
     "validate": "Check suites without an engine and report all problems.",
     "verify": "Compare the scores of suites with those of the cluster's own _rank_eval.",
     "baseline": "Save the rankings of suites as baselines for later runs.",
+    "history": "Show how measures went over the runs that were kept.",
     "queries": "Draw queries for a suite from a log of searches.",
     "judgments": "Collect unjudged documents, and find errors in judgments.",
     "judge": "Grade unjudged documents on a page in the browser.",

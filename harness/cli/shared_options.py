@@ -104,6 +104,12 @@ def root_option(command: Command) -> Command:
     return add_options(command, [_make_click_option(OPTIONS["root"])])
 
 
+def history_option(command: Command) -> Command:
+    """Give *command* the option that says which history it reads."""
+    option = replace(OPTIONS["history"], help="The folder with the history; by default that of harness.toml.")
+    return add_options(command, [_make_click_option(option)])
+
+
 def server_options(command: Command) -> Command:
     """Give *command* the options that say where its engine is, with those of `config_options`."""
     return add_options(command, [*_list_options(Commands.WITH_A_SERVER), *_list_options(Commands.OF_FILES)])

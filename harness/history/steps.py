@@ -62,7 +62,7 @@ def find_drifts(values: Sequence[float | None], steps: Sequence[Step]) -> tuple[
     Where the line moved between two of its *steps*, in its order.
 
     >>> [(drift.first, drift.last) for drift in find_drifts([0.5 + run / 1000 for run in range(100)], ())]
-    [(13, 89)]
+    [(13, 90)]
     """
     numbers = [value for value in values if value is not None]
     if len(numbers) < SHORTEST_DRIFT:

@@ -63,7 +63,10 @@ def write_headline(timeline: Timeline) -> str:
     change = compute_change(line)
     if change is None:
         return text
-    return f"{text}, {format_difference(change)} against the median of the {WINDOW} runs before"
+    difference = format_difference(change)
+    if difference == format_difference(0.0):
+        difference = "no change"
+    return f"{text}, {difference} against the median of the {WINDOW} runs before"
 
 
 def build_section(timeline: Timeline) -> HistorySection:

@@ -80,17 +80,20 @@ from harness.report.sentences import (
 from harness.words import count, grouped, shorten
 
 SCRIPT = "report.js"
+"""The script of a report's pages."""
 
 
-def render_template(jinja: Environment, template: str, styles: Sequence[str], **values: object) -> str:
-    """Render *template* with *values*, and with *styles* and the script of all pages; each is the name of a file."""
-    style, script = "".join(map(_read_template, styles)), _read_template(SCRIPT)
+def render_template(
+    jinja: Environment, template: str, styles: Sequence[str], *, script: str = SCRIPT, **values: object
+) -> str:
+    """Render *template* with *values*, and with *styles* and a *script*; each is the name of a file."""
+    style, source = "".join(map(_read_template, styles)), _read_template(script)
     return jinja.get_template(template).render(
         **values,
         style=Markup(style),
-        script=Markup(script),
+        script=Markup(source),
         style_hash=_hash_source(style),
-        script_hash=_hash_source(script),
+        script_hash=_hash_source(source),
     )
 
 

@@ -1,0 +1,118 @@
+"""``harness history`` from a folder of entries to what is printed and written."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from builders.histories import entries_of, entry_of, ranking_of, run_of, suite_of
+from harness.cli import main
+from harness.history import write_entry
+
+SUITE = """\
+suite: shop
+target: {index: products}
+requests:
+  current: {query: {match: {title: "{{text}}"}}, size: 3}
+measures: ["nDCG@3", "RR@3"]
+queries:
+  - {id: boots, text: rubber boots, tags: [tail], judgments: {d: 2}}
+  - {id: shoes, text: red shoes, tags: [head], judgments: {a: 3, b: 1}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    suite = suite_of()
+    runs = [run_of(suite)] * 6 + [run_of(suite, shoes=ranking_of("x", "b", "a"))] * 6
+    for entry in entries_of(suite, runs):
+        write_entry(tmp_path / "history", entry)
+    return tmp_path
+
+
+@pytest.fixture
+def history(folder, capsys):
+    def run(*words):
+        status = main(["history", *words])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_the_runs_of_a_suite_are_shown(history):
+    status, out, err = history("shop.relevance.yaml", "--history", "history")
+    assert (status, err) == (0, "")
+    assert re.search(r"nDCG@3 +all queries +██████▁▁▁▁▁▁ +0\.7\d+", out)
+    assert "nDCG@3 fell by 0.2" in out
+    assert "with run 7 (2026-11-07, commit 0123abc), before which nothing is known to have changed" in re.sub(
+        r"\s+", " ", out
+    )
+
+
+def test_the_word_show_may_be_said_and_harness_toml_names_the_folder(history, folder):
+    (folder / "harness.toml").write_text('history = "history"\n')
+    assert history("shop.relevance.yaml") == history("show", "shop.relevance.yaml")
+    assert (
+        history("--last", "2", "shop.relevance.yaml")[1]
+        .splitlines()[1]
+        .endswith("2 runs from 2026-11-11 to 2026-11-12, and 10 older")
+    )
+
+
+def test_a_page_is_written(history, folder):
+    status, _, err = history("shop.relevance.yaml", "--history", "history", "--output", "html=history.html")
+    assert (status, err) == (0, "wrote history.html\n")
+    assert "<title>shop: nDCG@3 0." in (folder / "history.html").read_text()
+
+
+def test_judgments_of_today_are_those_that_count(history, folder):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(SUITE.replace("{a: 3, b: 1}", "{a: 3, b: 1, x: 3}"))
+    out = history(str(path), "--history", "history")[1]
+    assert "nDCG@3 rose by" in out
+
+
+def test_a_page_in_place_of_the_suite_is_refused(history):
+    words = ("shop.relevance.yaml", "--history", "history", "--output", "html=shop.relevance.yaml")
+    status, _, err = history(*words)
+    assert status == 2
+    assert "is read by this run" in err
+    assert Path("shop.relevance.yaml").read_text() == SUITE
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ((), "no history is named: give its folder with --history DIR, or as `history` in harness.toml"),
+        (("--history", "other"), "the history other has no run of the suite 'shop'; keep runs with harness run"),
+        (
+            ("--history", "history", "--request", "curent"),
+            "no run has the request 'curent', only current; did you mean",
+        ),
+        (("--history", "history", "--index", "x"), "no run has the index 'x' in place of the suite's own, all search"),
+    ],
+)
+def test_what_is_missing_is_named(history, words, reason):
+    status, out, err = history("shop.relevance.yaml", *words)
+    assert (status, out) == (2, "")
+    assert reason in err
+
+
+def test_runs_on_another_index_are_a_timeline_of_their_own(history, folder):
+    entry = entry_of(suite_of(), run_of(suite_of()), day=20, chosen_index="products-next")
+    write_entry(folder / "history", entry)
+    out = history("shop.relevance.yaml", "--history", "history")[1]
+    assert re.findall(r"^shop  request (.*)$", out, re.M) == ["current on products-next", "current"]
+    out = history("shop.relevance.yaml", "--history", "history", "--index", "products-next")[1]
+    assert re.findall(r"^shop  request (.*)$", out, re.M) == ["current on products-next"]
+
+
+def test_a_file_that_is_no_entry_is_refused_with_its_place(history, folder):
+    (folder / "history" / "shop" / "x.json").write_text("{")
+    status, _, err = history("shop.relevance.yaml", "--history", "history")
+    assert status == 2
+    assert "history/shop/x.json:1:2 cannot be read: not JSON" in err
