@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from harness.cli.examples import format_examples
 from harness.cli.shared_options import (
     OutputType,
     config_options,
@@ -23,7 +24,7 @@ from harness.history import read_history
 from harness.history.timeline import build_timelines
 from harness.model import HistoryEntry, Suite
 from harness.report.history_document import build_history_document
-from harness.report.outputs import Output, refuse_inputs, write_output
+from harness.report.outputs import Output, refuse_inputs, render_history, write_output
 from harness.report.terminal.history import print_history
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
@@ -54,7 +55,12 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@command.command(
+    "show",
+    epilog=format_examples(
+        "harness history suites/products.relevance.yaml --history history --output html=history.html"
+    ),
+)
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
 @history_option
 @click.option("--request", metavar="NAME", help="Show the runs of this request only.")
@@ -101,9 +107,7 @@ def show(
     timelines = build_timelines(entries, loaded, most=last)
     print_all(print_history(build_history_document(timelines)))
     for output in outputs:
-        from harness.report.html.history import render
-
-        write_output(output, render(timelines), "the page")
+        write_output(output, render_history(timelines), "the page")
         click.echo(f"wrote {output.path}", err=True)
 
 

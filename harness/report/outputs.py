@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
-    from harness.model import ComparisonReport, Report, SidesReport
+    from harness.model import ComparisonReport, Report, SidesReport, Timeline
     from harness.suites.inputs import RunInputs
 
 
@@ -181,6 +181,13 @@ def render_sides(report: SidesReport, kind: str) -> str:
 
         return markdown.render(report)
     raise ValueError(f"no form of a comparison of several sides is called {kind!r}")
+
+
+def render_history(timelines: Sequence[Timeline]) -> str:
+    """*timelines* of one suite as a page."""
+    from harness.report.html import history as html
+
+    return html.render(timelines)
 
 
 def write_report(report: Report, output: Output) -> None:
