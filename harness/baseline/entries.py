@@ -62,8 +62,13 @@ def build_request_json(suite: Suite, request: str) -> Json:
     return _leave_out_what_is_shown(parts)
 
 
-CHANGES_NO_RANKING = frozenset({"fields", "documents", "preset_paths"})
-"""Parts of an HTTP request: what is shown of hits, how documents are looked up, and who gave the paths."""
+CHANGES_NO_RANKING = frozenset(
+    {"fields", "documents", "preset_paths", "total_exact", "took", "partial", "error"}
+)  # fmt: skip
+"""
+Parts of an HTTP request: what is shown of hits, how documents are looked up, who gave the paths, and what a response
+says of itself.
+"""
 
 
 def _leave_out_what_is_shown(parts: Json) -> Json:

@@ -305,8 +305,15 @@ class DocumentsShape(Shape):
     fields: dict[Key, Text] = Field({}, description="JSONPaths to fields that the search has no, or another, path for.")
 
 
+def _require_nothing(schema: dict[str, Any]) -> None:
+    """Leave out which keys are required: where a preset gives them is known to the loader only."""
+    del schema["required"]
+
+
 class HttpShape(Shape):
     """A request to an HTTP search service, and the paths of the hits in its answer."""
+
+    model_config = ConfigDict(json_schema_extra=_require_nothing)
 
     method: Method = Field("GET", description="The HTTP method.")
     path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")

@@ -242,6 +242,17 @@ def test_an_unknown_service_is_refused_with_the_nearest(load: Any) -> None:
 # What is sent.
 
 
+def test_paths_to_what_an_answer_says_of_itself_change_no_ranking(load: Any) -> None:
+    bare = '{path: /find, params: {q: "{{text}}"}, hits: $.hits, ids: $.id}'
+    more = bare.replace("ids: $.id", "ids: $.id, took: $.ms, partial: $.part, error: $.error, total_exact: $.exact")
+    sorted_by = bare.replace("ids: $.id", "ids: $.id, sort: $.rank")
+
+    before, after, other = [
+        fingerprint_request(load("{cluster: other}", http, {}), "request") for http in (bare, more, sorted_by)
+    ]
+    assert before == after != other
+
+
 SOLR_SECRETS = [
     ("qt", "/update", "the parameter qt chooses the handler of the request; expected it in the path"),
     ("shards.qt", "/update", "the parameter shards.qt chooses the handler"),

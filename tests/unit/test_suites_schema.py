@@ -129,3 +129,12 @@ def test_every_key_is_described():
 
     shapes = {"suite": SCHEMA, **SCHEMA["$defs"]}
     assert [name for key, shape in shapes.items() for name in undescribed(shape, key)] == []
+
+
+def test_the_schema_takes_a_request_whose_paths_a_preset_gives():
+    request = 'request: {http: {path: /products/select, params: {q: "{{text}}"}, sort: [$.score, $.id]}}'
+    suite = f"suite: shop\ntarget: {{service: solr}}\n{request}\nqueries: [{{id: a, text: b}}]\n"
+
+    VALIDATOR.validate(tree_of(suite))
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATOR.validate(tree_of(suite.replace("solr", "sorl")))
