@@ -261,6 +261,18 @@ def test_documents_of_a_pool_that_no_request_can_look_up_have_what_the_search_re
     assert [(shown.document, shown.title) for shown in pool.documents] == [("d2", "Tent d2"), ("d30", None)]
 
 
+def test_a_document_that_no_search_returns_is_noticed_when_it_changes(
+    shop: CatalogueService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(TITLES, DOCUMENTS)
+    assert main(["judgments", "age", "shop.relevance.yaml", "--record"]) == 0
+    assert searches(shop)[1:] == []
+    shop.documents["d30"]["title"] = "Boots"
+    capsys.readouterr()
+    assert main(["judgments", "age", "shop.relevance.yaml"]) == 1
+    assert "document 'd30' for query 'tents' changed in title" in capsys.readouterr().out
+
+
 def validate(capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["validate", "shop.relevance.yaml"]) == 2
     return capsys.readouterr().err.splitlines()[0]
