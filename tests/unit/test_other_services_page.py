@@ -1,20 +1,21 @@
 """docs/other-services.md: by the paths that it shows, answers of the shape that each service publishes are read."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-import yaml
 
-from harness.model import Failure, FailureKind, HttpRequest, Ranking
+from harness.model import Failure, FailureKind, Ranking
 from harness.search.service_answers import read_error, read_service_answer
+from harness.search.service_documents import explain_unwritable, fill_documents_request
+from harness.search.service_sizes import read_size, write_size
+from harness.suites import load_suite
+from harness.suites.requests import build_requests
 
 PAGE = (Path(__file__).parents[2] / "docs" / "other-services.md").read_text(encoding="utf-8")
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-SERVICES = {
-    name: yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])["request"]["http"]
-    for name, text in SECTION.findall(PAGE)
-}
+SERVICES = {name: re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1] for name, text in SECTION.findall(PAGE)}
 
 ANSWERS = {
     "Vespa": {
@@ -82,9 +83,20 @@ ERRORS = {
 }
 
 
-def make_request(service):
-    keys = dict(SERVICES[service])
-    return HttpRequest(keys.pop("method", "GET"), keys.pop("path"), keys.pop("ids"), **keys)
+@pytest.fixture
+def make_request(tmp_path, monkeypatch):
+    """Makes the request of a service, for a query of its suite."""
+    monkeypatch.chdir(tmp_path)
+    Path("vectors").mkdir()
+    Path("vectors/minilm.jsonl").write_text('{"id": "tents", "vector": [0.5, 1]}\n', encoding="utf-8")
+
+    def make(service):
+        queries = "queries: [{id: tents, text: tent, judgments: {sku-1: 1}}]\n"
+        Path("s.relevance.yaml").write_text(f"suite: s\n{SERVICES[service]}{queries}", encoding="utf-8")
+        [request] = build_requests(load_suite(Path("s.relevance.yaml"), {}), None)
+        return request.http
+
+    return make
 
 
 def test_each_section_has_an_answer_and_says_that_it_was_not_run():
@@ -93,7 +105,7 @@ def test_each_section_has_an_answer_and_says_that_it_was_not_run():
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_an_answer_is_read(service):
+def test_an_answer_is_read(service, make_request):
     ranking = read_service_answer(ANSWERS[service], make_request(service))
     assert isinstance(ranking, Ranking)
     assert [(hit.id, hit.title) for hit in ranking.hits] == [("sku-1", "Tent"), ("sku-2", "Tarp")]
@@ -104,11 +116,41 @@ def test_an_answer_is_read(service):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_the_reason_of_an_error_is_read(service):
+def test_the_reason_of_an_error_is_read(service, make_request):
     assert read_error(ERRORS[service], make_request(service)) == "no field 'titel'"
 
 
-def test_what_is_not_complete_is_not_scored():
+IN_REQUESTS = {
+    "Vespa": 'select * from products where sku in ("a,b", "c\\"d")',
+    "Algolia": 'objectID:"a,b" OR objectID:"c\\"d"',
+    "Meilisearch": "id IN [",
+    "Qdrant": ["a,b", 'c"d'],
+    "Azure AI Search": "search.in(sku, 'a,b|c\"d', '|')",
+}
+"""How two ids stand in a request by ids."""
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_documents_are_asked_for_by_their_ids(service, make_request):
+    documents = make_request(service).documents
+    ids = ["a,b", 'c"d']
+    if service == "Meilisearch":  # whose ids have no such characters
+        assert explain_unwritable(documents, 'c"d')
+        ids = ["a", "c"]
+    filled = fill_documents_request(documents, ids)
+    assert json.dumps(IN_REQUESTS[service])[1:-1] in json.dumps([filled.params, filled.json])
+    ranking = read_service_answer(ANSWERS[service], filled)
+    assert [(hit.id, hit.title) for hit in ranking.hits] == [("sku-1", "Tent"), ("sku-2", "Tarp")]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_the_number_of_hits_stands_where_it_is_said(service, make_request):
+    request = make_request(service)
+    assert read_size(request) == 10
+    assert read_size(write_size(request, 100)) == 100
+
+
+def test_what_is_not_complete_is_not_scored(make_request):
     root = ANSWERS["Vespa"]["root"]
     degraded = {**root, "coverage": {**root["coverage"], "full": False, "degraded": {"timeout": True}}}
     failure = read_service_answer({"root": degraded}, make_request("Vespa"))
