@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from builders.engine import ScriptedEngine
+from builders.engine import ScriptedEngine, item_of
 from harness.cli import main
 from harness.tuning.asking import TrialSender
 
@@ -171,6 +171,56 @@ class TestConstraints:
         change_suite("queries:\n", "expect: [hits <= 3]\nqueries:\n")
         report = tune_json()
         assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
+
+    def test_drops_are_those_from_the_baseline_on_the_tuning_queries(self, shop, tune_json, capsys):
+        change_suite("queries:\n", 'thresholds: ["drop RR@5 <= 0.55"]\nqueries:\n')
+        change_suite("today: a", "today: c")
+        assert main(["baseline", "save", "shop.relevance.yaml", "--url", shop.url, "-q"]) == 0
+        capsys.readouterr()
+        change_suite("today: c", "today: a")
+        report = tune_json()
+        assert report["constraints"] == ["drop RR@5 <= 0.55"]
+        [broken] = [trial for trial in report["trials"] if trial["broken"]]
+        assert broken["values"] == {"field": "d"}
+
+    def test_a_slow_trial_is_not_chosen(self, shop, tune_json):
+        change_suite("queries:\n", "thresholds: [p95 latency <= 100 ms]\nqueries:\n")
+        for number in range(QUERIES):
+            shop.answers[f"text {number} c"] = {**item_of(RANKINGS["c"]), "took": 500}
+        report = tune_json()
+        assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
+
+    def test_fields_of_hits_are_read_as_by_a_run(self, shop, tune_json):
+        change_suite("queries:\n", "expect: [every hit in top 1 has stock = yes]\nqueries:\n")
+        for number in range(QUERIES):
+            for field, ranking in RANKINGS.items():
+                item = item_of(ranking)
+                for hit in item["hits"]["hits"]:
+                    hit["fields"] = {"stock": ["no" if field == "c" else "yes"]}
+                shop.answers[f"text {number} {field}"] = item
+        report = tune_json()
+        assert report["constraints"] == ["every hit in top 1 has stock = yes"]
+        assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
+
+
+class TestJudgedHits:
+    def test_a_gain_with_fewer_of_them_is_said(self, tune_json):
+        text = Path("shop.relevance.yaml").read_text(encoding="utf-8")
+        text = text.replace("judgments: {a: 1}", "judgments: {a: 1, y: 0}")
+        Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+        report = tune_json()
+        assert report["depth"] == 5
+        assert report["held_out_gain"]["judged_chosen"] < report["held_out_gain"]["judged_today"]
+        warnings = [warning for warning in report["warnings"] if "with fewer judged hits" in warning]
+        assert warnings[0].startswith("the choice gains on the tuning queries with fewer judged hits, ")
+        assert warnings[1].startswith("the choice gains on the hold-out with fewer judged hits, ")
+
+    def test_a_loss_with_fewer_of_them_is_said(self, shop, tune_json):
+        for number in range(QUERIES):
+            shop.rankings[f"text {number} d"] = ["v", "w", "u", "t"]
+        report = tune_json()
+        [warning] = [warning for warning in report["warnings"] if "lost with fewer judged hits" in warning]
+        assert warning.startswith("1 trial of 3 lost with fewer judged hits than today's request, down to 0%")
 
 
 class TestTheStudy:
