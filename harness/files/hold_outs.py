@@ -38,24 +38,49 @@ def draw_hold_out(queries: Sequence[Query], share: float, seed: int) -> HoldOut:
     Draw about *share* of *queries* at random, with the same tags and weights as the others as far as possible.
 
     The queries are ordered by their tags, then by weight, and in random order where both are alike; one is drawn from
-    each of as many pieces of this order as there are queries to draw. At least one is drawn, and one is left.
+    each of as many pieces of this order as there are queries to draw. At least one is drawn, and one is left. Queries
+    of the same text, and those that the suite calls the same, are drawn together: who has tuned on one has seen both.
 
     Raises:
-        UsageError: There are fewer than two queries.
+        UsageError: There are fewer than two queries that are not the same.
     """
-    if len(queries) < 2:
-        raise UsageError(f"found {count(len(queries), 'query')}, expected at least 2: one to tune on, one to hold out")
+    families = group_same_queries(queries)
+    if len(families) < 2:
+        found = count(len(families), "different query")
+        raise UsageError(f"found {found}, expected at least 2: one to tune on, one to hold out")
     generator = random.Random(seed)
-    shuffled = sorted(queries, key=lambda query: query.id)
+    shuffled = sorted(families, key=lambda family: family[0].id)
     generator.shuffle(shuffled)
-    ordered = sorted(shuffled, key=lambda query: (sorted(query.tags), query.weight))
+    ordered = sorted(shuffled, key=lambda family: (sorted(family[0].tags), sum(query.weight for query in family)))
     size = min(max(round(len(ordered) * share), 1), len(ordered) - 1)
-    drawn = set()
+    drawn: set[str] = set()
     for piece in range(size):
         first, end = piece * len(ordered) // size, (piece + 1) * len(ordered) // size
-        drawn.add(ordered[generator.randrange(first, end)].id)
+        drawn.update(query.id for query in ordered[generator.randrange(first, end)])
     ids = tuple(query.id for query in queries if query.id in drawn)
     return HoldOut(seed, share, ids, fingerprint_population(query.id for query in queries))
+
+
+def group_same_queries(queries: Sequence[Query]) -> list[list[Query]]:
+    """The *queries* in groups of the same text, or that the suite calls the same; most groups have one query."""
+    root_of: dict[str, str] = {}
+
+    def find_root(name: str) -> str:
+        while root_of.setdefault(name, name) != name:
+            name = root_of[name]
+        return name
+
+    for query in queries:
+        others = [f"query {variant.id}" for variant in query.variants if variant.is_query]
+        text = " ".join(query.text.casefold().split())
+        if text:
+            others.append(f"text {text}")
+        for other in others:
+            root_of[find_root(other)] = find_root(f"query {query.id}")
+    families: dict[str, list[Query]] = {}
+    for query in queries:
+        families.setdefault(find_root(f"query {query.id}"), []).append(query)
+    return list(families.values())
 
 
 def load_hold_out(path: Path, queries: Sequence[Query], share: float | None, seed: int) -> HoldOut:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from harness.files.hold_outs import add_look, build_hold_out_path, draw_hold_out
+from harness.files.hold_outs import add_look, build_hold_out_path, draw_hold_out, group_same_queries
 from harness.gate.selection import collect_thresholds, is_for_request
 from harness.masking import fingerprint
 from harness.means import are_weighted
@@ -175,7 +175,7 @@ def estimate_folds(tuning: Tuning, tuned: TunedQueries) -> FoldsEstimate | None:
     """The estimate by folds that was asked for, with folds like the hold-out: alike in tags and weights."""
     number = tuning.options.folds
     scored = [query for query in tuning.tuning_queries if query.id in tuned.table[TODAY]]
-    if number < 2 or len(scored) < 2 * number:
+    if number < 2 or len(group_same_queries(scored)) < 2 * number:
         return None
     folds: list[set[str]] = []
     left = scored

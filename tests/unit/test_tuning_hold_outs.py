@@ -7,8 +7,16 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import FormatError, UsageError
-from harness.files.hold_outs import add_look, build_hold_out_path, draw_hold_out, load_hold_out, read_hold_out
-from harness.model import HoldOutLook, Query
+from harness.files.hold_outs import (
+    add_look,
+    build_hold_out_path,
+    draw_hold_out,
+    group_same_queries,
+    load_hold_out,
+    read_hold_out,
+)
+from harness.model import HoldOutLook, Query, Variant
+from harness.model.suite import SAME_AS
 
 QUERIES = [Query(f"q{number}", "", tags=("head",) if number < 20 else ("tail",)) for number in range(60)]
 LOOK = HoldOutLook("2026-11-25T00:00:00+00:00", "nDCG@10", "request", "abc", 0.1, 0.03)
@@ -35,8 +43,21 @@ def test_a_seed_draws_the_same_and_another_others():
 def test_one_is_left_and_one_is_drawn():
     assert len(draw_hold_out(QUERIES[:2], 0.01, 1).queries) == 1
     assert len(draw_hold_out(QUERIES[:2], 0.99, 1).queries) == 1
-    with pytest.raises(UsageError, match="found 1 query, expected at least 2"):
+    with pytest.raises(UsageError, match="found 1 different query, expected at least 2"):
         draw_hold_out(QUERIES[:1], 0.5, 1)
+
+
+def test_queries_that_are_the_same_are_drawn_together():
+    same = Variant("q1", "boots", SAME_AS)
+    queries = [
+        replace(query, text=f"text {place // 2}", variants=(same,) if query.id == "q50" else ())
+        for place, query in enumerate(QUERIES)
+    ]
+    assert [query.id for query in group_same_queries(queries)[0]] == ["q0", "q1", "q50", "q51"]
+    for seed in range(10):
+        held_out = draw_hold_out(queries, 0.4, seed).queries
+        for family in group_same_queries(queries):
+            assert len({query.id in held_out for query in family}) == 1
 
 
 def test_it_is_kept_with_its_looks(tmp_path):
