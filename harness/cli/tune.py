@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,27 +15,35 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.exits import let_reader_leave
 from harness.cli.shared_options import (
+    OutputType,
     ReadText,
     find_one_suite,
     json_option,
     make_run_options,
     query_options,
     quiet_option,
+    remove_outdated_on_error,
 )
 from harness.cli.terminal import show
+from harness.cli.tune_changes import SuiteChanges
 from harness.errors import UsageError
 from harness.files.runs import read_measures
-from harness.model import TuningTrial
+from harness.model import TuningReport, TuningTrial
 from harness.model.tuning import SAMPLERS
 from harness.options import read_seconds
 from harness.process import gc_paused
+from harness.report.html.tuning import render
 from harness.report.json import dumps_tuning
+from harness.report.outputs import Output, write_output
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal.tuning import print_tuning
 from harness.run import Runner
+from harness.suites.editing import FileChange
+from harness.suites.inputs import RunInputs
 from harness.words import count
 
 COSTS_SHOWN = 5
+TUNING_KINDS = ("html", "json")
 
 
 def _read_share(text: str) -> float:
@@ -107,7 +116,21 @@ def _read_share(text: str) -> float:
     show_default=True,
     help="The number of queries shown that lose most, and that gain most.",
 )
+@click.option(
+    "--apply",
+    "is_applied",
+    is_flag=True,
+    help="Where a gain is shown, write the chosen values into the suite as those of today.",
+)
+@click.option("--candidate", metavar="NAME", help="Add the chosen request to the suite by this name.")
 @json_option
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(TUNING_KINDS, "html=tuning.html"),
+    help="Write html=FILE or json=FILE; may be repeated.",
+)
 @quiet_option
 def command(
     suite: Path,
@@ -122,7 +145,10 @@ def command(
     seed: int,
     storage: str,
     shown: int,
+    is_applied: bool,
+    candidate: str | None,
     as_json: bool,
+    outputs: tuple[Output, ...],
     quiet: bool,
     **arguments: Any,
 ) -> int:
@@ -132,6 +158,9 @@ def command(
     The suite names the parameters under `tune`. A part of its queries is held out, drawn once and kept beside the
     suite. Trials are sent the others; one is chosen, and compared with today's request on the hold-out. The trials are
     kept: the same command continues a tuning that was interrupted, or adds trials.
+
+    Where a gain is shown, the change of the suite is printed, and written with --apply. With --candidate the choice
+    becomes a request of its own, for `harness compare` and the thresholds.
 
     A tuning is no gate: the exit status is 0 whatever it finds, 2 where the suite or the command line is wrong or the
     queries are too few, 3 where the engine does not answer.
@@ -156,14 +185,31 @@ def command(
         force=force,
     )
     path = find_one_suite(suite, run.root)
-    with gc_paused(), report_progress(quiet=quiet) as progress, Runner(os.environ) as runner:
-        report = tune(path, options, runner, os.environ, progress)
-    with let_reader_leave():
-        if as_json:
-            click.echo(dumps_tuning(report), nl=False)
-        else:
-            show(print_tuning(report, most=shown))
+    changes = SuiteChanges.prepare(path, run, is_applied=is_applied, candidate=candidate)
+    with gc_paused(), remove_outdated_on_error(outputs, RunInputs([path], run, os.environ, [])):
+        with report_progress(quiet=quiet) as progress, Runner(os.environ) as runner:
+            report = tune(path, options, runner, os.environ, progress)
+        planned = changes.plan(report)
+        for output in outputs:
+            write_output(output, render_tuning(report, planned, output.kind), "the tuning")
+            if not quiet:
+                click.echo(f"wrote {output.path}", err=True)
+        with let_reader_leave():
+            if as_json:
+                click.echo(dumps_tuning(report), nl=False)
+            else:
+                show(print_tuning(report, most=shown))
+        lines = [make_loggable(line) for line in changes.finish(report, planned)]
+        if lines and not as_json:
+            click.echo("\n".join(["", *lines]))
     return report.exit_status
+
+
+def render_tuning(report: TuningReport, changes: Sequence[FileChange], kind: str) -> str:
+    """*report* as an output of this *kind*; a page has the *changes* of the suite too."""
+    if kind == "json":
+        return dumps_tuning(report)
+    return render(report, change=list(chain.from_iterable(change.list_diff() for change in changes)))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from harness.model import (
 from harness.model.tuning import SAMPLERS
 from harness.options import RunOptions
 from harness.statistics.planning import FEWEST_QUERIES
+from harness.suites.parameters import choose_today
 from harness.suites.requests import choose_template
 from harness.tuning.asking import SuiteRunner, TrialSender, fingerprint_requests
 from harness.words import count, did_you_mean, listed
@@ -106,6 +107,7 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
         guess = did_you_mean(request, suite.requests)
         raise UsageError(f"{path}: found no request {request!r}, known are {known}{guess}")
     request = choose_template(suite, request).name
+    suite = replace(suite, tuning=choose_today(suite.tuning, request))
     refuse_unused_parameters(suite, request)
     measures = common_measures(suite)
     if options.measure is None and not measures:

@@ -384,3 +384,83 @@ class TestRefusals:
         status, _, err = tune()
         assert status == 2
         assert "shop.tune.journal cannot be used" in err
+
+
+class TestTheSuite:
+    def test_the_change_is_printed_and_nothing_is_written(self, shop, tune):
+        before = Path("shop.relevance.yaml").read_text()
+        _, out, _ = tune()
+        lines = out.splitlines()
+        shown = lines[lines.index("--- a/shop.relevance.yaml") :]
+        assert [line for line in shown if not line.startswith(" ")] == [
+            "--- a/shop.relevance.yaml",
+            "+++ b/shop.relevance.yaml",
+            "@@ -2,7 +2,7 @@",
+            "-    field: {choices: [a, b, c, d], today: a}",
+            "+    field: {choices: [a, b, c, d], today: c}",
+            "--apply writes this change; --candidate NAME adds the request to the suite by a name",
+        ]
+        assert Path("shop.relevance.yaml").read_text() == before
+
+    def test_a_gain_is_applied(self, tune):
+        status, out, _ = tune("--apply")
+        assert (status, out.splitlines()[-1]) == (0, "wrote the values to shop.relevance.yaml")
+        assert "field: {choices: [a, b, c, d], today: c}\n" in Path("shop.relevance.yaml").read_text()
+
+    def test_what_is_no_gain_is_not_applied(self, shop, tune):
+        shop.rankings |= dict.fromkeys(shop.rankings, RANKINGS["a"])
+        before = Path("shop.relevance.yaml").read_text()
+        status, out, _ = tune("--apply")
+        assert status == 0
+        assert out.endswith("\nnothing was written: today's request stays\n")
+        assert Path("shop.relevance.yaml").read_text() == before
+
+    def test_the_choice_becomes_a_request_that_is_compared(self, shop, tune, capsys):
+        _, out, _ = tune("--candidate", "tuned")
+        said = out.splitlines()[-1]
+        assert said.startswith("wrote the request tuned to shop.relevance.yaml: harness compare ")
+        text = Path("shop.relevance.yaml").read_text()
+        assert (
+            "  # Tuned from request: a gain in RR@5: +0.4792 (95 % interval +0.2917 to +0.6667, p 0.0005) on 16" in text
+        )
+        command = said.partition(": harness ")[2].split()
+        assert main([*command, "--url", shop.url]) == 0
+        assert "request:tuned" in capsys.readouterr().out
+        status, _, err = tune("--candidate", "tuned")
+        assert status == 2
+        assert "found the request 'tuned' already, expected another name for --candidate" in err
+
+    def test_both_ways_at_once_are_refused(self, shop, tune):
+        status, _, err = tune("--candidate", "tuned", "--apply")
+        assert (status, shop.asked) == (2, {})
+        assert "found --apply and --candidate, expected one of them" in err
+
+    def test_a_suite_that_changed_meanwhile_is_not_written(self, tune, monkeypatch):
+        send = TrialSender.send
+
+        def change(*arguments, **options):
+            path = Path("shop.relevance.yaml")
+            path.write_text(path.read_text() + "# later\n")
+            return send(*arguments, **options)
+
+        monkeypatch.setattr(TrialSender, "send", change)
+        status, out, err = tune("--apply")
+        assert status == 2
+        assert "a gain: field c" in out
+        assert "shop.relevance.yaml was changed since the tuning began; it was not written" in err
+        assert "today: a}" in Path("shop.relevance.yaml").read_text()
+
+    def test_the_page_and_the_json_are_written(self, tune):
+        status, _, _ = tune("--output", "html=tuning.html", "--output", "json=tuning.json")
+        assert status == 0
+        page = Path("tuning.html").read_text(encoding="utf-8")
+        assert "<ins>+    field: {choices: [a, b, c, d], today: c}</ins>" in page
+        assert json.loads(Path("tuning.json").read_text())["decision"] == "gain"
+
+    def test_each_request_is_tuned_from_its_own_value(self, tune_json):
+        change_suite("[a, b, c, d], today: a}", "[1, 2, 3], pointer: /min_score}")
+        body = '{query: {match: {title: "{{text}} a"}}, min_score: SCORE}'
+        requests = f"requests:\n  other: {body.replace('SCORE', '1')}\n  this: {body.replace('SCORE', '3')}\n"
+        change_suite('request: {query: {match: {title: "{{text}} {{param:field}}"}}}\n', requests)
+        report = tune_json("--request", "this")
+        assert report["trials"][0]["values"] == {"field": 3}
