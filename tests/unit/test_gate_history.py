@@ -18,12 +18,13 @@ from harness.model import (
     History,
     Hit,
     Query,
+    Ranking,
     Status,
     Waiver,
     WorseCondition,
 )
 from harness.report.junit import list_figures
-from tests.builders.gating import TODAY, threshold
+from tests.builders.gating import TODAY, reference_of, threshold
 from tests.builders.histories import entries_of, ranking_of, run_of, suite_of
 
 # RR@10 is 1 divided by the rank of the one relevant document, "r".
@@ -55,9 +56,9 @@ def history_of(suite, *runs, today=None, folder="kept"):
     return History(rescore(entries, today or suite), folder)
 
 
-def verdict_of(suite, history, *, run=None, **ranks):
+def verdict_of(suite, history, *, run=None, reference=None, **ranks):
     run = run or run_with(suite, **ranks)
-    [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, history=history)
+    [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, history=history, reference=reference)
     return verdict
 
 
@@ -117,14 +118,22 @@ DROP = "drop RR@10 <= 0.2 since 3 runs"
 
 def test_the_median_is_compared_and_neither_the_last_run_nor_a_lucky_one():
     suite = suite_with(DROP)
-    # The means are 1, 0.5 and 0.25: the last run alone would hide the drop, the best one would make it of all.
-    history = history_of(suite, both(1), both(2), both(4))
+    # The means are 0.25, 1 and 0.5: neither the first, the second or the last run, nor the best one, is the median.
+    history = history_of(suite, both(2), both(1), both(10), both(4))
+    history = History(history.entries[:2] + history.entries[3:], "kept")
     assert verdict_of(suite, history, **both(3)).status is Status.PASSED
     verdict = verdict_of(suite, history, **both(4))
     assert verdict.status is Status.FAILED
     assert verdict.observed == 0.25
     assert verdict.required == 0.2
     assert verdict.spread == (0.25, 1.0)
+
+
+def test_the_median_of_the_means_is_not_the_mean_of_the_medians():
+    suite = suite_with(DROP)
+    # The means are 0.625, 0.75 and 0.375, the medians of the queries 0.5 each.
+    history = history_of(suite, {"boots": 1, "shoes": 4}, {"boots": 2, "shoes": 1}, {"boots": 4, "shoes": 2})
+    assert verdict_of(suite, history, boots=1, shoes=0).observed == 0.125
 
 
 def test_a_failure_says_from_where_to_where_and_how_far_the_runs_are_apart():
@@ -304,6 +313,10 @@ def test_a_skipped_query_is_left_out():
     verdict = verdict_of(skipping, history, run=run)
     assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
     assert verdict.caveat == ""
+    new = suite_with(DROP, queries=[*suite.queries, Query("new", "new", judgments={"r": 1}, skip=Waiver("winter"))])
+    run = replace(run, responses=run_with(suite, **both(2)).responses)
+    verdict = verdict_of(new, history_of(suite, *[both(2)] * 3, today=new), run=run)
+    assert (verdict.status, verdict.counted, verdict.left_out, verdict.caveat) == (Status.PASSED, 2, 1, "")
 
 
 # Ties.
@@ -332,13 +345,23 @@ def test_the_order_of_ties_counts_if_the_request_changed():
     assert verdict_of(suite, history, run=run_of(suite, boots=ranking_of(*swapped))).status is Status.FAILED
 
 
+def test_hits_that_tie_by_their_sort_values_may_be_in_another_order():
+    suite = suite_with("drop RR@10 <= 0.1 since 3 runs", names=("boots",))
+    first, second, third = Hit("a", sort=(1,)), Hit("r", sort=(2,)), Hit("x", sort=(2,))
+    kept = run_of(suite, boots=Ranking((first, second, third), closed=True))
+    history = History(rescore(entries_of(suite, [kept] * 3), suite), "kept")
+    swapped = run_of(suite, boots=Ranking((first, third, second), closed=True))
+    assert verdict_of(suite, history, run=swapped).observed == 0.0
+
+
 def test_unknown_ties_that_decide_are_inconclusive():
     measures = (parse_measure("RR@2"),)
     suite = suite_with("drop RR@2 <= 0.1 since 3 runs", names=("boots",), depth=2, measures=measures)
     kept = ranking_of(("a", 2.0), ("r", 1.0), closed=True)
     history = History(rescore(entries_of(suite, [run_of(suite, boots=kept)] * 3), suite), "kept")
     now = ranking_of(("a", 2.0), ("x", 1.0), tail=(Hit("r", 1.0),))
-    verdict = verdict_of(suite, history, run=run_of(suite, boots=now))
+    baseline = reference_of({"boots": 1.0}, "RR@2")
+    verdict = verdict_of(suite, history, run=run_of(suite, boots=now), reference=baseline)
     assert verdict.status is Status.INCONCLUSIVE
     assert "break ties in the request" in verdict.reason
     assert "baseline" not in verdict.reason

@@ -195,6 +195,13 @@ def test_kept_rankings_are_scored_with_the_judgments_of_today():
     assert rescored.entry is entry
 
 
+def test_whether_the_request_is_the_same_is_known():
+    entry = entry_of(SUITE, run_of(SUITE))
+    template = replace(SUITE.requests["current"], body={"query": {"match": {"name": "{{text}}"}}})
+    changed = replace(SUITE, requests={"current": template})
+    assert [rescore([entry], suite)[0].same_request for suite in (SUITE, changed)] == [True, False]
+
+
 def test_a_query_of_another_text_and_one_that_is_gone_are_left_out():
     entry = entry_of(SUITE, run_of(SUITE))
     [rescored] = rescore([entry], suite_of(replace(QUERIES[1], text="blue shoes"), Query("new", "new")))
