@@ -129,9 +129,7 @@ def test_git_merges_the_histories_of_two_branches(repository):
     assert read_history(repository, "shop") == make_entries(range(9))
 
 
-@pytest.mark.parametrize(
-    ("keep_of_two", "strategy"), [(None, ()), (1, ("-X", "no-renames")), (3, ("-X", "no-renames"))]
-)
+@pytest.mark.parametrize(("keep_of_two", "strategy"), [(None, ()), (1, ("-s", "resolve")), (3, ("-s", "resolve"))])
 def test_git_merges_a_branch_that_packed_and_two_without_regard_to_renames(repository, keep_of_two, strategy):
     pack_suite(repository / "shop", keep=3)
     commit(repository)
