@@ -1,4 +1,4 @@
-"""``harness history``: the runs of a suite in order, on a terminal and as a page."""
+"""``harness history``: the runs of a suite in order, on a terminal and as a page; packed; for services."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import show as print_all
 from harness.config import Configs
 from harness.errors import HistoryError, UsageError
-from harness.history import read_history
+from harness.history import list_suites, read_history
+from harness.history.exports import FORMATS, render_export, select_last_entries
+from harness.history.packing import pack_suite
 from harness.history.timeline import build_timelines
 from harness.model import HistoryEntry, Suite
+from harness.options import RunOptions
 from harness.report.history_document import build_history_document
 from harness.report.outputs import Output, refuse_inputs, render_history, write_output
 from harness.report.terminal.history import print_history
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
-from harness.words import did_you_mean, listed
+from harness.words import count, did_you_mean, listed
 
 MOST_RUNS = 300
 """Runs that are shown where the user says nothing."""
+
+KEPT_APART = 50
+"""Runs of each suite that are not packed where the user says nothing."""
 
 KINDS = ("html",)
 
@@ -49,7 +55,7 @@ class HistoryGroup(click.Group):
 @click.group("history", cls=HistoryGroup)
 def command() -> None:
     """
-    Show the runs that `harness run --history` kept.
+    Show the runs that `harness run --history` kept, pack them, or export the last one.
 
     `harness history SUITE` is short for `harness history show SUITE`.
     """
@@ -93,22 +99,99 @@ def show(
     path = find_one_suite(suite, arguments["root"])
     options = make_run_options(**arguments)
     configs = Configs.from_options(options, os.environ)
-    folder = configs.find_history(options)
-    if folder is None:
-        raise UsageError("no history is named: give its folder with --history DIR, or as `history` in harness.toml")
+    folder = _find_folder(configs, options)
     refuse_inputs(outputs, RunInputs([path], options, os.environ))
     loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
     entries = _select_entries(read_history(folder, loaded.name), loaded, request, index)
     if not entries:
-        raise HistoryError(
-            f"the history {folder.as_posix()} has no run of the suite {loaded.name!r}; keep runs with harness run "
-            f"{path} --history {folder.as_posix()}"
-        )
+        raise _make_no_runs_error(folder, loaded, path)
     timelines = build_timelines(entries, loaded, most=last)
     print_all(print_history(build_history_document(timelines)))
     for output in outputs:
         write_output(output, render_history(timelines), "the page")
         click.echo(f"wrote {output.path}", err=True)
+
+
+@command.command("pack", epilog=format_examples("harness history pack --history history --keep 50"))
+@history_option
+@click.option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=KEPT_APART,
+    show_default=True,
+    help="Leave so many runs of each suite, the latest, in files of their own.",
+)
+@config_options
+def pack(keep: int, **arguments: Any) -> None:
+    """
+    Join the old runs of each suite in one file, an entry a line.
+
+    All commands read both. Pack on one branch, such as main: git merges it with branches that only kept more runs.
+    """
+    options = make_run_options(**arguments)
+    folder = _find_folder(Configs.from_options(options, os.environ), options)
+    is_packed = False
+    for suite_folder in list_suites(folder):
+        packed = pack_suite(suite_folder, keep=keep)
+        if packed is not None:
+            is_packed = True
+            click.echo(f"packed {count(packed.entries, 'run')} into {packed.path.as_posix()}")
+    if not is_packed:
+        click.echo(
+            f"nothing to pack: no suite in {folder.as_posix()} has more than {count(keep, 'run')} in files of their own"
+        )
+
+
+@command.command(
+    "export",
+    epilog=format_examples(
+        "harness history export suites/products.relevance.yaml --history history --format bencher > results.json"
+    ),
+)
+@click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
+@history_option
+@click.option(
+    "--format", "format_name", type=click.Choice(list(FORMATS)), required=True, help="Which service is to read it."
+)
+@config_options
+@root_option
+def export(suite: Path, format_name: str, **arguments: Any) -> None:
+    """
+    Print the means of the last run, of each request and index, as JSON that a service for benchmarks reads.
+
+    The figures are those of the day. github-action-benchmark reads it as its tool customBiggerIsBetter, Bencher with
+    its adapter json.
+    """
+    path = find_one_suite(suite, arguments["root"])
+    options = make_run_options(**arguments)
+    configs = Configs.from_options(options, os.environ)
+    folder = _find_folder(configs, options)
+    loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
+    entries = select_last_entries(read_history(folder, loaded.name))
+    if not entries:
+        raise _make_no_runs_error(folder, loaded, path)
+    click.echo(render_export(entries, format_name), nl=False)
+
+
+def _find_folder(configs: Configs, options: RunOptions) -> Path:
+    """
+    The folder of the history.
+
+    Raises:
+        UsageError: None is named.
+    """
+    folder = configs.find_history(options)
+    if folder is None:
+        raise UsageError("no history is named: give its folder with --history DIR, or as `history` in harness.toml")
+    return folder
+
+
+def _make_no_runs_error(folder: Path, suite: Suite, path: Path) -> HistoryError:
+    return HistoryError(
+        f"the history {folder.as_posix()} has no run of the suite {suite.name!r}; keep runs with harness run "
+        f"{path} --history {folder.as_posix()}"
+    )
 
 
 def _select_entries(

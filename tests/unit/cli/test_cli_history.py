@@ -116,3 +116,39 @@ def test_a_file_that_is_no_entry_is_refused_with_its_place(history, folder):
     status, _, err = history("shop.relevance.yaml", "--history", "history")
     assert status == 2
     assert "history/shop/x.json:1:2 cannot be read: not JSON" in err
+
+
+# Packing, and exports.
+
+
+def test_old_runs_are_packed_and_shown_as_before(history, folder):
+    shown = history("shop.relevance.yaml", "--history", "history")
+    status, out, _ = history("pack", "--history", "history", "--keep", "5")
+    [packed] = (folder / "history" / "shop").glob("packed-*.jsonl")
+    assert (status, out) == (0, f"packed 7 runs into history/shop/{packed.name}\n")
+    assert history("shop.relevance.yaml", "--history", "history") == shown
+    nothing = "nothing to pack: no suite in history has more than 5 runs in files of their own\n"
+    assert history("pack", "--history", "history", "--keep", "5") == (0, nothing, "")
+
+
+def test_packing_needs_a_history(history):
+    assert history("pack")[0] == 2
+    status, _, err = history("pack", "--history", "missing")
+    assert (status, "the history missing cannot be read: No such file or directory" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("github-action-benchmark", '[\n  {\n    "name": "shop, request current: RR@3"'), ("bencher", "{")],
+)
+def test_the_last_run_is_exported(history, name, start):
+    status, out, err = history("export", "shop.relevance.yaml", "--history", "history", "--format", name)
+    assert (status, err) == (0, "")
+    assert out.startswith(start)
+    assert "shop, request current, tag head" in out
+
+
+def test_an_export_needs_a_run(history, folder):
+    (folder / "shop.relevance.yaml").write_text(SUITE.replace("suite: shop", "suite: other"))
+    status, _, err = history("export", "shop.relevance.yaml", "--history", "history", "--format", "bencher")
+    assert (status, "has no run of the suite 'other'; keep runs with harness run" in err) == (2, True)
