@@ -63,11 +63,11 @@ def build_request_json(suite: Suite, request: str) -> Json:
 
 
 CHANGES_NO_RANKING = frozenset(
-    {"fields", "documents", "preset_paths", "total_exact", "took", "partial", "error"}
+    {"fields", "documents", "max_size", "preset_paths", "total_exact", "took", "partial", "error"}
 )  # fmt: skip
 """
-Parts of an HTTP request: what is shown of hits, how documents are looked up, who gave the paths, and what a response
-says of itself.
+Parts of an HTTP request: what is shown of hits, how documents are looked up, how many hits a response has at most, who
+gave the paths, and what a response says of itself.
 """
 
 

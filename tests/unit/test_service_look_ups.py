@@ -273,6 +273,16 @@ def test_a_document_that_no_search_returns_is_noticed_when_it_changes(
     assert "document 'd30' for query 'tents' changed in title" in capsys.readouterr().out
 
 
+def test_a_baseline_stands_where_a_suite_adds_a_request_by_ids(shop: CatalogueService) -> None:
+    query = "{id: tents, text: tent, judgments: {d1: 3}"
+    write(SIZE, query=query, threshold="drop nDCG@10 <= 0.01")
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    write(SIZE, "    max_size: 100\n", DOCUMENTS, query=query, threshold="drop nDCG@10 <= 0.01")
+    status, suite = run()
+    assert status == 0
+    assert suite["baseline"]["changes"] == []
+
+
 def validate(capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["validate", "shop.relevance.yaml"]) == 2
     return capsys.readouterr().err.splitlines()[0]
