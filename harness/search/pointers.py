@@ -4,72 +4,89 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any
 
 from harness.model import Json
-
-Pointer: TypeAlias = tuple[str, ...]
-"""The keys and indexes of a JSON pointer, from the outermost."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 """An index of a list (RFC 6901, 4): without leading zeros."""
 
 
-def parse_pointer(text: str) -> Pointer:
+def parse_pointer(pointer: str) -> tuple[str, ...]:
     """
-    The keys and indexes in *text*.
+    The keys and indexes that *pointer* goes through.
 
     Raises:
-        ValueError: It is no JSON pointer to a part of a body; the message is a sentence.
+        LookupError: It is no JSON pointer to a part of a body; the message is a sentence.
 
     >>> parse_pointer("/query/a~1b/0")
     ('query', 'a/b', '0')
     """
-    if not text.startswith("/"):
-        raise ValueError("a JSON pointer begins with /")
-    if re.search("~(?![01])", text):
-        raise ValueError("in a JSON pointer, ~ is written as ~0, and / in a key as ~1")
-    return tuple(key.replace("~1", "/").replace("~0", "~") for key in text[1:].split("/"))
+    if not pointer.startswith("/"):
+        raise LookupError("a JSON pointer begins with /")
+    if re.search("~(?![01])", pointer):
+        raise LookupError("in a JSON pointer, ~ is written as ~0, and / in a key as ~1")
+    return tuple(key.replace("~1", "/").replace("~0", "~") for key in pointer[1:].split("/"))
 
 
-def find_value(body: Json, pointer: Sequence[str]) -> Json:
+def find_value(body: Json, pointer: str) -> Json:
     """
-    The value at *pointer* in *body*; None where there is none.
+    The value at *pointer* in *body*.
 
-    >>> find_value({"page": {"size": 20}}, ("page", "size")), find_value({"queries": [{"q": "tent"}]}, ("queries", "1"))
-    (20, None)
+    Raises:
+        LookupError: It leads nowhere.
+
+    >>> find_value({"queries": [{"limit": 20}]}, "/queries/0/limit")
+    20
     """
     value = body
-    for key in pointer:
-        if isinstance(value, Mapping):
-            value = value.get(key)
-        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return None
+    for key in parse_pointer(pointer):
+        value = value[_find_key(value, key)]
     return value
 
 
-def put_value(body: Json, pointer: Sequence[str], value: Json) -> Json:
+def put_value(body: Json, pointer: str, value: Json) -> Json:
     """
-    A copy of *body* with *value* at *pointer*; objects that lack on the way are added.
+    A copy of *body* with *value* in place of what is at *pointer*.
 
     Raises:
-        ValueError: A part on the way is neither an object nor a list that has the index; the message is a sentence.
+        LookupError: It leads nowhere.
 
-    >>> put_value({"q": "tent"}, ("page", "size"), 20)
-    {'q': 'tent', 'page': {'size': 20}}
-    >>> put_value({"queries": [{"q": "tent"}]}, ("queries", "0", "limit"), 20)
-    {'queries': [{'q': 'tent', 'limit': 20}]}
+    >>> put_value({"a": [{"b": 1}, 2]}, "/a/0/b", 3)
+    {'a': [{'b': 3}, 2]}
     """
-    if not pointer:
+    find_value(body, pointer)
+    return add_value(body, pointer, value)
+
+
+def add_value(body: Json, pointer: str, value: Json) -> Json:
+    """
+    A copy of *body* with *value* at *pointer*, and with the objects on the way that it lacks.
+
+    Raises:
+        LookupError: On the way is neither an object nor a list that has the index.
+
+    >>> add_value({"q": "tent"}, "/page/size", 20)
+    {'q': 'tent', 'page': {'size': 20}}
+    """
+    return _add(body, parse_pointer(pointer), value)
+
+
+def _add(node: Json, keys: Sequence[str], value: Json) -> Json:
+    if not keys:
         return value
-    key, *following = pointer
-    if body is None:
-        body = {}
-    if isinstance(body, Mapping):
-        return {**body, key: put_value(body.get(key), following, value)}
-    if not isinstance(body, list) or not _INDEX.fullmatch(key) or int(key) >= len(body):
-        raise ValueError(f"there is neither an object for {key!r} nor a list that has such an index")
-    place = int(key)
-    return [*body[:place], put_value(body[place], following, value), *body[place + 1 :]]
+    if node is None:
+        node = {}
+    if isinstance(node, Mapping):
+        return {**node, keys[0]: _add(node.get(keys[0]), keys[1:], value)}
+    place = _find_key(node, keys[0])
+    return [*node[:place], _add(node[place], keys[1:], value), *node[place + 1 :]]
+
+
+def _find_key(node: Json, key: str) -> Any:
+    """The key or the index in *node* that *key* means, which is there."""
+    if isinstance(node, list) and _INDEX.fullmatch(key) and int(key) < len(node):
+        return int(key)
+    if isinstance(node, Mapping) and key in node:
+        return key
+    raise LookupError(f"there is no {key!r} at its place")

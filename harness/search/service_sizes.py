@@ -10,7 +10,7 @@ from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 from harness.model import HttpRequest, Json
-from harness.search.pointers import find_value, parse_pointer, put_value
+from harness.search.pointers import add_value, find_value
 
 LONGEST_NUMBER = 9
 """Digits of a number of hits that is read from a text."""
@@ -33,8 +33,8 @@ def find_size_problem(http: HttpRequest) -> str:
     if http.method == "GET" and http.json is None:
         return f"{http.size!r} is a place in the body, and a GET request without `json` has none; expected a parameter"
     try:
-        put_value(http.json, parse_pointer(http.size), 1)
-    except ValueError as error:
+        add_value(http.json, http.size, 1)
+    except LookupError as error:
         return f"{http.size!r} is no place in the body: {error}"
     return ""
 
@@ -67,13 +67,16 @@ def write_size(http: HttpRequest, size: int) -> HttpRequest:
     if http.size is None:
         return http
     if is_pointer(http.size):
-        return replace(http, json=put_value(http.json, parse_pointer(http.size), size))
+        return replace(http, json=add_value(http.json, http.size, size))
     return replace(http, params={**http.params, http.size: size})
 
 
 def _find_size(http: HttpRequest) -> Json:
     if http.size is None:
         return None
-    if is_pointer(http.size):
-        return find_value(http.json, parse_pointer(http.size))
-    return http.params.get(http.size)
+    if not is_pointer(http.size):
+        return http.params.get(http.size)
+    try:
+        return find_value(http.json, http.size)
+    except LookupError:
+        return None

@@ -35,9 +35,10 @@ from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
 from harness.files.yaml import choose_yaml_loader
 from harness.model import Json, Suite, TunedParameter
+from harness.search.pointers import parse_pointer, put_value
 from harness.suites.dumping import format_block, format_flow, format_scalar
 from harness.suites.json import compose_json
-from harness.suites.parameters import choose_today, fill_value, iterate_tokens, put_value
+from harness.suites.parameters import choose_today, fill_value
 from harness.suites.request_files import JSON
 from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, compose, resolve
@@ -170,7 +171,7 @@ class SuiteTexts:
         tree = _read_tree(file, self._read_text(file))
         start = _list_request_keys(tree)[request] if file == path else ()
         body_keys = _find_body_keys(_find_value(tree, start))
-        place = (*start, *body_keys, *iterate_tokens(parameter.pointer))
+        place = (*start, *body_keys, *parse_pointer(parameter.pointer))
         return None if _find_value(tree, place) is None else (file, _number_lists(tree, place))
 
     def _fill_request(self, source: str, values: Mapping[str, Json]) -> Any:

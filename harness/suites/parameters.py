@@ -8,7 +8,7 @@ place is filled with the value of today when the suite is loaded, so that every 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +27,7 @@ from harness.model import (
     TuningSpace,
 )
 from harness.model.suite import GRID, match_placeholders
+from harness.search.pointers import find_value, put_value
 from harness.suites.placeholders import format_value, is_name, read_parameter_name
 from harness.suites.reading import Reading
 from harness.suites.shape import ParameterShape
@@ -253,65 +254,6 @@ def explain_impossible(parameter: TunedParameter, value: Json) -> str:
 
 def _as_number(kind: ParameterKind, value: float) -> int | float:
     return int(value) if kind is ParameterKind.INTEGER or float(value).is_integer() else float(value)
-
-
-# Pointers.
-
-
-def iterate_tokens(pointer: str) -> Iterator[str]:
-    """
-    The keys and places that *pointer* (RFC 6901) goes through.
-
-    >>> list(iterate_tokens("/query/a~1b/0"))
-    ['query', 'a/b', '0']
-    """
-    for token in pointer.split("/")[1:]:
-        yield token.replace("~1", "/").replace("~0", "~")
-
-
-def find_value(body: Json, pointer: str) -> Json:
-    """
-    The value at *pointer* in *body*.
-
-    Raises:
-        LookupError: It leads nowhere.
-    """
-    value = body
-    for token in iterate_tokens(pointer):
-        value = value[_find_key(value, token)]
-    return value
-
-
-def put_value(body: Json, pointer: str, value: Json) -> Json:
-    """
-    A copy of *body* with *value* at *pointer*.
-
-    Raises:
-        LookupError: It leads nowhere.
-
-    >>> put_value({"a": [{"b": 1}, 2]}, "/a/0/b", 3)
-    {'a': [{'b': 3}, 2]}
-    """
-    return _put(body, list(iterate_tokens(pointer)), value)
-
-
-def _put(node: Json, tokens: Sequence[str], value: Json) -> Json:
-    if not tokens:
-        return value
-    key = _find_key(node, tokens[0])
-    child = _put(node[key], tokens[1:], value)
-    if isinstance(node, list):
-        return [*node[:key], child, *node[key + 1 :]]
-    return {**node, key: child}
-
-
-def _find_key(node: Json, token: str) -> Any:
-    """The key or the place in *node* that *token* means, which is there."""
-    if isinstance(node, list) and token.isascii() and token.isdigit() and int(token) < len(node):
-        return int(token)
-    if isinstance(node, Mapping) and token in node:
-        return token
-    raise LookupError(token)
 
 
 # Filling.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import HttpRequest
-from harness.search.pointers import find_value, parse_pointer, put_value
+from harness.search.pointers import add_value, find_value, parse_pointer, put_value
 from harness.search.service_sizes import find_size_problem, has_own_size, read_size, write_size
 
 
@@ -61,8 +61,8 @@ def test_nothing_is_written_without_a_place() -> None:
         (in_json("/page/limit", {"q": "tent"}), ""),
         (HttpRequest("GET", "/search?q={{text}}&rows=5", "$.ids", size="rows"), "the path has the parameter 'rows'"),
         (in_params("/limit"), "a GET request without `json` has none"),
-        (in_json("/q/limit", {"q": "tent"}), "there is neither an object for 'limit'"),
-        (in_json("/queries/1", {"queries": [1]}), "there is neither an object for '1'"),
+        (in_json("/q/limit", {"q": "tent"}), "there is no 'limit' at its place"),
+        (in_json("/queries/1", {"queries": [1]}), "there is no '1' at its place"),
         (in_json("/a~2", {}), "~ is written as ~0"),
     ],
 )
@@ -82,8 +82,9 @@ def test_pointers_of_the_specification(pointer: str, keys: tuple[str, ...]) -> N
 
 
 def test_an_index_has_no_leading_zeros() -> None:
-    assert find_value(["a", "b"], ("01",)) is None
-    assert find_value(["a", "b"], ("1",)) == "b"
+    assert find_value(["a", "b"], "/1") == "b"
+    with pytest.raises(LookupError):
+        find_value(["a", "b"], "/01")
 
 
 KEYS = st.lists(st.text(max_size=4), min_size=1, max_size=4)
@@ -92,10 +93,12 @@ KEYS = st.lists(st.text(max_size=4), min_size=1, max_size=4)
 @given(KEYS, st.integers())
 def test_what_is_put_somewhere_is_found_there(keys: list[str], value: int) -> None:
     pointer = "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key in keys)
-    assert find_value(put_value({}, parse_pointer(pointer), value), parse_pointer(pointer)) == value
+    with pytest.raises(LookupError):
+        put_value({}, pointer, value)
+    assert find_value(add_value({}, pointer, value), pointer) == value
 
 
 def test_a_body_is_copied() -> None:
     body = {"queries": [{"q": "tent"}]}
-    assert put_value(body, ("queries", "0", "limit"), 5) == {"queries": [{"q": "tent", "limit": 5}]}
+    assert add_value(body, "/queries/0/limit", 5) == {"queries": [{"q": "tent", "limit": 5}]}
     assert body == {"queries": [{"q": "tent"}]}

@@ -6,8 +6,9 @@ import pytest
 
 from harness.errors import SuiteError, UsageError
 from harness.model import ParameterKind
+from harness.search.pointers import put_value
 from harness.suites import load_suite
-from harness.suites.parameters import choose_today, fill_parameters, put_value
+from harness.suites.parameters import choose_today, fill_parameters
 from harness.suites.requests import build_requests
 from harness.suites.shape import suite_schema
 
