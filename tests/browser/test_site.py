@@ -1,0 +1,84 @@
+"""The site of the documentation: it builds without a warning, loads nothing from elsewhere, and axe finds nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("", "suites/", "api/")
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format, *args):
+        """Requests are not printed."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder with the site."""
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(site):
+    """Where the site is served."""
+    handler = partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_files_of_the_repository_that_pages_link_to_are_on_the_site(site):
+    text = (ROOT / "suites" / "products.relevance.yaml").read_text(encoding="utf-8")
+    assert (site / "suites" / "products.relevance.yaml").read_text(encoding="utf-8") == text
+
+
+def test_the_reference_of_python_has_what_the_package_exports(site):
+    from harness import api
+
+    text = (site / "api" / "index.html").read_text(encoding="utf-8")
+    assert [name for name in api.__all__ if f"{name}</span>" not in text and f'harness.api.{name}"' not in text] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_load_nothing_from_elsewhere_and_axe_finds_nothing(browser, url, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    for width in (400, 1200):
+        context = browser.new_context(
+            color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 900}
+        )
+        page = context.new_page()
+        requested = []
+        page.on("request", lambda request, requested=requested: requested.append(request.url))
+        for path in PAGES:
+            page.goto(url + path)
+            violations = axe.run(page).response["violations"]
+            found = {violation["id"]: violation["nodes"][0]["failureSummary"] for violation in violations}
+            assert found == {}, (path, width, scheme)
+        assert [address for address in requested if not address.startswith((url, "data:", "blob:"))] == []
+        context.close()
+
+
+def test_a_word_is_found(browser, url):
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    page.goto(url)
+    page.get_by_placeholder("Search").fill("prediction-powered")
+    page.wait_for_selector(".md-search-result__item")
+    assert page.locator(".md-search-result__item").count() > 0
+    context.close()
