@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from harness.search import Search
 
 
+def _refuse_engine(cluster: Cluster, suite: Suite, target: Target) -> None:
+    """Refuse a *cluster* that the configuration takes for an engine, where the requests of *suite* go over HTTP."""
+    goes_over_http = find_dialect(target.service).takes_http_requests
+    if goes_over_http and not find_dialect(cluster.service).takes_http_requests:
+        raise UsageError(
+            f"{cluster.mark}: the cluster {cluster.name!r} is an engine, and the requests of {suite.path} go over "
+            f'HTTP; expected service = "{target.service}" in [clusters.{cluster.name}]'
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class OpenCluster:
     """
@@ -162,6 +172,7 @@ class Connections(Closing):
         if self._options.client is not None:
             return Cluster("client")
         cluster = resolve_cluster(target, configs, Path(suite.path).parent, url=self._url)
+        _refuse_engine(cluster, suite, target)
         self._refuse_addresses(cluster, target, configs.read_trusted())
         return cluster
 

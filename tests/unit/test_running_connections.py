@@ -1,6 +1,7 @@
 """Suites share connections and one embedded node, mistakes are found before anything runs, and logins stay hidden."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -235,3 +236,17 @@ def test_what_could_not_be_opened_is_tried_again_for_the_next_run(openings, fold
         opened, same = connections.open_all([suite_at(folder), suite_at(folder, "other")], Configs())
         assert (opened.search, same.search) == (openings.searches[1], openings.searches[0])
     assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200", "http://one:9200"]
+
+
+@pytest.mark.parametrize("service", ["http", "solr"])
+def test_requests_over_http_do_not_go_to_a_cluster_that_is_an_engine(openings, folder, service):
+    suite = suite_at(folder)
+    suite = replace(suite, target=replace(suite.target, service=service))
+
+    with Connections({}, RunOptions()) as connections, pytest.raises(UsageError) as caught:
+        connections.open_all([suite], Configs(folder / "harness.toml"))
+    assert str(caught.value) == (
+        f"{folder / 'harness.toml'}:1:1: the cluster 'default' is an engine, and the requests of {suite.path} go over "
+        f'HTTP; expected service = "{service}" in [clusters.default]'
+    )
+    assert openings.opened == []
