@@ -101,18 +101,11 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
             "the suite has no parameters to tune; expected 'tune: {parameters: …}', and {{param:NAME}} in a request"
         )
         raise SuiteError.at(path, suite.mark.line, suite.mark.column, sentence)
-    request = options.run.request
-    if request is not None and request not in suite.requests:
-        known = ", ".join(suite.requests)
-        guess = did_you_mean(request, suite.requests)
-        raise UsageError(f"{path}: found no request {request!r}, known are {known}{guess}")
-    request = choose_template(suite, request).name
-    suite = replace(suite, tuning=choose_today(suite.tuning, request))
+    request = find_request(suite, options.run.request)
+    space = choose_today(suite.tuning, request)
+    suite = replace(suite, tuning=space)
     refuse_unused_parameters(suite, request)
-    measures = common_measures(suite)
-    if options.measure is None and not measures:
-        raise UsageError(f"{path}: the suite has no measure to tune by; give one with --measure")
-    measure = options.measure or measures[0]
+    measure = options.measure or find_measure(suite)
     depth = max(suite.depth, measure.cutoff or 0)
     suite = replace(suite, measures=(measure, *suite.measures), depth=depth)
     hold_out = load_hold_out(build_hold_out_path(path), suite.queries, options.share, options.seed)
@@ -120,11 +113,35 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
     held_out = [query for query in active if query.id in hold_out.queries]
     others = [query for query in active if query.id not in hold_out.queries]
     refuse_few_queries(others, held_out, force=options.force)
-    space = suite.tuning
-    assert space is not None
-    run = replace(options.run, request=request)
-    sender = TrialSender(runner, suite, measure, run, configs)
+    sender = TrialSender(runner, suite, measure, replace(options.run, request=request), configs)
     return Tuning(path, suite, options, space, measure, request, hold_out, others, held_out, sender)
+
+
+def find_request(suite: Suite, request: str | None) -> str:
+    """
+    The name of the request to tune; the first where *request* is None.
+
+    Raises:
+        UsageError: *suite* has no such request.
+    """
+    if request is not None and request not in suite.requests:
+        known = ", ".join(suite.requests)
+        guess = did_you_mean(request, suite.requests)
+        raise UsageError(f"{suite.path}: found no request {request!r}, known are {known}{guess}")
+    return choose_template(suite, request).name
+
+
+def find_measure(suite: Suite) -> Measure:
+    """
+    The first measure of *suite*.
+
+    Raises:
+        UsageError: It has none.
+    """
+    measures = common_measures(suite)
+    if not measures:
+        raise UsageError(f"{suite.path}: the suite has no measure to tune by; give one with --measure")
+    return measures[0]
 
 
 def refuse_unused_parameters(suite: Suite, request: str) -> None:

@@ -45,28 +45,39 @@ def make_trials(tuning: Tuning, study: Study, progress: TuningProgress | None) -
         Why there are fewer, and warnings on the number of queries.
     """
     begun = time.perf_counter()
-    options = tuning.options
-    warnings: list[str] = []
-    is_planned = False
-    while len(study.kept) < options.trials:
-        if not is_planned and len(study.kept) > PILOT:
-            warnings += check_power(tuning, study)
-            is_planned = True
-        if options.budget is not None and study.kept and time.perf_counter() - begun >= options.budget:
-            reason = f"the budget of {options.budget:g} s is used up: {len(study.kept)} of {options.trials} trials"
-            return reason, warnings
-        proposal = study.propose()
-        if proposal is None:
-            return f"the grid has no more than {count(len(study.kept), 'trial')}", warnings
-        kept = make_trial(tuning, study, proposal)
-        if progress is not None:
-            trials = list_trials(tuning, study)
-            possible = [trial for trial in trials if trial.is_possible]
-            best = max(possible, key=lambda trial: trial.score or 0.0, default=None)
-            progress.trial_done(next(trial for trial in trials if trial.number == kept.number), best)
-    if not is_planned:
-        warnings += check_power(tuning, study)
-    return "", warnings
+    warnings: list[str] | None = None
+    stopped = ""
+    while not stopped and len(study.kept) < tuning.options.trials:
+        if warnings is None and len(study.kept) > PILOT:
+            warnings = check_power(tuning, study)
+        stopped = explain_budget(tuning, study, time.perf_counter() - begun)
+        proposal = None if stopped else study.propose()
+        if proposal is not None:
+            make_trial(tuning, study, proposal)
+            tell_progress(tuning, study, progress)
+        elif not stopped:
+            stopped = f"the grid has no more than {count(len(study.kept), 'trial')}"
+    if warnings is None:
+        warnings = check_power(tuning, study)
+    return stopped, warnings
+
+
+def explain_budget(tuning: Tuning, study: Study, seconds: float) -> str:
+    """Why no further trial is begun after so many *seconds*; empty where one is. Today's request is sent always."""
+    budget = tuning.options.budget
+    if budget is None or not study.kept or seconds < budget:
+        return ""
+    return f"the budget of {budget:g} s is used up: {len(study.kept)} of {tuning.options.trials} trials"
+
+
+def tell_progress(tuning: Tuning, study: Study, progress: TuningProgress | None) -> None:
+    """Tell *progress* of the last trial, and of the best so far."""
+    if progress is None:
+        return
+    trials = list_trials(tuning, study)
+    possible = [trial for trial in trials if trial.is_possible]
+    best = max(possible, key=lambda trial: trial.score or 0.0, default=None)
+    progress.trial_done(trials[-1], best)
 
 
 def make_trial(tuning: Tuning, study: Study, proposal: Proposal) -> KeptTrial:
@@ -82,7 +93,7 @@ def make_trial(tuning: Tuning, study: Study, proposal: Proposal) -> KeptTrial:
         answer = equal.answer
     else:
         answer = tuning.sender.send(tuning.tuning_queries, proposal.values, is_checked=not study.kept)
-        check_target(tuning, study)
+        keep_facts(tuning, study)
     if answer.failure and not study.kept:
         raise SearchError(f"today's request cannot be tuned: {answer.failure}")
     mean = None
@@ -96,7 +107,7 @@ def make_trial(tuning: Tuning, study: Study, proposal: Proposal) -> KeptTrial:
     return kept
 
 
-def check_target(tuning: Tuning, study: Study) -> None:
+def keep_facts(tuning: Tuning, study: Study) -> None:
     """Keep the facts on the index with the study, for `describe_changed_target` of a later run."""
     facts = tuning.sender.facts
     if facts is not None and study.read_note("facts") is None:
@@ -106,15 +117,15 @@ def check_target(tuning: Tuning, study: Study) -> None:
 def describe_changed_target(tuning: Tuning, study: Study) -> list[str]:
     """A warning if the index is another one than that of the first trials."""
     facts, known = tuning.sender.facts, study.read_note("facts")
-    if facts is None or known is None or known == [facts.documents, facts.mapping, facts.settings]:
+    if facts is None or known is None:
         return []
-    changed = [
-        name
-        for name, before, now in zip(
-            ("documents", "mapping", "settings"), known, (facts.documents, facts.mapping, facts.settings), strict=True
-        )
-        if before != now
-    ]
+    changed = []
+    now = (facts.documents, facts.mapping, facts.settings)
+    for name, before, after in zip(("documents", "mapping", "settings"), known, now, strict=True):
+        if before != after:
+            changed.append(name)
+    if not changed:
+        return []
     return [
         f"the index changed since the first trials were made ({', '.join(changed)}): their scores are of another one; "
         "remove the journal to make all of them anew"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from builders.engine import ScriptedEngine, item_of
 from harness.cli import main
+from harness.report.json import dumps_tuning, loads_tuning
 from harness.tuning.asking import TrialSender
 
 QUERIES = 40
@@ -64,9 +65,9 @@ def change_suite(old, new):
 def tune(shop, capsys):
     """Runs the command; what it printed, its errors, and its exit status."""
 
-    def call(*words, effect="0.5", sampler="grid"):
+    def call(*words, effect="0.5", sampler="grid", quiet=True):
         shop.asked.clear()
-        options = ["--effect", effect, "--sampler", sampler, "--url", shop.url, "-q", *words]
+        options = ["--effect", effect, "--sampler", sampler, "--url", shop.url, *(["-q"] if quiet else []), *words]
         status = main(["tune", "shop.relevance.yaml", *options])
         printed = capsys.readouterr()
         return status, printed.out, printed.err
@@ -148,6 +149,25 @@ class TestTheDecision:
         status, out, _ = tune()
         assert status == 3
         assert "not decided" in out
+
+    def test_a_request_has_the_value_of_today_that_its_pointer_leads_to(self, shop, tune_json):
+        change_suite(
+            "field: {choices: [a, b, c, d], today: a}", "size: {from: 1, to: 9, integer: true, pointer: /size}"
+        )
+        body = 'query: {match: {title: "{{text}} a"}}, size: '
+        change_suite(
+            'request: {query: {match: {title: "{{text}} {{param:field}}"}}}',
+            f"""requests:
+  first: {{{body}5}}
+  second: {{{body}7}}""",
+        )
+        change_suite("RR@5", "RR@1")
+        report = tune_json("--request", "second", "--trials", "2")
+        assert report["trials"][0]["values"] == {"size": 7}
+
+    def test_what_is_printed_as_json_is_read_back(self, tune):
+        _, out, _ = tune("--json")
+        assert dumps_tuning(loads_tuning(out)) == out
 
 
 class TestConstraints:
@@ -283,7 +303,7 @@ class TestTheStudy:
         journal = Path("shop.tune.journal")
         with journal.open("ab") as file:
             file.write(b'{"op_code": 4, "half')
-        continued = tune_json("--trials", "8", sampler="random")
+        continued = tune_json("--trials", "8", sampler="random", quiet=False)
         journal.unlink()
         whole = tune_json("--trials", "8", sampler="random")
         assert [trial["values"] for trial in continued["trials"]] == [trial["values"] for trial in whole["trials"]]
@@ -309,6 +329,19 @@ class TestTheStudy:
         report = tune_json("--budget", "0.000001")
         assert report["stopped"].startswith("the budget of 1e-06 s is used up: 1 of 100 trials")
         assert report["decision"] == "today's request stays"
+
+    def test_a_changed_index_is_told(self, shop, tune_json):
+        shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+        shop.gets["/products/_count"] = {"count": 5, "_shards": shards}
+        assert not any("the index changed" in warning for warning in tune_json()["warnings"])
+        shop.gets["/products/_count"] = {"count": 6, "_shards": shards}
+        assert any("the index changed since the first trials" in warning for warning in tune_json()["warnings"])
+
+    def test_progress_has_the_best_so_far(self, tune):
+        status, _, err = tune(quiet=False)
+        assert status == 0
+        assert err.splitlines()[0] == "trial 1 of 100: 0.3333, best 0.3333"
+        assert err.splitlines()[-1] == "deciding on 16 queries that no trial has seen"
 
     def test_a_trial_without_answers_is_told(self, shop, tune_json):
         for number in range(QUERIES):
