@@ -58,7 +58,8 @@ class BeyondPool:
         """What a sentence on a missing id adds for the server."""
         if self._looks_up_documents:
             return ""
-        return "; an HTTP service looks up no ids, so that only hits of the query are found: search for words"
+        sentence = "; an HTTP service whose request has no `documents` looks up no ids, so that only hits of the query "
+        return sentence + "are found: search for words"
 
     def search_words(self, query_id: str, words: str) -> list[PooledDocument]:
         """

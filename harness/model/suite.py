@@ -789,7 +789,7 @@ class DocumentsRequest:
     escape: Mapping[str, str] = field(default_factory=dict)
     """What is written for some texts in an id, such as for a quote."""
     unwritable: tuple[str, ...] = ()
-    """Texts that the service does not read as they are; an id that has one is not sent."""
+    """Texts that the service does not read as they are; an id that has one, as it is written, is not sent."""
     batch: int = 100
     """The most ids of one request."""
     filter: Mapping[str, Json] = field(default_factory=dict)

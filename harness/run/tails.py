@@ -42,7 +42,7 @@ def search_tails(
 
     Args:
         suite: The suite, as it ran.
-        run: The run. Responses of a service stay as they are: it is not sent deeper searches.
+        run: The run. Responses of a service stay as they are if nothing says where its number of hits stands.
         search: The search that returned *run*.
         budget: Seconds that this may take.
         preference: Chooses the shard copies that answer, as in *run*.

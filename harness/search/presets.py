@@ -181,8 +181,9 @@ _TYPESENSE = Preset(
         "params": {"q": "*", "filter_by": "ID_FIELD:=[{{ids}}]", "per_page": "{{count}}"},
         "join": ",",
         "each": "`{{id}}`",
-        # Before the closing backtick it is an escape, and nothing escapes a backtick in all passes over a filter.
-        "unwritable": ["\\"],
+        # A backslash before the closing backtick is an escape, and blanks at the ends are cut off. Nothing escapes a
+        # backtick in all passes over a filter.
+        "unwritable": ["\\`", "` ", " `"],
     },
     documents_paths=r"(?s:.*)/documents/search/?",
     document="$.document",

@@ -87,9 +87,10 @@ def explain_unwritable(documents: DocumentsRequest, document: str) -> str:
     >>> explain_unwritable(DocumentsRequest(HttpRequest("GET", "/documents", "$.ids"), join=","), "a,b")
     "the id 'a,b' has ',', at which the service would end it; see `escape`"
     """
+    written = _write_id(documents, document)
     for text in documents.unwritable:
-        if text in document:
-            return f"the id {document!r} has {text!r}, which is `unwritable` in the request by ids"
+        if text in written:
+            return f"the id {document!r}, written as {written!r}, has {text!r}, which is `unwritable`"
     [placeholder] = match_placeholders(documents.each)
     after = documents.each[placeholder.end() :]
     end = after[:1] or documents.join

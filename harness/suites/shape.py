@@ -292,7 +292,7 @@ class DocumentsShape(Shape):
     each: Text = Field(None, description="How an id is written, such as with quotes around {{id}}. Default: {{id}}.")
     escape: dict[Key, Characters] = Field({}, description="What is written for a text in an id, such as for a quote.")
     unwritable: list[Characters] = Field(
-        [], description="Texts that the service does not read as they are; an id that has one is not sent."
+        [], description="Texts that the service does not read as they are; an id that has one, as written, is not sent."
     )
     batch: Positive = Field(100, description="The most ids of one request.")
     filter: dict[Key, JsonValue] = Field(

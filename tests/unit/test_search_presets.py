@@ -167,7 +167,9 @@ def test_documents_are_not_looked_up_at_another_path(load: Any, service: str, pa
     assert load(f"{{service: {service}}}", http, {}).requests["request"].http.documents is None
 
 
-@pytest.mark.parametrize(("service", "id"), [("solr", "a\x01b"), ("typesense", "a`b"), ("typesense", "a\\")])
+@pytest.mark.parametrize(
+    ("service", "id"), [("solr", "a\x01b"), ("typesense", "a`b"), ("typesense", "a\\"), ("typesense", " a")]
+)
 def test_ids_that_would_be_read_otherwise_are_not_sent(load: Any, service: str, id: str) -> None:
     path = "/products/select" if service == "solr" else "/collections/products/documents/search"
     http = (
@@ -175,7 +177,7 @@ def test_ids_that_would_be_read_otherwise_are_not_sent(load: Any, service: str, 
     )
 
     assert explain_unwritable(http.documents, id)
-    for readable in ("a,b", 'a"b', "a b", "a'b", "&&", "${x}", "(a]"):
+    for readable in ("a,b", 'a"b', "a b", "a'b", "a\\b", "&&", "${x}", "(a]"):
         assert not explain_unwritable(http.documents, readable)
 
 

@@ -226,9 +226,11 @@ def test_a_search_is_filtered_beside_the_filters_that_it_has() -> None:
 
 def test_an_id_with_an_unwritable_text_is_not_sent() -> None:
     # Typesense reads a backslash before the closing backtick as an escape.
-    documents = replace(QUOTED, escape={}, unwritable=("\\",))
-    assert explain_unwritable(documents, "a") == ""
-    assert "is `unwritable`" in explain_unwritable(documents, "a\\")
+    documents = replace(QUOTED, escape={}, unwritable=("\\`",))
+    assert explain_unwritable(documents, "a\\b") == ""
+    assert explain_unwritable(documents, "a\\") == (
+        r"the id 'a\\', written as '`a\\`', has '\\`', which is `unwritable`"
+    )
     assert "at which the service would end it" in explain_unwritable(documents, "a`b")
 
 
