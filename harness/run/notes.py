@@ -187,18 +187,22 @@ def _describe_deselection(
 
 
 def _describe_latency(suite: Suite, run: Run, server: Cluster | None) -> Iterator[str]:
-    """Which time thresholds on latency compare, if it is not the server's own."""
+    """Which time of a service thresholds on latency compare."""
     template = suite.requests.get(run.request)
-    if template is None or template.http is None or template.http.took is not None or not run.has_rankings:
+    if template is None or template.http is None or not run.has_rankings:
         return
     thresholds = list(suite.thresholds)
     for query in suite.queries:
         thresholds += query.thresholds
-    if any(isinstance(threshold.condition, LatencyCondition) for threshold in thresholds):
-        together = ""
-        if server is not None and server.concurrency > 1:
-            together = f", with up to {server.concurrency} requests at the same time"
-        yield f"latency is the time to the last byte of each answer{together}, as the request has no path `took`"
+    if not any(isinstance(threshold.condition, LatencyCondition) for threshold in thresholds):
+        return
+    if template.http.took is not None:
+        yield f"latency is the service's own time, at `{template.http.took}` of each answer"
+        return
+    together = ""
+    if server is not None and server.concurrency > 1:
+        together = f", with up to {server.concurrency} requests at the same time"
+    yield f"latency is the time to the last byte of each answer{together}, as the request has no path `took`"
 
 
 def _describe_warm_up(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:

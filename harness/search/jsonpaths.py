@@ -82,7 +82,7 @@ Place: TypeAlias = tuple[int, ...]
 HAS_FUNCTION = re.compile(r"\b(?:match|search)\s*\(")
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def compile_path(text: str) -> JSONPath:
     """
     The compiled path *text*.
