@@ -32,6 +32,7 @@ from harness.model import ANY_TEXT, Failure, FindingKind, Hit, JudgmentFinding, 
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
+from harness.run.connections import move_to_target
 from harness.search import find_dialect
 from harness.suites import load_suites
 from harness.suites.display import list_shown_fields
@@ -293,6 +294,7 @@ def _look_up_today(
     Raises:
         SearchError: They could not be looked up.
     """
+    suite = move_to_target(suite, options.request)
     has_ids = find_dialect(suite.target.service).looks_up_documents(choose_template(suite, options.request))
     options = replace(options, unjudged=True)
     if has_ids:

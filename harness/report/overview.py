@@ -108,7 +108,8 @@ def find_differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | 
         for place in places:
             if _differ(cells, "request"):
                 parts[place]["request"] = suites[place].request
-            if _differ(cells, "index"):
+            # A service has no index.
+            if _differ(cells, "index") and suites[place].index is not None:
                 parts[place]["index"] = suites[place].index
     return parts
 

@@ -175,7 +175,7 @@ def refuse_few_queries(tuning: Sequence[Query], held_out: Sequence[Query], *, fo
 def name_study(tuning: Tuning) -> str:
     """The name of the study in its storage: trials of another request, measure or set of queries are in another one."""
     suite, run = tuning.suite, tuning.options.run
-    template = tuning.space.templates[tuning.request]
+    template, target = tuning.space.templates[tuning.request], suite.find_target(tuning.request)
     queries = [
         [query.id, query.text, dict(query.params) if query.masked is None else query.masked, dict(query.judgments)]
         for query in tuning.tuning_queries
@@ -183,7 +183,7 @@ def name_study(tuning: Tuning) -> str:
     parts: list[Json] = [
         template.body if template.masked is None else template.masked,
         repr(template.http) if template.masked is None else "",
-        [run.index, run.cluster, suite.target.cluster, suite.target.index, template.index],
+        [run.index, run.cluster, target.cluster, target.index, template.index],
         [repr(replace(parameter, mark=suite.mark)) for parameter in tuning.space.parameters],
         [tuning.measure.text, str(suite.gain), str(suite.profile), suite.depth],
         queries,

@@ -110,6 +110,8 @@ def test_a_cell_is_called_by_what_tells_it_from_the_others_of_its_suite():
     assert name_cells([cell(index="v1"), cell(index="v2")]) == ("shop, index v1", "shop, index v2")
     four = [cell(request=request, index=index) for request in "ab" for index in ("v1", "v2")]
     assert name_cells(four)[3] == "shop, request b, index v2"
+    of_service = [cell(index="v1"), cell(request="app", index=None)]
+    assert name_cells(of_service) == ("shop, request current, index v1", "shop, request app")
 
 
 def test_cells_are_not_taken_for_suites():
