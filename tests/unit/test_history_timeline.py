@@ -4,11 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from builders.gating import TODAY, threshold
 from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
 from builders.planted_history import DRIFT, JUDGED, RUNS, STEP_DOWN, STEP_UP, UPGRADE, make_history, make_suite
+from harness.gate import decide
+from harness.history import rescore
+from harness.history.entries import restore_run
 from harness.history.steps import find_drifts, find_steps
 from harness.history.timeline import build_timelines, list_changes
-from harness.model import ChangeKind
+from harness.metrics.score import score_run
+from harness.model import ChangeKind, History, Status
 
 SUITE = suite_of()
 
@@ -153,3 +158,18 @@ def test_a_drift_is_no_step_and_a_step_no_drift():
 def test_all_of_the_planted_history_counts(planted):
     assert len(planted.points) == RUNS
     assert len(planted.texts) == len(planted.grades) == 40
+
+
+def test_the_gate_fails_on_the_planted_step_alone_until_most_of_the_five_runs_have_it():
+    entries = make_history()
+    around = [place for planted in (STEP_DOWN, STEP_UP, *JUDGED) for place in range(planted - 2, planted + 6)]
+    failed = []
+    for place in sorted({*range(5, RUNS, 11), *around}):
+        suite = replace(make_suite(place), thresholds=(threshold("drop nDCG@10 <= 0.05 since 5 runs"),))
+        run = restore_run(entries[place], entries[place].queries, depth=suite.depth)
+        history = History(rescore(entries[place - 5 : place], suite), "history")
+        [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, history=history)
+        if verdict.status is not Status.PASSED:
+            failed.append((place, verdict.status))
+    # More judgments are no drop, and a drift is too slow for it: the page tells of that.
+    assert failed == [(place, Status.FAILED) for place in range(STEP_DOWN, STEP_DOWN + 3)]
