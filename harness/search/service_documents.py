@@ -57,6 +57,8 @@ def find_documents_problem(documents: DocumentsRequest) -> str:
         return f"found each: {documents.each!r}, expected {{{{id}}}} once in it"
     if documents.join == "":
         return "found an empty `join`, expected the text between two ids"
+    if "" in (*documents.escape, *documents.unwritable):
+        return "found an empty text in `escape` or `unwritable`, expected texts that ids may have"
     return ""
 
 
@@ -148,7 +150,10 @@ def filter_search(search: HttpRequest, documents: DocumentsRequest, ids: Sequenc
     A parameter that the search has too is sent twice, with either value.
     """
     # Without a total, an answer that a page limit cut looks like one that has all matches.
-    if not documents.filter or search.total is None or len(split_ids(documents, ids)) > 1:
+    if not documents.filter or search.total is None:
+        return None
+    filtered = replace(documents, http=replace(documents.http, params=documents.filter))
+    if len(split_ids(filtered, ids)) > 1:
         return None
     params = dict(search.params)
     for name, value in _fill(documents.filter, _list_values(documents, ids)).items():

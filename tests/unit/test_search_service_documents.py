@@ -224,6 +224,15 @@ def test_a_search_is_filtered_beside_the_filters_that_it_has() -> None:
     assert filter_search(search, replace(documents, filter={}), ["a"]) is None
 
 
+def test_a_search_is_not_filtered_to_more_ids_than_a_url_takes() -> None:
+    search = HttpRequest("GET", "/search", "$.ids", total="$.total")
+    in_a_body = replace(BY_IDS, method="POST", params={}, json={"ids": "{{ids}}"})
+    documents = DocumentsRequest(in_a_body, filter={"id": "{{ids}}"})
+
+    assert filter_search(search, documents, ["a" * 1000] * 2) is not None
+    assert filter_search(search, documents, ["a" * 1000] * 4) is None
+
+
 def test_an_id_with_an_unwritable_text_is_not_sent() -> None:
     # Typesense reads a backslash before the closing backtick as an escape.
     documents = replace(QUOTED, escape={}, unwritable=("\\`",))
@@ -271,6 +280,11 @@ def test_no_part_is_larger_than_a_page() -> None:
 def test_what_is_no_request_by_ids(changes: Mapping[str, Any], words: str) -> None:
     assert find_documents_problem(DocumentsRequest(BY_IDS)) == ""
     assert words in find_documents_problem(DocumentsRequest(replace(BY_IDS, **changes)))
+
+
+@pytest.mark.parametrize("keys", [{"join": ""}, {"escape": {"": "x"}}, {"unwritable": ("",)}])
+def test_no_text_is_empty(keys: Mapping[str, Any]) -> None:
+    assert "found an empty" in find_documents_problem(DocumentsRequest(BY_IDS, **keys))
 
 
 def test_a_filter_has_the_ids() -> None:
