@@ -191,16 +191,21 @@ def test_no_hits_are_no_hits(run):
     assert find_verdict(finished, "hits = 0").status is Status.PASSED
 
 
-def select(core: str = CORE, **params: Any) -> dict[str, Any]:
-    """A request to a core that leaves the number of hits to the preset, as it does the look-up of documents."""
-    http = {**GET, "path": f"/{core}/select", "params": {**GET["params"], **params}}
-    del http["params"]["rows"]
-    return http
+def leave_size_to_preset(http: dict[str, Any]) -> dict[str, Any]:
+    """*http* without its number of hits."""
+    if "json" in http:
+        return {**http, "json": {key: value for key, value in http["json"].items() if key != "limit"}}
+    return {**http, "params": {key: value for key, value in http["params"].items() if key != "rows"}}
+
+
+def select(core: str) -> dict[str, Any]:
+    """A request to *core* that leaves the number of hits to the preset, as it does the look-up of documents."""
+    return {**leave_size_to_preset(GET), "path": f"/{core}/select"}
 
 
 def test_judged_documents_that_are_not_there_are_named(run):
     judgments = {"sku-2011": 3, "sku-9998": 2, "sku-9999": 0}
-    finished = run(select(), queries=[{"id": "tents", "text": "light tent", "judgments": judgments}])
+    finished = run(select(CORE), queries=[{"id": "tents", "text": "light tent", "judgments": judgments}])
     assert finished.report.checks is not None
     assert finished.report.checks.relevant == 2
     assert list(finished.report.checks.absent) == ["sku-9998"]
@@ -215,11 +220,12 @@ def test_not_in_top_is_an_error_where_the_document_is_not_there(run, solr_core):
         assert "sku-2011 is not visible" in verdict.reason
 
 
-def test_a_missing_document_has_its_title_and_its_rank_below_the_last_hit(run, solr_url):
+@pytest.mark.parametrize("http", [GET, POST], ids=["GET", "POST"])
+def test_a_missing_document_has_its_title_and_its_rank_below_the_last_hit(run, solr_url, http):
     parameters = {**GET["params"], "q": "light tent", "rows": 60}
     hits = ask(solr_url, **parameters)["response"]["docs"]
     query = {"id": "tents", "text": "light tent", "expect": [f"{hits[40]['id']} in top 3"]}
-    finished = run(select(), queries=[query])
+    finished = run(leave_size_to_preset(http), queries=[query])
     [missing] = finished.report.queries[0].missing
     assert (missing.id, missing.rank, missing.title) == (hits[40]["id"], 41, hits[40]["title"])
 
