@@ -396,7 +396,9 @@ def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     """
     *ranking* in the order that *profile* scores, with the place of each group of ties in place of the engine's scores.
 
-    The same documents tie as before, if it is known which do; else none.
+    The same documents tie as before, if it is known which do; else none. Groups at the same place of two rankings have
+    the same score. So where documents may tie that neither shows, those of one may be in the other: no score rules it
+    out.
 
     >>> ranking = Ranking((Hit("a", 7.5), Hit("b", 3.25), Hit("c", 3.25)))
     >>> [(hit.id, hit.score) for hit in replace_scores(ranking, Profile.STANDARD).hits]

@@ -34,6 +34,9 @@ from harness.model import (
     index_scores,
 )
 
+SCHEMA = 1
+"""The version that is written, and the only one that is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntryOrigin:
@@ -85,6 +88,7 @@ def make_entry(
         state=_read_state(suite, run),
         measures=_make_figures(report.summaries, suite, queries, queries),
         queries=queries,
+        schema=SCHEMA,
         tags=tags,
         cluster=report.cluster,
         index=report.index,

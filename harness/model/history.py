@@ -90,6 +90,8 @@ class HistoryEntry:
     state: HistoryState
     measures: Mapping[str, HistoryFigure]
     queries: Mapping[str, HistoryQuery]
+    schema: int
+    """The version of the file format; without a default, so that a file has to say it."""
     tags: Mapping[str, Mapping[str, HistoryFigure]] = field(default_factory=dict)
     """Tag to measure to figure."""
     cluster: str = ""
@@ -101,8 +103,6 @@ class HistoryEntry:
     commit: str | None = None
     """The commit of the working tree, or that which CI runs on."""
     branch: str | None = None
-    schema: int = 1
-    """The version of the file format."""
 
     @property
     def series(self) -> tuple[str, str, str]:

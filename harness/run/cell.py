@@ -19,6 +19,7 @@ from harness.gate import decide
 from harness.gate.selection import (
     QueryFilter,
     Selection,
+    count_history_runs,
     gates_anything,
     interleave_blamed,
     list_blamed_queries,
@@ -135,12 +136,21 @@ class Cell:
     @property
     def is_compared(self) -> bool:
         """Whether the run is compared with a baseline or its history, or becomes a part of them."""
-        return self.options.save_baseline or self.needs_baseline or self.options.history is not None
+        return self.options.save_baseline or self.needs_baseline or self.needs_history
 
     @property
     def needs_baseline(self) -> bool:
         """Whether a selected threshold for the request compares with a baseline."""
         return needs_baseline(self.selection.selected, self.options.request)
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether the run is to be kept in a history, or a selected threshold for the request compares with one."""
+        if self.options.history is not None:
+            return True
+        suite = self.selection.selected
+        request = self.options.request or next(iter(suite.requests), "")
+        return count_history_runs(suite, request) > 0
 
     @property
     def needs_tails(self) -> bool:

@@ -1,12 +1,14 @@
 """Parts of a run put together: the report of a whole run, and what cannot be put together."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
+from harness.history import read_history
 from harness.options import COUNT, FLAG, IDS, OPTIONS, SECONDS, SENDING_OPTIONS, TAGS, VARIABLES
 from harness.run.header import MATRIX, OPTION_TYPES
 from harness.run.sealing import Seal
@@ -66,6 +68,14 @@ def test_parts_with_ties_and_a_baseline_are_held_against_it_as_the_whole_is(engi
     whole = run_whole(engine)
     assert whole[0] == 1
     assert merge(*send_all(engine)) == whole
+
+
+def test_a_merged_run_is_kept_in_the_history_as_the_whole_is(engine):
+    run_whole(engine, "--history", "of_whole")
+    merge(*send_all(engine), options=("--history", "of_parts"))
+    [whole] = read_history(Path("of_whole"), "shop")
+    [merged] = read_history(Path("of_parts"), "shop")
+    assert merged == replace(whole, created=merged.created)
 
 
 def test_several_suites_requests_and_indexes_are_merged_each(engine):
