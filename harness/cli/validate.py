@@ -30,7 +30,7 @@ from harness.metrics.score import measures_of
 from harness.model import Measure, Suite
 from harness.report.sentences import format_value, make_loggable
 from harness.suites import load_suites
-from harness.words import count, listed
+from harness.words import count, grouped, listed
 
 TAGS_SHOWN = 12
 
@@ -86,7 +86,7 @@ def _describe_contents(suite: Suite) -> str:
 
 
 def _describe_groups(suite: Suite) -> list[str]:
-    """The number of queries of each tag, the requests that gate nothing, the range of weights where these differ."""
+    """The number of queries of each tag, the clusters, the requests that gate nothing, the range of weights."""
     lines = []
     tags = Counter(tag for query in suite.queries for tag in query.tags)
     if tags:
@@ -98,6 +98,10 @@ def _describe_groups(suite: Suite) -> list[str]:
         if untagged:
             line += f"; no tag {untagged:,}"
         lines.append(line)
+    requests_by_cluster = grouped((suite.find_target(name).cluster, name) for name in suite.requests)
+    if len(requests_by_cluster) > 1:
+        texts = [f"{cluster} ({', '.join(names)})" for cluster, names in requests_by_cluster.items()]
+        lines.append(f"clusters: {', '.join(texts)}")
     ungated = [name for name in suite.requests if not gates_anything(suite, name)]
     if ungated:
         lines.append(f"requests that gate nothing: {listed(ungated)}")

@@ -10,9 +10,9 @@ import harness.search
 from harness.config import Configs
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.hooks import Hooks
-from harness.model import Cluster, Suite, Target
+from harness.model import Cluster, Fixture, RequestTemplate, Suite, Target
 from harness.options import RunOptions
-from harness.run.connections import Connections, make_masker
+from harness.run.connections import Connections, FixtureBuilds, keep_own_cluster, make_masker
 from harness.search.testing import FakeSearch
 
 
@@ -250,3 +250,55 @@ def test_requests_over_http_do_not_go_to_a_cluster_that_is_an_engine(openings, f
         f'HTTP; expected service = "{service}" in [clusters.default]'
     )
     assert openings.opened == []
+
+
+# ------------------------------------------------------------------------------------------------ several clusters
+
+
+def suite_with(folder, **targets):
+    requests = {name: RequestTemplate(name, {}, target=target) for name, target in targets.items()}
+    return replace(suite_at(folder), requests=requests)
+
+
+NAMED = RunOptions(url="http://x:9200", allow_write=True)
+
+
+@pytest.mark.parametrize(
+    ("request_name", "requests", "keeps"),
+    [
+        (None, [None], False),
+        ("own", ["own"], False),
+        ("own", ["own", "first"], True),
+        ("first", ["own", "first"], False),
+        ("index", ["own", "first", "index"], False),
+        ("own", ["own", "same"], False),
+        ("own", ["own", "third"], True),
+    ],
+)
+def test_where_several_clusters_are_searched_a_server_that_is_named_takes_the_place_of_the_suites(
+    folder, request_name, requests, keeps
+):
+    own, third = Target("other"), Target("third")
+    suite = suite_with(folder, first=None, own=own, same=own, third=third, index=Target(index="copy"))
+    options = keep_own_cluster(NAMED, suite, request_name, requests)
+    assert (options.url, options.keeps_cluster) == ((None, True) if keeps else (NAMED.url, False))
+    assert options.allow_write
+    nothing_named = keep_own_cluster(RunOptions(), suite, request_name, requests)
+    assert not nothing_named.keeps_cluster
+
+
+def test_a_fixture_is_built_once_on_each_server(folder, monkeypatch):
+    built = []
+
+    def build(search, fixture, base, name, *, allow_write):
+        built.append((search, allow_write))
+        return f"index-{len(built)}"
+
+    monkeypatch.setattr("harness.search.fixtures.ensure_index", build)
+    one, other = FakeSearch({}), FakeSearch({})
+    suite, fixture, builds = suite_at(folder), Fixture("docs.jsonl"), FixtureBuilds()
+    indexes = [
+        builds.index_of(suite, fixture, search, allow_write=search is one) for search in (one, other, one, other)
+    ]
+    assert indexes == ["index-1", "index-2", "index-1", "index-2"]
+    assert built == [(one, True), (other, False)]

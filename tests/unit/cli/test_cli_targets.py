@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,9 @@ from werkzeug import Request, Response
 from builders.engine import ScriptedEngine
 from builders.golden import page_lines
 from harness.cli import main
+from harness.options import RunOptions
+from harness.run import Matrix
+from harness.suites import load_suite
 
 SUITE = """\
 suite: shop
@@ -46,10 +52,12 @@ class Service:
         self.broken: set[str] = set()
         self.title = "Title of {}"
         self.asked: list[str] = []
+        self.before_answer: Callable[[], None] = lambda: None
 
     def answer(self, request: Request) -> Response:
         text = request.args["q"]
         self.asked.append(text)
+        self.before_answer()
         if text in self.broken:
             return Response("broken", status=400)
         hits = [{"id": document, "title": self.title.format(document)} for document in self.found[text]]
@@ -273,6 +281,22 @@ def test_a_run_that_was_ended_goes_on_with_each_request_on_its_own_target(run, f
     assert [rank(suite)["boots"] for suite in read_suites(folder)] == [["e", "d"], ["d"]]
 
 
+def test_a_run_that_is_killed_on_the_second_target_keeps_what_the_first_answered(run, folder, engine, service):
+    words = ["run", "shop.relevance.yaml", "--all-requests", "-q", "--output", "json=r.json"]
+    process = subprocess.Popen([sys.executable, "-m", "harness", *words], stderr=subprocess.DEVNULL)
+    service.before_answer = process.kill
+    assert process.wait() == -signal.SIGKILL
+    assert not (folder / "r.json").exists()
+    service.before_answer = lambda: None
+    service.asked.clear()
+    engine.asked.clear()
+    status, printed = run(*words, "--resume")
+    assert status == 0, printed
+    # A request of the killed process may be answered late.
+    assert (set(service.asked), engine.asked.total()) == ({"red shoes", "rubber boots"}, 0)
+    assert [rank(suite)["boots"] for suite in read_suites(folder)] == [["e", "d"], ["d"]]
+
+
 def test_a_run_goes_on_only_where_the_target_of_the_request_is_the_same(run, folder, engine, service, httpserver):
     service.broken = {"rubber boots"}
     words = ["run", "shop.relevance.yaml", "--all-requests", "-q", "--output", "json=r.json"]
@@ -305,6 +329,25 @@ def test_the_parts_of_a_run_on_several_clusters_are_merged(run, folder):
 
 
 # Other commands.
+
+
+def test_validate_names_the_clusters_of_requests(run):
+    status, printed = run("validate", "shop.relevance.yaml")
+    assert (status, "  clusters: engine (engine), app (app)" in printed) == (0, True)
+
+
+def test_a_plan_reads_the_differences_of_two_servers(run):
+    status, printed = run("plan", "shop.relevance.yaml", "request:engine", "request:app", "--effect", "0.1")
+    assert "request:app against request:engine" in printed
+    assert status in (0, 1), printed
+
+
+def test_a_client_object_is_not_used_for_a_request_that_keeps_its_cluster(folder):
+    client = object()
+    options = Matrix(all_requests=True).list_cells(
+        load_suite(folder / "shop.relevance.yaml", {}), RunOptions(client=client)
+    )
+    assert [cell.client for cell in options] == [client, None]
 
 
 def test_a_pool_has_the_documents_of_both_with_titles_from_whichever_knows_them(run, folder, engine):
