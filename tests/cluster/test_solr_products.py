@@ -1,9 +1,8 @@
-"""The product suite on a real Solr: thresholds, requests compared, OpenSearch beside it, a baseline, and pytest."""
+"""The product suite on a real Solr: thresholds, two requests compared, a baseline, and pytest."""
 
 from __future__ import annotations
 
 import shutil
-import uuid
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,9 +11,8 @@ import yaml
 
 from builders.solr import CORE
 from harness.cli import main
-from harness.model import Cluster, Status
+from harness.model import Status
 from harness.report.json import loads_comparison, loads_report
-from harness.search import open_search
 
 ROOT = Path(__file__).parents[2]
 PRODUCTS = ROOT / "suites" / "products.relevance.yaml"
@@ -45,42 +43,19 @@ REQUESTS = {
 
 
 @pytest.fixture
-def folder(tmp_path, solr_url, monkeypatch):
-    """A folder with the product suite's files, in which `solr` is a cluster."""
+def products(tmp_path, solr_url, monkeypatch):
+    """The product suite with its requests as Solr takes them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)  # where no baseline is saved
     shutil.copytree(PRODUCTS.parent / "products", tmp_path / "products")
     Path("harness.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
-    return tmp_path
-
-
-@pytest.fixture
-def products(folder):
-    """The product suite with its requests as Solr takes them."""
     suite = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
     del suite["fixture"]
     suite["target"] = {"cluster": "solr"}
     suite["requests"] = {
         name: {"http": {**SELECT, "params": {**PARAMS, **params}}} for name, params in REQUESTS.items()
     }
-    return write(suite, folder)
-
-
-@pytest.fixture
-def both(folder, opensearch_url):
-    """The product suite with its own request to OpenSearch, where its index is built, and that of Solr beside it."""
-    suite = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
-    name = f"products-{uuid.uuid4().hex[:8]}"
-    solr = {"target": {"cluster": "solr"}, "http": {**SELECT, "params": {**PARAMS, **REQUESTS["current"]}}}
-    suite |= {"suite": name, "target": {"cluster": opensearch_url}}
-    suite["requests"] = {"opensearch": suite["requests"]["current"], "solr": solr}
-    yield write(suite, folder)
-    with open_search(Cluster("test", url=opensearch_url), {}) as search:
-        search.connection.perform("DELETE", f"/{name}-*")
-
-
-def write(suite, folder):
-    path = folder / PRODUCTS.name
+    path = tmp_path / PRODUCTS.name
     path.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
     return path
 
@@ -112,26 +87,6 @@ def test_the_candidate_is_compared_with_the_request_of_today(products, tmp_path)
     by_measure = {measure.measure: measure for measure in comparison.measures}
     assert by_measure["nDCG@10"].difference > 0.1
     assert by_measure["nDCG@10"].adjusted < 0.01
-
-
-def test_solr_is_set_beside_opensearch(both, tmp_path):
-    """Both engines rank by BM25 over the same fields, and one suite decides its thresholds for each."""
-    file = tmp_path / "report.json"
-    status = main(["run", str(both), "--all-requests", "--allow-write", "-q", "--output", f"json={file}"])
-    reports = loads_report(file.read_text(encoding="utf-8")).suites
-    assert status == 0
-    assert [(report.request, report.engine.kind) for report in reports] == [
-        ("opensearch", "opensearch"),
-        ("solr", "solr"),
-    ]
-    assert [report.cluster.startswith("solr") for report in reports] == [False, True]
-    file = tmp_path / "comparison.json"
-    sides = ["request:opensearch", "request:solr"]
-    assert main(["compare", *sides, "--suite", str(both), "-q", "--output", f"json={file}"]) == 0
-    comparison = loads_comparison(file.read_text(encoding="utf-8"))
-    assert comparison.candidate.engine.startswith("solr")
-    assert comparison.agreement is not None
-    assert comparison.agreement.overlap > 0.8
 
 
 def test_a_request_that_lost_its_best_field_drops_below_its_baseline(products):
