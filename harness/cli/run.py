@@ -162,8 +162,8 @@ def _check_parts(options: RunOptions, scheduler: str | None, *, has_report: bool
         raise click.UsageError("--shard needs --journal FILE, for `harness merge` to read")
     if has_report or any(getattr(options, name) for name in DECIDING):
         raise click.UsageError(
-            "--shard decides nothing: give --output, --json, --github, --baseline, --strict-xfail and --report-only"
-            " to `harness merge`"
+            "--shard decides nothing: give --output, --json, --github, --baseline, --history, --strict-xfail and"
+            " --report-only to `harness merge`"
         )
 
 

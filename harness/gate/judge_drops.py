@@ -171,11 +171,12 @@ def _describe_change(pairs: Pairs, before: float, after: float, limit: float = m
     """
     drop = before - after
     if abs(drop) < 5e-5 and is_met(drop, Operator.AT_MOST, limit):
-        return f"is {after:.4f} as in {pairs.against}"
+        return f"is {after:.4f} as in {pairs.origin or pairs.against}"
+    origin = f", {pairs.origin}," if pairs.origin else ""
     if drop > 0:
         size = format_observed(drop, Operator.AT_MOST, limit)
-        return f"fell by {size}{share} from {before:.4f} to {after:.4f}"
-    return f"rose by {-drop:.4f}{share} from {before:.4f} to {after:.4f}"
+        return f"fell by {size}{share} from {before:.4f}{origin} to {after:.4f}"
+    return f"rose by {-drop:.4f}{share} from {before:.4f}{origin} to {after:.4f}"
 
 
 def _list_values(pairs: Pairs, queries: Sequence[str]) -> str:

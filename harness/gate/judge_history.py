@@ -66,13 +66,16 @@ def judge_since(
         pairs_of_runs.append(pairs)
     is_per_query = isinstance(condition, WorseCondition) or condition.every
     median = take_median(pairs_of_runs, shared, is_per_query=is_per_query)
-    changes = [_describe_runs(entries, median)]
+    against = f"the median of the last {count(runs, 'run')}"
+    spread = f"{median.least:.4f} to {median.greatest:.4f}, since {entries[0].entry.created[:10]}"
+    changes = []
+    if is_per_query:
+        changes.append(f"compared with the median of each query in the last {count(runs, 'run')} (means {spread})")
     not_compared = ""
     if absent:
         not_compared = f"not in all of these runs: {count(len(absent), 'query')} ({listed(absent)})"
         changes.append(not_compared)
-    against = f"the median of the last {count(runs, 'run')}"
-    pairs = replace(median.pairs, against=against, changes=tuple(changes))
+    pairs = replace(median.pairs, against=against, origin=f"{against} ({spread})", changes=tuple(changes))
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
     if finding.status is Status.PASSED and absent:
@@ -126,14 +129,6 @@ def _replace_all_scores(run: Run, suite: Suite) -> Run:
             response = replace_scores(truncate_ranking(response, suite.depth), suite.profile)
         responses[query] = response
     return replace(run, responses=responses)
-
-
-def _describe_runs(entries: Sequence[RescoredEntry], median: Median) -> str:
-    """Which runs were compared with, and how far their means are apart."""
-    first, last = entries[0].entry.created[:10], entries[-1].entry.created[:10]
-    runs = f"the last {count(len(entries), 'run')}"
-    days = first if first == last else f"{first} to {last}"
-    return f"compared with the median of {runs} ({days}), {median.least:.4f} to {median.greatest:.4f}"
 
 
 # The median of runs.

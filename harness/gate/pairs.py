@@ -53,6 +53,8 @@ class Pairs:
     tie_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     extreme: Literal["worst", "best"] | None = None
     least: float | None = None
+    origin: str = ""
+    """What *before* is of, to follow its value; empty where *against* says it."""
 
     @property
     def left_out(self) -> int:

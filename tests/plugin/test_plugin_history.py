@@ -75,4 +75,4 @@ def test_a_drop_since_earlier_runs_fails_its_item_and_those_of_its_queries(
     result = run(*kept)
 
     result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*compared with the median of the last 2 runs*"])
+    result.stdout.fnmatch_lines(["*compared with the median of each query in the last 2 runs*"])

@@ -140,8 +140,8 @@ def test_a_failure_says_from_where_to_where_and_how_far_the_runs_are_apart():
     suite = suite_with(DROP)
     verdict = verdict_of(suite, history_of(suite, both(1), both(2), both(4)), boots=2, shoes=0)
     assert verdict.reason == (
-        "mean RR@10 fell by 0.2500 from 0.5000 to 0.2500, allowed 0.2, over 2 queries; fell most: shoes 0.5000 -> "
-        "0.0000; compared with the median of the last 3 runs (2026-11-01 to 2026-11-03), 0.2500 to 1.0000"
+        "mean RR@10 fell by 0.2500 from 0.5000, the median of the last 3 runs (0.2500 to 1.0000, since 2026-11-01), to "
+        "0.2500, allowed 0.2, over 2 queries; fell most: shoes 0.5000 -> 0.0000"
     )
     assert verdict.blamed == ("shoes",)
 
@@ -154,8 +154,11 @@ def test_the_spread_is_a_property_in_junit_xml():
 
 def test_a_mean_as_before_is_said_to_be_that_of_the_median():
     suite = suite_with(DROP)
-    verdict = verdict_of(suite, history_of(suite, *[both(2)] * 3), **both(2))
-    assert verdict.reason.startswith("mean RR@10 is 0.5000 as in the median of the last 3 runs, allowed 0.2")
+    history = history_of(suite, *[both(2)] * 3)
+    verdict = verdict_of(suite, history, **both(2))
+    since = "the median of the last 3 runs (0.5000 to 0.5000, since 2026-11-01)"
+    assert verdict.reason.startswith(f"mean RR@10 is 0.5000 as in {since}, allowed 0.2")
+    assert f"mean RR@10 rose by 0.5000 from 0.5000, {since}, to 1.0000" in verdict_of(suite, history, **both(1)).reason
 
 
 def test_only_the_last_runs_count():
@@ -175,7 +178,7 @@ def test_one_run_is_compared_with_as_a_baseline_is():
     suite = suite_with("drop RR@10 <= 0.2 since 1 run")
     verdict = verdict_of(suite, history_of(suite, both(1), both(2)), **both(4))
     assert (verdict.status, verdict.observed) == (Status.FAILED, 0.25)
-    assert "the median of the last 1 run (2026-11-02), 0.5000 to 0.5000" in verdict.reason
+    assert "from 0.5000, the median of the last 1 run (0.5000 to 0.5000, since 2026-11-02), to 0.2500" in verdict.reason
 
 
 def test_a_share_is_one_of_the_median():
@@ -212,6 +215,8 @@ def test_every_query_is_compared_with_its_own_median():
     assert verdict_of(suite, history, **both(3)).status is Status.PASSED
     verdict = verdict_of(suite, history, boots=2, shoes=4)
     assert (verdict.status, verdict.blamed, verdict.observed) == (Status.FAILED, ("shoes",), 0.25)
+    runs = "the median of each query in the last 3 runs (means 0.3750 to 0.7500, since 2026-11-01)"
+    assert verdict.reason.endswith(f"compared with {runs}")
 
 
 def test_queries_that_fell_below_their_own_medians_are_counted():
