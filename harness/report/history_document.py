@@ -48,9 +48,21 @@ def build_history_document(timelines: Sequence[Timeline]) -> HistoryDocument:
     return HistoryDocument(
         suite=timelines[0].suite,
         headline=write_headline(timelines[0]),
-        closing=f"{count(runs, 'run')} from {first[:10]} to {last[:10]}, scored with the judgments of today",
+        closing=f"{count(runs, 'run')} {describe_days(first, last)}, scored with the judgments of today",
         sections=tuple(build_section(timeline) for timeline in timelines),
     )
+
+
+def describe_days(first: str, last: str) -> str:
+    """
+    The days of runs, from the times of the first and the last.
+
+    >>> describe_days("2026-11-25T23:19:46", "2026-11-25T23:59:00")
+    'of 2026-11-25'
+    """
+    if first[:10] == last[:10]:
+        return f"of {first[:10]}"
+    return f"from {first[:10]} to {last[:10]}"
 
 
 def write_headline(timeline: Timeline) -> str:
@@ -148,7 +160,7 @@ def draw_sparkline(line: Sequence[float | None], width: int = SPARK_WIDTH) -> st
 
 def _build_facts(timeline: Timeline) -> Facts:
     first, last = timeline.points[0].entry, timeline.points[-1].entry
-    runs = f"{count(len(timeline.points), 'run')} from {first.created[:10]} to {last.created[:10]}"
+    runs = f"{count(len(timeline.points), 'run')} {describe_days(first.created, last.created)}"
     if timeline.older:
         runs += f", and {timeline.older:,} older"
     facts = [Fact("runs", make_words(runs))]
