@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from harness.baseline.entries import fingerprint_request
 from harness.baseline.questions import select_all_values, select_request_values
 from harness.history.entries import restore_run
 from harness.masking import Masker
 from harness.metrics.score import measures_of, score_run
-from harness.model import HistoryEntry, HistoryQuery, Query, Question, RescoredEntry, Suite
+from harness.model import HistoryEntry, HistoryQuery, Query, Question, RescoredEntry, Run, Score, Suite
 
 
 def rescore(entries: Iterable[HistoryEntry], suite: Suite, *, hooked: bool = False) -> tuple[RescoredEntry, ...]:
@@ -26,11 +26,12 @@ def rescore(entries: Iterable[HistoryEntry], suite: Suite, *, hooked: bool = Fal
         hooked: Whether hooks may have used any value of a query.
     """
     questions: dict[str, Mapping[str, Question]] = {}
+    scorer = _Scorer(suite)
     rescored = []
     for entry in entries:
         if entry.request not in questions:
             questions[entry.request] = _make_questions(suite, entry.request, hooked=hooked)
-        rescored.append(_rescore_entry(entry, suite, questions[entry.request]))
+        rescored.append(_rescore_entry(entry, scorer, questions[entry.request]))
     return tuple(rescored)
 
 
@@ -41,7 +42,31 @@ def _make_questions(suite: Suite, request: str, *, hooked: bool) -> dict[str, Qu
     return {query.id: used.make_question(query, masker) for query in suite.queries}
 
 
-def _rescore_entry(entry: HistoryEntry, suite: Suite, questions: Mapping[str, Question]) -> RescoredEntry:
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """Scores kept rankings with *suite*; one that many runs have, as most do, is scored once."""
+
+    suite: Suite
+    known: dict[tuple[object, ...], list[Score]] = field(default_factory=dict)
+
+    def score(self, entry: HistoryEntry, queries: Sequence[Query], run: Run) -> tuple[Score, ...]:
+        """The scores of *queries* in *run*, which has their rankings in *entry*."""
+        keys: dict[str, tuple[object, ...]] = {}
+        unknown = []
+        for query in queries:
+            kept = entry.queries[query.id]
+            key = (query.id, kept.ranking, kept.ties, kept.tail, kept.closed)
+            keys[query.id] = key
+            if key not in self.known:
+                self.known[key] = []
+                unknown.append(query)
+        for score in score_run(replace(self.suite, queries=tuple(unknown)), run):
+            self.known[keys[score.query]].append(score)
+        return tuple(score for query in queries for score in self.known[keys[query.id]])
+
+
+def _rescore_entry(entry: HistoryEntry, scorer: _Scorer, questions: Mapping[str, Question]) -> RescoredEntry:
+    suite = scorer.suite
     same: list[Query] = []
     changed = []
     for query in suite.queries:
@@ -53,7 +78,7 @@ def _rescore_entry(entry: HistoryEntry, suite: Suite, questions: Mapping[str, Qu
         else:
             same.append(query)
     run = restore_run(entry, [query.id for query in same], depth=suite.depth)
-    scores = score_run(replace(suite, queries=tuple(same)), run)
+    scores = scorer.score(entry, same, run)
     too_deep = _find_too_deep(entry, suite, same)
     if too_deep:
         scores = tuple(score for score in scores if score.measure not in too_deep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
@@ -213,38 +214,62 @@ def _build_measure_row(
     )
 
 
-def list_movements(timeline: Timeline) -> list[tuple[str, Step | Drift]]:
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """A step or a drift of several measures between the same runs, the measure that moved most first."""
+
+    parts: tuple[tuple[str, Step | Drift], ...]
+
+    @property
+    def change(self) -> float:
+        """The greatest change of a measure."""
+        return abs(self.parts[0][1].change)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The places of the runs between which the measures moved."""
+        movement = self.parts[0][1]
+        if isinstance(movement, Step):
+            return movement.place - 1, movement.place
+        return movement.first, movement.last
+
+
+def list_movements(timeline: Timeline) -> list[Movement]:
     """The steps and drifts of all measures, the latest first; of more than are shown, the largest."""
-    movements: list[tuple[str, Step | Drift]] = []
+    by_span: dict[tuple[type, tuple[int, int]], list[tuple[str, Step | Drift]]] = {}
     for measure in timeline.measures:
-        movements += [(measure, step) for step in timeline.steps.get(measure, ())]
-        movements += [(measure, drift) for drift in timeline.drifts.get(measure, ())]
-    movements.sort(key=lambda movement: -abs(movement[1].change))
-    return sorted(movements[:MOVEMENTS_SHOWN], key=lambda movement: -find_end(movement[1]))
+        moved: list[Step | Drift] = [*timeline.steps.get(measure, ()), *timeline.drifts.get(measure, ())]
+        for movement in moved:
+            span = Movement(((measure, movement),)).span
+            by_span.setdefault((type(movement), span), []).append((measure, movement))
+    movements = []
+    for parts in by_span.values():
+        parts.sort(key=lambda part: -abs(part[1].change))
+        movements.append(Movement(tuple(parts)))
+    movements.sort(key=lambda movement: -movement.change)
+    return sorted(movements[:MOVEMENTS_SHOWN], key=lambda movement: movement.span[::-1], reverse=True)
 
 
-def find_end(movement: Step | Drift) -> int:
-    """The place of the run by which *movement* is there."""
-    return movement.place if isinstance(movement, Step) else movement.last
-
-
-def describe_movement(timeline: Timeline, measure: str, movement: Step | Drift) -> str:
+def describe_movement(timeline: Timeline, movement: Movement) -> str:
     """A step with what changed before its run, or a drift, as a sentence."""
-    verb = "rose" if movement.change > 0 else "fell"
-    figures = f"{measure} {verb} by {format_score(abs(movement.change))}, to {format_score(movement.after)},"
-    if isinstance(movement, Drift):
-        first, last = name_run(timeline, movement.first), name_run(timeline, movement.last)
-        return f"{figures} without a step from {first} to {last}"
-    text = f"{figures} with {name_run(timeline, movement.place)}"
-    changes = [change.text for change in timeline.points[movement.place].changes]
+    figures = []
+    for measure, part in movement.parts:
+        verb = "rose" if part.change > 0 else "fell"
+        figures.append(f"{measure} {verb} by {format_score(abs(part.change))} to {format_score(part.after)}")
+    first, last = movement.span
+    told = ", ".join(figures)
+    if isinstance(movement.parts[0][1], Drift):
+        return f"{told}, without a step, from {name_run(timeline, first)} to {name_run(timeline, last)}"
+    text = f"{told}, with {name_run(timeline, last)}"
+    changes = [change.text for change in timeline.points[last].changes]
     if changes:
         return f"{text}, before which changed: {'; '.join(changes)}"
     return f"{text}, before which nothing is known to have changed"
 
 
 def _describe_movements(timeline: Timeline) -> Iterator[str]:
-    for measure, movement in list_movements(timeline):
-        yield describe_movement(timeline, measure, movement)
+    for movement in list_movements(timeline):
+        yield describe_movement(timeline, movement)
 
 
 def list_changed(timeline: Timeline) -> list[int]:

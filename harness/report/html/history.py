@@ -17,13 +17,12 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from harness.model import ChangeKind, Drift, HistoryFigure, Timeline, TimelineFigure, TimelinePoint
+from harness.model import ChangeKind, HistoryFigure, Timeline, TimelineFigure, TimelinePoint
 from harness.report.document import HistorySection
 from harness.report.history_document import (
     build_history_document,
     describe_changes,
     describe_movement,
-    find_end,
     list_movements,
     number_run,
 )
@@ -53,7 +52,7 @@ class HistoryLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Movement:
+class MovementView:
     """A step or a drift in words, and the runs to compare: their numbers."""
 
     text: str
@@ -68,7 +67,7 @@ class HistoryView:
     anchor: str
     section: HistorySection
     timeline: Timeline
-    movements: tuple[Movement, ...]
+    movements: tuple[MovementView, ...]
     rows: tuple[tuple[int, TimelinePoint], ...]
     """Runs by their number, the latest first."""
     left_out: tuple[str, ...]
@@ -109,11 +108,10 @@ def _build_view(
     anchor: str, timeline: Timeline, section: HistorySection, left_out: Sequence[str], limits: HistoryLimits
 ) -> HistoryView:
     movements = []
-    for measure, movement in list_movements(timeline):
-        end = find_end(movement)
-        before = movement.first if isinstance(movement, Drift) else end - 1
-        text = describe_movement(timeline, measure, movement)
-        movements.append(Movement(text, number_run(timeline, end), number_run(timeline, before)))
+    for movement in list_movements(timeline):
+        before, run = movement.span
+        text = describe_movement(timeline, movement)
+        movements.append(MovementView(text, number_run(timeline, run), number_run(timeline, before)))
     rows = [(number_run(timeline, place), point) for place, point in enumerate(timeline.points)]
     return HistoryView(anchor, section, timeline, tuple(movements), tuple(rows[::-1][: limits.rows]), tuple(left_out))
 

@@ -3,7 +3,7 @@
   document.documentElement.classList.add("js");
   const data = JSON.parse(document.getElementById("data").textContent);
 
-  const LEFT = 74, RIGHT = 12, TOP = 8, HEIGHT = 150, AXIS = 18, LANE = 16, ROWS = 25;
+  const LEFT = 74, RIGHT = 12, TOP = 8, HEIGHT = 150, AXIS = 18, LANE = 16, ROWS = 25, FEW_ROWS = 10;
 
   const svgElement = (name, attributes, parent, text) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -398,7 +398,9 @@
       if (!known.length) return;
       const names = [nameRun(state.run), nameRun(state.before)];
       const body = addTable(["Query", names[0], names[1], "Change"], "stacked queries-of-runs");
-      for (const { query, after, before, moved } of state.isAll ? known : known.slice(0, ROWS)) {
+      // those that changed, and where few did, those with the lowest scores
+      const rowsShown = state.isAll ? known.length : Math.min(ROWS, Math.max(changed.length, FEW_ROWS));
+      for (const { query, after, before, moved } of known.slice(0, rowsShown)) {
         const button = htmlElement("button", "opener");
         button.type = "button";
         button.setAttribute("aria-expanded", "false");
@@ -412,7 +414,7 @@
         ]);
         button.addEventListener("click", () => openQuery(button, query, row));
       }
-      if (!state.isAll && known.length > ROWS) {
+      if (known.length > rowsShown) {
         const button = htmlElement("button", "more", panel, "Show all " + known.length);
         button.type = "button";
         button.addEventListener("click", () => {
