@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -181,14 +182,14 @@ def _wait_until_ready(process: subprocess.Popen[bytes], home: Path) -> str:
 
 
 def main() -> None:
-    """Run a Solr until Ctrl-C."""
+    """Run a Solr until Ctrl-C or SIGTERM."""
     with tempfile.TemporaryDirectory(prefix="relevance-solr-", ignore_cleanup_errors=True) as name:
         print(obtain_solr(Path(name)), flush=True)
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            stop_solr(Path(name))
+        # Not before: the process of Solr would inherit that they are blocked.
+        endings = {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_sigmask(signal.SIG_BLOCK, endings)
+        signal.sigwait(endings)
+        stop_solr(Path(name))
 
 
 if __name__ == "__main__":
