@@ -35,8 +35,7 @@ def find_steps(values: Sequence[float | None]) -> tuple[Step, ...]:
     >>> find_steps([0.5] * 8 + [0.1] + [0.5] * 8)
     ()
     """
-    known = [(place, value) for place, value in enumerate(values) if value is not None]
-    numbers = [value for _, value in known]
+    places, numbers = _select_known(values, 0, len(values))
     if len(numbers) < 2 * WINDOW:
         return ()
     least = find_least_change(numbers)
@@ -53,7 +52,7 @@ def find_steps(values: Sequence[float | None]) -> tuple[Step, ...]:
     for _, _, index, before, after in sorted(candidates, key=lambda candidate: candidate[:2], reverse=True):
         # The medians around a step differ too; the greatest difference is where it is.
         if all(abs(index - chosen) >= WINDOW for chosen, _ in steps):
-            steps.append((index, Step(known[index][0], before, after)))
+            steps.append((index, Step(places[index], before, after)))
     return tuple(step for _, step in sorted(steps, key=lambda pair: pair[0]))
 
 
@@ -64,31 +63,45 @@ def find_drifts(values: Sequence[float | None], steps: Sequence[Step]) -> tuple[
     >>> [(drift.first, drift.last) for drift in find_drifts([0.5 + run / 1000 for run in range(100)], ())]
     [(13, 90)]
     """
-    numbers = [value for value in values if value is not None]
+    _, numbers = _select_known(values, 0, len(values))
     if len(numbers) < SHORTEST_DRIFT:
         return ()
     least = find_least_change(numbers)
     drifts = []
     borders = [0, *(step.place for step in steps), len(values)]
     for begin, end in pairwise(borders):
-        part = [(place, value) for place, value in enumerate(values[begin:end], start=begin) if value is not None]
+        places, part = _select_known(values, begin, end)
         if len(part) < SHORTEST_DRIFT:
             continue
-        before = median(value for _, value in part[:WINDOW])
-        after = median(value for _, value in part[-WINDOW:])
+        before, after = median(part[:WINDOW]), median(part[-WINDOW:])
         if abs(after - before) >= least:
-            first, last = _find_span([value for _, value in part], before, after)
-            drifts.append(Drift(part[first][0], part[last][0], before, after))
+            first, last = _find_span(part, before, after)
+            drifts.append(Drift(places[first], places[last], before, after))
     return tuple(drifts)
+
+
+def _select_known(values: Sequence[float | None], begin: int, end: int) -> tuple[list[int], list[float]]:
+    """The places from *begin* to *end* that have a value, and these values."""
+    places, numbers = [], []
+    for place in range(begin, end):
+        value = values[place]
+        if value is not None:
+            places.append(place)
+            numbers.append(value)
+    return places, numbers
 
 
 def _find_span(numbers: Sequence[float], before: float, after: float) -> tuple[int, int]:
     """The places between which medians of the line go from a tenth of the way to nine tenths of it."""
-    medians = [median(numbers[max(0, place - WINDOW + 1) : place + 1]) for place in range(len(numbers))]
-    shares = [(value - before) / (after - before) for value in medians]
-    last = next((place for place, share in enumerate(shares) if share >= 0.9), len(numbers) - 1)
-    first = max((place for place, share in enumerate(shares[:last]) if share <= 0.1), default=0)
-    return first, last
+    first = 0
+    for place in range(len(numbers)):
+        runs_until = numbers[max(0, place - WINDOW + 1) : place + 1]
+        share = (median(runs_until) - before) / (after - before)
+        if share <= 0.1:
+            first = place
+        if share >= 0.9:
+            return first, place
+    return first, len(numbers) - 1
 
 
 def find_least_change(numbers: Sequence[float]) -> float:

@@ -57,13 +57,15 @@ class TimelinePoint:
 
     def find_mean(self, measure: str, tag: str | None = None) -> float | None:
         """The mean by the judgments of today, of the queries with *tag*; that of the day if it cannot be rescored."""
-        figures = self.figures if tag is None else self.tags.get(tag, {})
-        figure = figures.get(measure)
+        figure = self.get_figures(tag).get(measure)
         if figure is None:
             return None
-        if figure.rescored is not None:
-            return figure.rescored.mean
-        return None if figure.of_day is None else figure.of_day.mean
+        shown = figure.rescored or figure.of_day
+        return None if shown is None else shown.mean
+
+    def get_figures(self, tag: str | None = None) -> Mapping[str, TimelineFigure]:
+        """By measure, of the queries with *tag*; of all queries if it is None."""
+        return self.figures if tag is None else self.tags.get(tag, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import mean, median
 
 from harness.history.steps import WINDOW
 from harness.model import ChangeKind, Drift, Step, Timeline, TimelinePoint
@@ -141,10 +141,10 @@ def draw_sparkline(line: Sequence[float | None], width: int = SPARK_WIDTH) -> st
     borders = [round(group * len(line) / groups) for group in range(groups + 1)]
     values: list[float | None] = []
     for begin, end in pairwise(borders):
-        known = [value for value in line[begin:end] if value is not None]
-        values.append(sum(known) / len(known) if known else None)
-    known = [value for value in values if value is not None]
-    least, greatest = min(known, default=0.0), max(known, default=0.0)
+        numbers = [value for value in line[begin:end] if value is not None]
+        values.append(mean(numbers) if numbers else None)
+    means = [value for value in values if value is not None]
+    least, greatest = min(means, default=0.0), max(means, default=0.0)
     characters = []
     for value in values:
         if value is None:
@@ -197,12 +197,14 @@ def _build_measure_row(
     if change is not None and tag is None and timeline.steps.get(measure):
         tone = Tone.NOTED
     names = [make_name(measure)]
-    if timeline.tags:
-        names.append(make_name(tag) if tag is not None else make_words("all queries", Tone.QUIET))
-    point = timeline.points[-1]
-    figures = point.figures if tag is None else point.tags.get(tag, {})
-    figure = figures.get(measure)
-    of_day = None if figure is None or figure.of_day is None else figure.of_day.mean
+    if tag is not None:
+        names.append(make_name(tag))
+    elif timeline.tags:
+        names.append(make_words("all queries", Tone.QUIET))
+    of_day = None
+    figure = timeline.points[-1].get_figures(tag).get(measure)
+    if figure is not None and figure.of_day is not None:
+        of_day = figure.of_day.mean
     return (
         *names,
         make_words(draw_sparkline(line), tone),
@@ -287,9 +289,11 @@ def _build_changes(timeline: Timeline) -> Table:
     rows = []
     for place in places[:CHANGES_SHOWN]:
         point = timeline.points[place]
-        value = point.find_mean(measure) if measure is not None else None
-        before = timeline.points[place - 1].find_mean(measure) if measure is not None else None
-        change = value - before if value is not None and before is not None else None
+        change = None
+        if measure is not None:
+            value, before = point.find_mean(measure), timeline.points[place - 1].find_mean(measure)
+            if value is not None and before is not None:
+                change = value - before
         rows.append(
             (
                 make_words(f"{number_run(timeline, place):,}"),
@@ -320,8 +324,10 @@ def describe_changes(point: TimelinePoint) -> str:
     """What changed before *point*, each with its kind."""
     texts = []
     for change in point.changes:
-        text = change.text
-        texts.append(text if change.kind.value in text else f"{change.kind}: {text}")
+        if change.kind.value in change.text:
+            texts.append(change.text)
+        else:
+            texts.append(f"{change.kind}: {change.text}")
     return "; ".join(texts)
 
 

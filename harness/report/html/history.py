@@ -149,39 +149,34 @@ def _build_data(timeline: Timeline) -> dict[str, Any]:
 
 
 def _pick_figure(point: TimelinePoint, measure: str, tag: str | None) -> TimelineFigure | None:
-    figures = point.figures if tag is None else point.tags.get(tag, {})
-    return figures.get(measure)
+    return point.get_figures(tag).get(measure)
 
 
 def _build_line(figures: Sequence[TimelineFigure | None]) -> dict[str, list[float | None]]:
     """The means of a line by the judgments of today, their intervals and bands, and the figures of the day."""
     line: dict[str, list[float | None]] = {name: [] for name in ("mean", "low", "high", "least", "most", "day")}
     for figure in figures:
-        of_day = None if figure is None else figure.of_day
-        shown = None if figure is None else figure.rescored or of_day
-        low, high = _read_pair(shown, "interval")
-        least, most = _read_pair(shown, "band")
-        values = {
-            "mean": None if shown is None else shown.mean,
-            "low": low,
-            "high": high,
-            "least": least,
-            "most": most,
-            "day": None if of_day is None else of_day.mean,
-        }
+        if figure is None:
+            figure = _NO_FIGURE
+        of_day = figure.of_day or _NO_MEAN
+        shown = figure.rescored or of_day
+        low, high = shown.interval or (None, None)
+        least, most = shown.band or (None, None)
+        values = {"mean": shown.mean, "low": low, "high": high, "least": least, "most": most, "day": of_day.mean}
         for name, value in values.items():
             line[name].append(_round(value))
     # Most lines have no tied hits, and many no intervals.
-    return {name: values for name, values in line.items() if any(value is not None for value in values)}
+    return {name: values for name, values in line.items() if values.count(None) < len(values)}
 
 
-def _read_pair(figure: HistoryFigure | None, name: str) -> tuple[float | None, float | None]:
-    pair = None if figure is None else getattr(figure, name)
-    return (None, None) if pair is None else pair
+_NO_FIGURE = TimelineFigure(None, None)
+_NO_MEAN = HistoryFigure(None, 0)
 
 
 def _round(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(value, DECIMALS)
+    if value is None or not math.isfinite(value):
+        return None
+    return round(value, DECIMALS)
 
 
 # The queries.
@@ -253,8 +248,9 @@ def _build_ranking_changes(timeline: Timeline, query: str, ranks: int) -> list[t
     """The first hits of *query*: the place of a run, and the ids from there on."""
     changes: list[tuple[int, tuple[str, ...]]] = []
     for place, point in enumerate(timeline.points):
-        kept = point.entry.queries.get(query)
-        ids = () if kept is None else kept.ranking[:ranks]
+        ids: tuple[str, ...] = ()
+        if query in point.entry.queries:
+            ids = point.entry.queries[query].ranking[:ranks]
         if not changes or changes[-1][1] != ids:
             changes.append((place, ids))
     return changes
