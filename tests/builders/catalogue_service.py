@@ -59,13 +59,13 @@ class CatalogueService:
 
     def serve(self, server: HTTPServer) -> None:
         """Answer over *server*, below ``/api``."""
+        server.expect_request("/api/search").respond_with_handler(self.respond)
+        server.expect_request("/api/documents").respond_with_handler(self.respond)
 
-        def respond(request: Request) -> Response:
-            answer = self.answer(request.args.to_dict(flat=False))
-            return Response(json.dumps(answer), content_type="application/json")
-
-        server.expect_request("/api/search").respond_with_handler(respond)
-        server.expect_request("/api/documents").respond_with_handler(respond)
+    def respond(self, request: Request) -> Response:
+        """The answer as HTTP."""
+        answer = self.answer(request.args.to_dict(flat=False))
+        return Response(json.dumps(answer), content_type="application/json")
 
     def open(self) -> HttpSearch:
         """A search of it without a network."""

@@ -273,6 +273,22 @@ def test_a_document_that_no_search_returns_is_noticed_when_it_changes(
     assert "document 'd30' for query 'tents' changed in title" in capsys.readouterr().out
 
 
+def test_each_request_is_checked_by_its_own_request_by_ids(shop: CatalogueService, httpserver: HTTPServer) -> None:
+    other = CatalogueService({"d1": {}}, {"tent": [("d1", 1.0)]})
+    httpserver.expect_request("/api/other").respond_with_handler(other.respond)
+    http = "".join(f"  {line}\n" for line in f"{SEARCH}{DOCUMENTS}".splitlines())
+    text = f"suite: shop\nrequests:\n  shop:\n    http:\n{http}  other:\n    http:\n"
+    text += http.replace("/search", "/other").replace("/documents", "/other")
+    text += f'measures: ["nDCG@10"]\nqueries:\n  - {QUERY}}}\n'
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    main(["run", "shop.relevance.yaml", "-q", "--all-requests", "--output", "json=report.json"])
+    suites = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"]
+    assert [(suite["request"], suite["checks"]["absent"]) for suite in suites] == [
+        ("shop", {}),
+        ("other", {"d30": None}),
+    ]
+
+
 def test_a_baseline_stands_where_a_suite_adds_a_request_by_ids(shop: CatalogueService) -> None:
     query = "{id: tents, text: tent, judgments: {d1: 3}"
     write(SIZE, query=query, threshold="drop nDCG@10 <= 0.01")
