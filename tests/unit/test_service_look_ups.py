@@ -129,6 +129,20 @@ def test_a_page_limit_is_how_deep_was_searched(shop: CatalogueService, limit: st
     assert searches(shop)[-1]["rows"] == [str(20 if limit else 1000)]
 
 
+def test_without_look_ups_a_deeper_search_tells_ranks_and_no_causes(shop: CatalogueService) -> None:
+    del shop.documents["d30"]
+    write(SIZE)
+    _, suite = run()
+    [missing] = suite["queries"][0]["missing"]
+    assert (missing["rank"], missing["absence"], missing["searched"]) == (None, None, 39)
+
+
+def test_no_hit_more_is_asked_for_than_the_service_returns(shop: CatalogueService) -> None:
+    write(SIZE, "    max_size: 10\n", query="{id: tents, text: tent, judgments: {d1: 3}")
+    run()
+    assert searches(shop) == [{"q": ["tent"], "rows": ["10"]}]
+
+
 def test_what_matches_not_at_all_is_known_by_the_total(shop: CatalogueService) -> None:
     del shop.rankings["tent"][29]
     write(DOCUMENTS, SIZE)
@@ -191,6 +205,27 @@ def test_a_size_of_the_suite_is_sent_as_it_is(shop: CatalogueService) -> None:
     assert len(suite["queries"][0]["ranking"]) == 12
 
 
+def write_own_size(hits: int) -> None:
+    """A suite whose query gives the number of hits."""
+    write(SIZE, query=f"{{id: tents, text: tent, params: {{n: {hits}}}, judgments: {{d1: 3}}")
+    text = Path("shop.relevance.yaml").read_text(encoding="utf-8")
+    Path("shop.relevance.yaml").write_text(text.replace('"{{text}}"}', '"{{text}}", rows: "{{n}}"}'), encoding="utf-8")
+
+
+def test_a_size_that_a_query_gives_is_sent_as_it_is(shop: CatalogueService) -> None:
+    write_own_size(25)
+    run()
+    assert searches(shop) == [{"q": ["tent"], "rows": ["25"]}]
+
+
+def test_a_size_that_a_query_gives_is_no_less_than_the_suite_needs(
+    shop: CatalogueService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_own_size(5)
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 2
+    assert "'rows' becomes 5, but the suite needs 10 hits: write {{depth}}" in capsys.readouterr().err
+
+
 def test_documents_that_tie_with_the_last_hit_are_looked_up(shop: CatalogueService) -> None:
     shop.rankings["tent"] = [(id, max(score, 95.0)) for id, score in shop.rankings["tent"]][:30]
     write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}", threshold="drop nDCG@10 <= 0.01")
@@ -210,6 +245,16 @@ def test_expectations_read_fields_that_only_the_request_by_ids_returns(shop: Cat
     status, suite = run()
     assert status == 1
     assert [verdict["status"] for verdict in suite["verdicts"]] == ["passed", "passed", "failed"]
+
+
+def test_reports_show_fields_of_hits_that_only_the_request_by_ids_returns(shop: CatalogueService) -> None:
+    shop.documents["d1"]["brand"] = "Acme"
+    shop.hidden_fields = frozenset({"brand"})
+    write(TITLES, DOCUMENTS.replace('"}}\n', '"}, fields: {brand: $.brand}}\n'))
+    _, suite = run()
+    first = suite["queries"][0]["ranking"][0]
+    assert first["title"] == "Tent d1"
+    assert [(shown["field"], shown["text"]) for shown in first["texts"]["fields"]] == [("brand", "Acme")]
 
 
 def test_reports_show_fields_of_missing_documents(shop: CatalogueService) -> None:
@@ -242,7 +287,7 @@ def test_lint_names_judged_documents_that_the_service_does_not_have(
 def test_documents_that_no_request_returned_are_shown_to_a_judge(shop: CatalogueService) -> None:
     for id, document in shop.documents.items():
         document["brand"] = f"Brand {id}"
-    shop.hidden_fields = frozenset({"brand"})
+    shop.hidden_fields = frozenset({"brand", "title"})
     by_ids = DOCUMENTS.replace('"}}\n', '"}, fields: {brand: $.brand}}\n')
     write(TITLES, by_ids, query="{id: tents, text: tent, judgments: {d1: 1}")
     options = PoolOptions(RunOptions(), Matrix(), depth=2, added=frozenset({("tents", "d30")}))
