@@ -97,6 +97,7 @@ def conclude_tuning(
             *warnings,
             *describe_changed_target(tuning, study),
             *describe_looks(decided.hold_out),
+            *describe_few_changes(decided.gain),
             *describe_judged(tuned.trials, tuned_gain, decided.gain),
         ),
         notes=tuple(list_notes(tuning, study)),
@@ -225,6 +226,15 @@ def describe_looks(hold_out: HoldOut) -> list[str]:
     return [
         f"this is look {looks} at the same hold-out: with each further one a gain by chance becomes more likely; "
         "decide the last by new queries, with another hold-out"
+    ]
+
+
+def describe_few_changes(gain: TuningGain | None) -> list[str]:
+    """A warning if so few queries of the hold-out change that no gain could be shown, however large."""
+    if gain is None or gain.low is not None or gain.high is not None:
+        return []
+    return [
+        "so few queries of the hold-out change that the test can show no gain, however large: add queries to the suite"
     ]
 
 
