@@ -302,8 +302,7 @@ def _look_up_today(
         options = replace(options, queries=(suite.queries[0].id,))
     [answered] = runner.answer([suite], options, matrix=Matrix.from_options(options), configs=configs)
     if answered.search is None:
-        failures = [response for response in answered.run.responses.values() if isinstance(response, Failure)]
-        raise SearchError(failure_text(failures[0]) if failures else "the server did not answer")
+        raise SearchError(_explain_no_answer(answered))
     shown = _choose_shown(suite, grades, has_ids=has_ids)
     if not has_ids:
         return KnownTexts(_read_texts(answered, suite, answered.run.responses, shown, has_ids=False))
@@ -312,9 +311,19 @@ def _look_up_today(
     of_query = replace(suite, queries=(query,))
     ranking = Ranking(tuple(map(Hit, ids)))
     texts = _read_texts(answered, of_query, {query.id: ranking}, shown, has_ids=True)
-    by_document = {document: found for (_, document), found in texts.items()}
-    found = {aged.pair: by_document[aged.pair[1]] for aged in grades if aged.pair[1] in by_document}
+    found = {}
+    for aged in grades:
+        pair_looked_up = (query.id, aged.pair[1])
+        if pair_looked_up in texts:
+            found[aged.pair] = texts[pair_looked_up]
     return KnownTexts(found, looked_up=True)
+
+
+def _explain_no_answer(answered: AnsweredCell) -> str:
+    for response in answered.mask_run().responses.values():
+        if isinstance(response, Failure):
+            return failure_text(response)
+    return "the server did not answer"
 
 
 def _choose_shown(suite: Suite, grades: Sequence[AgedGrade], *, has_ids: bool) -> TextOptions:
@@ -324,9 +333,11 @@ def _choose_shown(suite: Suite, grades: Sequence[AgedGrade], *, has_ids: bool) -
         evidence = aged.find_shown()
         if evidence is not None:
             fields |= dict.fromkeys(evidence.shown)
-    needs_longest = has_ids and (ANY_TEXT in fields or not suite.display.fields)
-    named = [name for name in fields if name not in (ANY_TEXT, suite.display.title or TITLE)]
-    return TextOptions(snippet=ANY_TEXT if needs_longest else None, fields=tuple(named))
+    title = suite.display.title or TITLE
+    named = tuple(name for name in fields if name not in (ANY_TEXT, title))
+    if has_ids and (ANY_TEXT in fields or not suite.display.fields):
+        return TextOptions(snippet=ANY_TEXT, fields=named)
+    return TextOptions(fields=named)
 
 
 def _read_texts(

@@ -10,7 +10,8 @@ from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
 from harness.judging.texts import fingerprint_texts
-from harness.model import Display, JudgeAnswer, PooledDocument, Query, Suite, Target
+from harness.model import Display, Hit, JudgeAnswer, PooledDocument, Query, Ranking, Suite, Target
+from harness.search.testing import FakeSearch
 
 
 @pytest.fixture
@@ -187,3 +188,44 @@ def test_a_grade_for_another_text_of_the_query_is_no_evidence(folder, age, docum
     status, out, err = age()
     assert (status, out) == (0, [])
     assert any("left out 1 grade of anna" in line for line in err)
+
+
+API = """\
+suite: api
+target: {cluster: api}
+display: {fields: [brand]}
+request: {http: {method: GET, path: /search, params: {q: "{{text}}"}, ids: "$.ids[*]", fields: {brand: "$.brands[*]"}}}
+measures: ["P@2"]
+queries:
+  - {id: q, text: one, judgments: {a: 1, b: 0}}
+"""
+
+
+class Service(FakeSearch):
+    """Returns the document a alone, with its *brand*."""
+
+    service = "http"
+    brand = "Acme"
+
+    def _respond(self, request):
+        return Ranking((Hit("a", texts={"brand": self.brand}),))
+
+
+def test_of_a_service_the_documents_that_it_returns_are_compared(folder, monkeypatch, capsys):
+    service = Service({})
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
+    (folder / "harness.toml").write_text(
+        '[clusters.api]\nurl = "http://one:8000"\nservice = "http"\nrequests = ["GET /search"]\n'
+    )
+    path = folder / "api.relevance.yaml"
+    path.write_text(API)
+    for document in ("a", "b"):
+        shown = fingerprint_texts(PooledDocument("q", "", document, {}, texts={"brand": "Acme"}), Display())
+        JudgeFile(build_judge_path(path, "anna")).record(JudgeAnswer("q", document, 1.0, shown=shown))
+    assert main(["judgments", "age", "api.relevance.yaml", "-q"]) == 0
+    service.brand = "Other"
+    capsys.readouterr()
+    assert main(["judgments", "age", "api.relevance.yaml", "-q"]) == 1
+    out = capsys.readouterr().out
+    assert "document 'a' for query 'q' changed in brand since anna gave it grade 1; grade it again" in out
+    assert "'b'" not in out
