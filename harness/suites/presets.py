@@ -115,7 +115,7 @@ def _merge_targets(own: Node | None, target: Node | None) -> Node | None:
         return target
     if not isinstance(target, MappingNode):
         return own
-    if "cluster" in own and own.find_child("cluster") != target.find_child("cluster"):
+    if "cluster" in own and own.find_child("cluster") != (target.find_child("cluster") or "default"):
         return own
     merged = MappingNode(own.mark, target.items())
     for key, node in own.items():

@@ -17,10 +17,10 @@ from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 
 DEFAULT_CLUSTER = "default"
 
-ENGINE_KEYS = ("index", "engine", "ids", "point_in_time", "id_field")
+ENGINE_KEYS = frozenset({"index", "engine", "ids", "point_in_time", "id_field"})
 """Keys of a target that say nothing to an HTTP service."""
 
-SERVER_KEYS = ("engine", "service")
+SERVER_KEYS = frozenset({"engine", "service"})
 """Keys of a target that describe its cluster, and so no other one."""
 
 
@@ -65,22 +65,31 @@ def _read_own_target(
     if own.index is not None and template.index is not None:
         message = "found 'index' here and beside the request's 'target', expected one of them"
         reading.problems.note(own.index.mark, message)
-    inherited = reading.shape.target or TargetShape.model_construct()
-    left_out: Collection[str] = () if own.cluster is None or own.cluster == inherited.cluster else SERVER_KEYS
     if template.http is not None:
-        left_out = {*left_out, *ENGINE_KEYS}
-        for key in ENGINE_KEYS:
-            if key in own.model_fields_set:
+        for key in target_node:
+            if key in ENGINE_KEYS:
                 message = f"'{key}' needs an engine, but the request {template.name!r} goes over HTTP; remove it"
-                reading.problems.note(target_node.find_key(key).mark, message)
-    keys = {key: value for key, value in inherited if key in inherited.model_fields_set and key not in left_out}
-    keys |= {key: value for key, value in own if key in own.model_fields_set}
-    merged = TargetShape.model_construct(**keys)
+                reading.problems.note(key.mark, message)
+    merged = _merge_targets(own, reading.shape.target, over_http=template.http is not None)
     service = _choose_service(merged, _find_kind(template), target_node, reading.problems)
     target = _make_target(merged, node.find_key("target").mark, service)
     # An index of its own is searched in place of that of a fixture, wherever it is written.
     index = template.index if own.index is None or template.http is not None else str(own.index)
     return replace(template, target=target, index=index)
+
+
+def _merge_targets(own: TargetShape, of_suite: TargetShape | None, *, over_http: bool) -> TargetShape:
+    """*own* with those keys of the suite's target that it lacks, and that say something about its server."""
+    if of_suite is None:
+        return own
+    left_out: set[str] = set()
+    if own.cluster is not None and own.cluster != (of_suite.cluster or DEFAULT_CLUSTER):
+        left_out |= SERVER_KEYS
+    if over_http:
+        left_out |= ENGINE_KEYS
+    keys = {key: value for key, value in of_suite if key in of_suite.model_fields_set - left_out}
+    keys |= {key: value for key, value in own if key in own.model_fields_set}
+    return TargetShape.model_construct(**keys)
 
 
 def _check_server(shape: TargetShape, problems: Problems) -> None:

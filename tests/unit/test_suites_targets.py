@@ -48,6 +48,7 @@ def test_a_request_without_a_target_has_that_of_the_suite(load):
         ("cluster: es, index: products", "cluster: os", Target("os", "products")),
         ("cluster: es, index: products", "index: copy", Target("es", "copy")),
         ("index: products", "engine: opensearch 2.19", Target("default", "products", "opensearch 2.19")),
+        ("index: p, engine: opensearch 2.19", "cluster: default", Target("default", "p", "opensearch 2.19")),
         (
             "cluster: es, index: p, ids: unique, id_field: sku, point_in_time: true",
             "cluster: os, ids: per_index, point_in_time: false",
