@@ -120,8 +120,17 @@ def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook) -> HoldOut:
 
 
 def write_hold_out(path: Path, hold_out: HoldOut) -> None:
-    """Write *hold_out* to *path*."""
-    write_whole(path, json.dumps(asdict(hold_out), ensure_ascii=False, indent=2).encode() + b"\n")
+    """
+    Write *hold_out* to *path*.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    content = json.dumps(asdict(hold_out), ensure_ascii=False, indent=2).encode() + b"\n"
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def read_hold_out(path: Path) -> HoldOut:

@@ -26,6 +26,7 @@ from harness.tuning.asking import TrialAnswer
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileOpenLock
 
 DIGITS = 4
@@ -208,10 +209,10 @@ def open_storage(storage: str) -> Iterator[Any]:
         yield storage
         return
     from filelock import FileLock, Timeout
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
 
     path = Path(storage)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise UsageError(f"{path} is a folder, or is in one that does not exist; expected the path of a journal")
     lock = FileLock(f"{path}.lock")
     try:
         lock.acquire(timeout=0)
@@ -220,13 +221,23 @@ def open_storage(storage: str) -> Iterator[Any]:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
     try:
-        _cut_torn_line(path)
-        with quiet_optuna():
-            opened = JournalStorage(JournalFileBackend(str(path), lock_obj=_make_held_lock(path)))
-        yield opened
+        yield _open_journal(path)
     finally:
         lock.release()
         Path(f"{path}.lock").unlink(missing_ok=True)
+
+
+def _open_journal(path: Path) -> JournalStorage:
+    """The journal in *path*, which is made where there is none."""
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    try:
+        _cut_torn_line(path)
+        with quiet_optuna():
+            return JournalStorage(JournalFileBackend(str(path), lock_obj=_make_held_lock(path)))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _make_held_lock(path: Path) -> JournalFileOpenLock:

@@ -414,6 +414,23 @@ class TestRefusals:
         assert status == 3
         assert err
 
+    @pytest.mark.parametrize("storage", ["folder", "absent/tuning.journal"])
+    def test_a_journal_that_cannot_be_there_is_refused(self, shop, tune, storage):
+        Path("folder").mkdir()
+        status, _, err = tune("--storage", storage)
+        assert status == 2
+        assert f"{storage} is a folder, or is in one that does not exist" in err
+        assert not shop.asked
+
+    def test_a_hold_out_that_cannot_be_written_is_refused(self, shop, tune, monkeypatch):
+        def refuse(path, content):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr("harness.files.hold_outs.write_whole", refuse)
+        status, _, err = tune()
+        assert status == 2
+        assert "shop.holdout.json cannot be written: Permission denied" in err
+
     def test_a_journal_that_is_none_is_refused(self, tune):
         Path("shop.tune.journal").write_text("no journal\n")
         status, _, err = tune()
