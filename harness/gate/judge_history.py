@@ -19,6 +19,7 @@ from harness.means import mean_of
 from harness.model import (
     DropCondition,
     History,
+    Measure,
     Query,
     Ranking,
     Reference,
@@ -49,37 +50,26 @@ def judge_since(
     """
     runs = condition.since or 1
     entries = inputs.history.entries[-runs:] if inputs.history else ()
+    if len(entries) < runs:
+        return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs))
     shared = [query for query in queries if _is_shared(query, entries, inputs)]
     shared_ids = {query.id for query in shared}
     absent = [query.id for query in queries if query.id not in shared_ids]
-    if len(entries) < runs:
-        return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs))
     if not shared:
         finding = _refuse(condition, queries, inputs, f"they have no query in common: {listed(absent)}")
         return replace(finding, left_out=finding.left_out + len(absent))
-    pairs_of_runs = []
-    placed_inputs = replace(inputs, run=_replace_all_scores(inputs.run, inputs.suite))
-    for entry in entries:
-        pairs = pair_scores(_compare_with(entry, placed_inputs), shared, condition.measure)
-        if isinstance(pairs, Finding):
-            return pairs
-        pairs_of_runs.append(pairs)
-    is_per_query = isinstance(condition, WorseCondition) or condition.every
-    median = take_median(pairs_of_runs, shared, is_per_query=is_per_query)
-    against = f"the median of the last {count(runs, 'run')}"
-    spread = f"{median.least:.4f} to {median.greatest:.4f}, since {entries[0].entry.created[:10]}"
-    changes = []
-    if is_per_query:
-        changes.append(f"compared with the median of each query in the last {count(runs, 'run')} (means {spread})")
-    not_compared = ""
-    if absent:
-        not_compared = f"not in all of these runs: {count(len(absent), 'query')} ({listed(absent)})"
-        changes.append(not_compared)
-    pairs = replace(median.pairs, against=against, origin=f"{against} ({spread})", changes=tuple(changes))
+    pairs_of_runs = _pair_with_runs(entries, shared, inputs, condition.measure)
+    if isinstance(pairs_of_runs, Finding):
+        return pairs_of_runs
+    median = take_median(pairs_of_runs, shared, is_per_query=isinstance(condition, WorseCondition) or condition.every)
+    if median is None:
+        return _refuse(condition, queries, inputs, "no query has a score in all of them")
+    pairs = _describe_median(median, entries, absent)
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
     if finding.status is Status.PASSED and absent:
-        finding = replace(finding, caveat="; ".join(filter(None, [finding.caveat, not_compared])))
+        caveats = [finding.caveat, _describe_absent(absent)]
+        finding = replace(finding, caveat="; ".join(filter(None, caveats)))
     return replace(finding, left_out=finding.left_out + len(absent), spread=(median.least, median.greatest))
 
 
@@ -107,6 +97,20 @@ def _refuse(
     return finding
 
 
+def _pair_with_runs(
+    entries: Sequence[RescoredEntry], queries: Sequence[Query], inputs: GateInputs, measure: Measure
+) -> list[Pairs] | Finding:
+    """Today's scores of *queries* beside those of each of *entries*, or why one of them cannot be compared with."""
+    placed_inputs = replace(inputs, run=_replace_all_scores(inputs.run, inputs.suite))
+    pairs_of_runs = []
+    for entry in entries:
+        pairs = pair_scores(_compare_with(entry, placed_inputs), queries, measure)
+        if isinstance(pairs, Finding):
+            return pairs
+        pairs_of_runs.append(pairs)
+    return pairs_of_runs
+
+
 def _compare_with(entry: RescoredEntry, inputs: GateInputs) -> GateInputs:
     """*inputs* with the run of *entry* in place of the baseline."""
     created = entry.entry.created
@@ -131,6 +135,23 @@ def _replace_all_scores(run: Run, suite: Suite) -> Run:
     return replace(run, responses=responses)
 
 
+def _describe_median(median: Median, entries: Sequence[RescoredEntry], absent: Sequence[str]) -> Pairs:
+    """The pairs of *median*, which say what they are compared with, how far that is spread, and what is left out."""
+    runs = f"the last {count(len(entries), 'run')}"
+    spread = f"{median.least:.4f} to {median.greatest:.4f}, since {entries[0].entry.created[:10]}"
+    against = f"the median of {runs}"
+    changes = []
+    if median.is_per_query:
+        changes.append(f"compared with the median of each query in {runs} (means {spread})")
+    if absent:
+        changes.append(_describe_absent(absent))
+    return replace(median.pairs, against=against, origin=f"{against} ({spread})", changes=tuple(changes))
+
+
+def _describe_absent(absent: Sequence[str]) -> str:
+    return f"not in all of these runs: {count(len(absent), 'query')} ({listed(absent)})"
+
+
 # The median of runs.
 
 
@@ -142,9 +163,11 @@ class Median:
     least: float
     """The least mean of the runs, over the queries of *pairs*."""
     greatest: float
+    is_per_query: bool = False
+    """Whether each query has a median of its own."""
 
 
-def take_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_per_query: bool) -> Median:
+def take_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_per_query: bool) -> Median | None:
     """
     The pairs of today's scores with the median of several runs.
 
@@ -155,9 +178,14 @@ def take_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_
         pairs_of_runs: Today's scores beside those of each run.
         queries: Their queries, with the weights of today.
         is_per_query: Whether each query is compared by itself.
+
+    Returns:
+        None if no query has a score in all runs.
     """
     first = pairs_of_runs[0]
     shared = [query for query in first.before if all(query in pairs.before for pairs in pairs_of_runs)]
+    if not shared:
+        return None
     weights = read_weights(queries, shared)
     means = [mean_of(_select(pairs.before, shared), weights) for pairs in pairs_of_runs]
     # A stable sort by the mean alone: pairs cannot be compared.
@@ -169,7 +197,7 @@ def take_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_
     pairs = _average(middle, first)
     undefined = dict.fromkeys(query for pairs_of_run in pairs_of_runs for query in pairs_of_run.undefined)
     pairs = replace(pairs, weights=weights, undefined=tuple(undefined))
-    return Median(pairs, min(means), max(means))
+    return Median(pairs, min(means), max(means), is_per_query)
 
 
 def _sort_by_query(pairs_of_runs: Sequence[Pairs], query: str) -> list[Pairs]:
@@ -194,12 +222,10 @@ def _average(middle: Mapping[str, Sequence[Pairs]], first: Pairs) -> Pairs:
     only_ties = []
     ties_and_more = []
     for query, chosen in middle.items():
-        before[query] = _halve([pairs.before[query] for pairs in chosen])
-        after[query] = _halve([pairs.after[query] for pairs in chosen])
-        ranges = [pairs.tie_ranges.get(query, (pairs.after[query], pairs.after[query])) for pairs in chosen]
-        least, greatest = _halve([low for low, _ in ranges]), _halve([high for _, high in ranges])
+        before[query] = _average_values([pairs.before[query] for pairs in chosen])
+        after[query] = _average_values([pairs.after[query] for pairs in chosen])
         if any(query in pairs.tie_ranges for pairs in chosen):
-            tie_ranges[query] = (least, greatest)
+            tie_ranges[query] = _average_tie_ranges(chosen, query)
         elif all(query in pairs.only_ties for pairs in chosen):
             only_ties.append(query)
         elif any(query in (*pairs.only_ties, *pairs.ties_and_more) for pairs in chosen):
@@ -215,6 +241,17 @@ def _average(middle: Mapping[str, Sequence[Pairs]], first: Pairs) -> Pairs:
     )
 
 
-def _halve(values: Sequence[float]) -> float:
+def _average_tie_ranges(chosen: Sequence[Pairs], query: str) -> tuple[float, float]:
+    """The ends of the range of today's value; where all ties are known, both are that value."""
+    least, greatest = [], []
+    for pairs in chosen:
+        value = pairs.after[query]
+        low, high = pairs.tie_ranges.get(query, (value, value))
+        least.append(low)
+        greatest.append(high)
+    return _average_values(least), _average_values(greatest)
+
+
+def _average_values(values: Sequence[float]) -> float:
     """The mean of one value or of two; they may be infinite."""
     return sum(values) / len(values)

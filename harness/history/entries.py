@@ -100,8 +100,10 @@ def make_entry(
 
 def find_chosen_index(suite: Suite, request: str, index: str | None) -> str | None:
     """The *index* that an option named, masked; None if it is the own one of the *request* of that name."""
+    own_index = suite.target.index
     template = suite.requests.get(request)
-    own_index = (template.index if template else None) or suite.target.index
+    if template is not None and template.index is not None:
+        own_index = template.index
     if index is None or index == own_index:
         return None
     return Masker(suite.variables).mask(index)

@@ -17,8 +17,10 @@ from harness.model import (
     FailureKind,
     History,
     Hit,
+    Outcome,
     Query,
     Ranking,
+    Score,
     Status,
     Waiver,
     WorseCondition,
@@ -277,6 +279,18 @@ def test_without_a_query_in_common_it_fails():
     verdict = verdict_of(after, history_of(before, *[both(2)] * 3, today=after), new=1)
     assert verdict.status is Status.FAILED
     assert verdict.reason == "RR@10 cannot be compared with the last 3 runs: they have no query in common: new"
+
+
+def test_queries_that_are_undefined_in_a_run_are_left_out_of_all():
+    suite = suite_with("drop RR@10 <= 0.2 since 2 runs", skip_undefined=True)
+    first, second = history_of(suite, both(2), both(2)).entries
+    lacking_boots = replace(first, scores=(Score("boots", "RR@10", None, Outcome.UNDEFINED), *first.scores[1:]))
+    lacking_shoes = replace(second, scores=(*second.scores[:1], Score("shoes", "RR@10", None, Outcome.UNDEFINED)))
+    verdict = verdict_of(suite, History((lacking_boots, second), "kept"), **both(2))
+    assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
+    verdict = verdict_of(suite, History((lacking_boots, lacking_shoes), "kept"), **both(2))
+    assert verdict.status is Status.FAILED
+    assert verdict.reason.endswith("cannot be compared with the last 2 runs: no query has a score in all of them")
 
 
 @pytest.mark.parametrize("folder", ["kept", None])
