@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -28,22 +28,19 @@ from harness.cli.terminal import show
 from harness.cli.tune_changes import SuiteChanges
 from harness.errors import UsageError
 from harness.files.runs import read_measures
-from harness.model import TuningReport, TuningTrial
+from harness.model import TuningTrial
 from harness.model.tuning import SAMPLERS
 from harness.options import read_seconds
 from harness.process import gc_paused
-from harness.report.html.tuning import render
 from harness.report.json import dumps_tuning
-from harness.report.outputs import Output, write_output
+from harness.report.outputs import TUNING_KINDS, Output, render_tuning, write_output
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal.tuning import print_tuning
 from harness.run import Runner
-from harness.suites.editing import FileChange
 from harness.suites.inputs import RunInputs
 from harness.words import count
 
 COSTS_SHOWN = 5
-TUNING_KINDS = ("html", "json")
 
 
 def _read_share(text: str) -> float:
@@ -190,8 +187,9 @@ def command(
         with report_progress(quiet=quiet) as progress, Runner(os.environ) as runner:
             report = tune(path, options, runner, os.environ, progress)
         planned = changes.plan(report)
+        diff = list(chain.from_iterable(change.list_diff() for change in planned))
         for output in outputs:
-            write_output(output, render_tuning(report, planned, output.kind), "the tuning")
+            write_output(output, render_tuning(report, output.kind, diff), "the tuning")
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
         with let_reader_leave():
@@ -203,13 +201,6 @@ def command(
         if lines and not as_json:
             click.echo("\n".join(["", *lines]))
     return report.exit_status
-
-
-def render_tuning(report: TuningReport, changes: Sequence[FileChange], kind: str) -> str:
-    """*report* as an output of this *kind*; a page has the *changes* of the suite too."""
-    if kind == "json":
-        return dumps_tuning(report)
-    return render(report, change=list(chain.from_iterable(change.list_diff() for change in changes)))
 
 
 @contextmanager

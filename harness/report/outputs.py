@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
-    from harness.model import ComparisonReport, Report, SidesReport, Timeline
+    from harness.model import ComparisonReport, Report, SidesReport, Timeline, TuningReport
     from harness.suites.inputs import RunInputs
 
 
@@ -20,6 +20,8 @@ KINDS = ("html", "json", "markdown", "csv", "junit", "codequality")
 """The kinds of reports on runs."""
 
 COMPARISON_KINDS = ("html", "json", "markdown")
+
+TUNING_KINDS = ("html", "json")
 
 LISTS_OF_DECISIONS = ("junit", "codequality")
 """The kinds that have nothing but decisions: of a run that decides nothing, they would say that all holds."""
@@ -188,6 +190,19 @@ def render_history(timelines: Sequence[Timeline]) -> str:
     from harness.report.html import history as html
 
     return html.render(timelines)
+
+
+def render_tuning(report: TuningReport, kind: str, change: Sequence[str]) -> str:
+    """*report* as text of the *kind*, one of `TUNING_KINDS`; a page has the *change* of the suite, a diff in lines."""
+    if kind == "json":
+        from harness.report import json
+
+        return json.dumps_tuning(report)
+    if kind == "html":
+        from harness.report.html import tuning as html
+
+        return html.render(report, change=change)
+    raise ValueError(f"no form of a tuning is called {kind!r}")
 
 
 def write_report(report: Report, output: Output) -> None:

@@ -57,15 +57,19 @@ def _is_flow_safe(node: Any) -> bool:
         return all(_is_flow_safe(key) and _is_flow_safe(value) for key, value in node.items())
     if isinstance(node, list):
         return all(map(_is_flow_safe, node))
-    return not (isinstance(node, ScalarNode) and node.plain) or _FLOW_SAFE.fullmatch(node.raw) is not None
+    if isinstance(node, ScalarNode) and node.plain:
+        return _FLOW_SAFE.fullmatch(node.raw) is not None
+    return True
 
 
 def format_block(node: Any, indent: int, column: int) -> str:
     """What stands behind the colon of a key, or behind a dash: on its line, or on lines with *indent* more blanks."""
     flow = format_flow(node)
     if not isinstance(node, Mapping | list) or not node:
-        return f" {_format_lines(node, indent) or flow}"
-    if column + indent + len(flow) <= WIDTH and _is_flow_safe(node):
+        lines = _format_lines(node, indent)
+        return f" {lines}" if lines else f" {flow}"
+    is_short = column + indent + len(flow) <= WIDTH
+    if is_short and _is_flow_safe(node):
         return f" {flow}"
     margin = " " * indent
     if isinstance(node, Mapping):
@@ -78,11 +82,11 @@ def format_block(node: Any, indent: int, column: int) -> str:
 
 def _format_lines(value: Any, indent: int) -> str:
     """A text of several lines as a block of them; empty where it is none."""
-    if not isinstance(value, str) or "\n" not in value.rstrip("\n") or not value.replace("\n", "").isprintable():
+    if not isinstance(value, str) or not value.replace("\n", "").isprintable():
         return ""
     body = value.removesuffix("\n")
     # Blanks at its begin would be taken for its indentation, and line ends at its end would be lost.
-    if body.startswith((" ", "\n")) or body.endswith("\n"):
+    if "\n" not in body or body.startswith((" ", "\n")) or body.endswith("\n"):
         return ""
     margin = " " * indent
     lines = [margin + line if line else "" for line in body.split("\n")]

@@ -152,9 +152,10 @@ class SuiteTexts:
         """The file of each request that has one, by the name of the request."""
         path = Path(self.suite.path)
         known = {Path(file).resolve(): Path(file) for file in self.suite.files}
+        tree = _read_tree(path, self._read_text(path))
         files = {}
-        for name, keys in _list_request_keys(_read_tree(path, self._read_text(path))).items():
-            written = _find_value(_read_tree(path, self._read_text(path)), (*keys, "file"))
+        for name, keys in _list_request_keys(tree).items():
+            written = _find_value(tree, (*keys, "file"))
             if isinstance(written, str):
                 file = known.get((path.parent / written).resolve())
                 if file is None:

@@ -156,7 +156,7 @@ def test_the_traffic_suite_has_the_means_that_it_reckons(engine_url):
 def test_words_and_vectors_together_find_more_than_words(engine_url):
     suites = harness_run("suites/hybrid.relevance.yaml", "--url", engine_url, "--all-requests").suites
     found = {report.request: means(report)[""] for report in suites}
-    # Alone, words and vectors rank alike on each engine. OpenSearch's scores of words are lower by a factor of 2.2.
+    # Alone, words and vectors rank alike on each engine. OpenSearch 3 has lower scores of words, by a factor of 2.2.
     assert found["lexical"] == pytest.approx(0.7175, abs=5e-5)
     assert found["vector"] == pytest.approx(0.8551, abs=5e-5)
     assert found["fused"] > 0.8
