@@ -64,7 +64,7 @@ def command() -> None:
 @command.command(
     "show",
     epilog=format_examples(
-        "harness history suites/products.relevance.yaml --history history --output html=history.html"
+        "harness history show suites/products.relevance.yaml --history history --output html=history.html"
     ),
 )
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))

@@ -123,7 +123,7 @@ def test_a_baseline_is_needed_by_the_requests_that_compare_with_one(write):
         (
             "gate: false",
             "gates: false",
-            "6:57: unknown key 'gates', expected index, body, file, routing, url_params, http",
+            "6:57: unknown key 'gates', expected target, index, body, file, routing, url_params, http",
         ),
         (
             '{body: {query: {match: {brand: "{{text}}"}}}, gate: false}',
