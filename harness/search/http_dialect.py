@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError, UsageError
@@ -85,11 +85,17 @@ class HttpDialect(Dialect):
         return request.http is not None and request.http.documents is not None
 
     def read_scope(self, request: SearchRequest) -> Json:
-        """See `Dialect.read_scope`: the request by ids, which alone says which documents there are."""
+        """
+        See `Dialect.read_scope`: the request by ids, which alone says which documents there are.
+
+        All of it: a header may name a tenant, and a path may find no id.
+        """
         if request.http is None or request.http.documents is None:
             return None
-        documents = request.http.documents
-        return [documents.http.method, documents.http.path, dict(documents.http.params), documents.http.json]
+        documents = asdict(request.http.documents)
+        # The one value in it that JSON does not have.
+        documents["http"]["preset_paths"] = sorted(request.http.documents.http.preset_paths)
+        return documents
 
     def explain_unwritable(self, request: SearchRequest, document: str) -> str:
         """See `Dialect.explain_unwritable`."""

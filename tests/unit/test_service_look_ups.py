@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from builders.catalogue_service import CatalogueService
 from harness.cli import main
@@ -332,6 +334,47 @@ def test_each_request_is_checked_by_its_own_request_by_ids(shop: CatalogueServic
         ("shop", {}),
         ("other", {"d30": None}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("headers: {X-Tenant: a}", "headers: {X-Tenant: b}"),
+        ("hits: $.hits, ids: $.id", "hits: $.hits_of_b, ids: $.id"),
+        ("hits: $.hits, ids: $.id", "hits: $.hits, ids: $.id_of_b"),
+        ('join: ","', 'join: ";"'),
+    ],
+)
+def test_what_one_request_by_ids_finds_does_not_count_for_another(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    """The two differ in nothing but *first* and *second*, and only the first finds the document."""
+
+    def respond(request: Request) -> Response:
+        finds = request.headers.get("X-Tenant") != "b" and ";" not in request.args.get("ids", "")
+        found = [{"id": id, "id_of_b": f"b-{id}"} for id in ("d9", "d8")] if finds else []
+        if request.path == "/api/search":
+            found = [{"id": "d1", "score": 2.0}, {"id": "d2", "score": 1.0}]
+        content = {"hits": found, "hits_of_b": [], "total": len(found)}
+        return Response(json.dumps(content), content_type="application/json")
+
+    monkeypatch.chdir(tmp_path)
+    httpserver.expect_request(re.compile("/api/.*")).respond_with_handler(respond)
+    toml = f'[clusters.default]\nurl = "{httpserver.url_for("/api")}"\nservice = "http"\n'
+    Path("harness.toml").write_text(toml, encoding="utf-8")
+    text = "suite: shop\nrequests:\n"
+    for name, differing in (("ra", first), ("rb", second)):
+        join = "" if "join" in differing else ', join: ","'
+        documents = f'{{path: /documents, params: {{ids: "{{{{ids}}}}"}}, {differing}{join}}}'
+        search = "".join(f"  {line}\n" for line in SEARCH.splitlines())
+        text += f"  {name}:\n    http:\n{search}      documents: {documents}\n"
+    text += 'queries:\n  - {id: tents, text: tent, expect: ["d9 not in top 3", "d8 not in top 3"]}\n'
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    main(["run", "shop.relevance.yaml", "-q", "--all-requests", "--output", "json=report.json"])
+    suites = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"]
+    statuses = {suite["request"]: {verdict["status"] for verdict in suite["verdicts"]} for suite in suites}
+    assert statuses["ra"] == {"passed"}
+    assert statuses["rb"] in ({"error"}, {"inconclusive"})
 
 
 def test_a_baseline_stands_where_a_suite_adds_a_request_by_ids(shop: CatalogueService) -> None:
