@@ -12,10 +12,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 from harness.config.addresses import decode_all
 from harness.model import HttpRequest, Json
+from harness.model.suite import find_placeholders
+from harness.search.pointers import find_value
 
 
 def _allow_parameter(name: str, value: Json) -> str:  # noqa: ARG001
@@ -42,6 +44,11 @@ class Preset:
     """A regular expression for paths of searches that answer *documents* too."""
     document: str = "$"
     """The path in a hit to the document, whose members are its fields."""
+    offsets: Mapping[str, Json] = field(default_factory=dict)
+    """
+    Parameters, and JSON pointers into the body, that skip hits, with the value that skips none. A ranking begins at its
+    first hit.
+    """
     gets_may_write: bool = False
     """Whether GET requests beside *requests* may change data."""
     find_parameter_problem: Callable[[str, Json], str] = _allow_parameter
@@ -72,7 +79,52 @@ def find_preset_problem(preset: Preset, http: HttpRequest) -> str:
         problem = preset.find_parameter_problem(name, value)
         if problem:
             return problem
+    for place in find_offsets(preset, http):
+        return explain_offset(place, preset)
     return ""
+
+
+def find_offsets(preset: Preset, http: HttpRequest) -> list[str]:
+    """
+    Those of the `offsets` of *preset* by which *http* skips hits. A value with placeholders may skip none.
+
+    >>> find_offsets(_SOLR, HttpRequest("POST", "/select?start=10", "$.id", {"start": 0}, json={"offset": 10}))
+    ['start', '/offset']
+    """
+    written = parse_qsl(urlsplit(http.path).query)
+    places = []
+    for place, first in preset.offsets.items():
+        values: list[Json]
+        if place.startswith("/"):
+            values = [_find_in_body(http.json, place)]
+        else:
+            values = [http.params.get(place), *(value for name, value in written if name == place)]
+        if any(_skips_hits(value, first) for value in values):
+            places.append(place)
+    return places
+
+
+def _find_in_body(body: Json, pointer: str) -> Json:
+    try:
+        return find_value(body, pointer)
+    except LookupError:
+        return None
+
+
+def _skips_hits(value: Json, first: Json) -> bool:
+    """Whether *value* skips hits, where *first* skips none."""
+    if isinstance(value, list):
+        return any(_skips_hits(item, first) for item in value)
+    if value is None or find_placeholders(value):
+        return False
+    return str(value) != str(first)
+
+
+def explain_offset(place: str, preset: Preset) -> str:
+    """Why a request must not skip hits at *place*, one of the `offsets` of *preset*."""
+    return (
+        f"a ranking begins at its first hit; remove `{place}`, which skips hits (or set it to {preset.offsets[place]})"
+    )
 
 
 def list_parameters(http: HttpRequest) -> Iterator[tuple[str, Json]]:
@@ -157,6 +209,17 @@ _SOLR = Preset(
         "join": _NO_PART_OF_IDS,
         "filter": {"fq": f"{{!terms f=ID_FIELD separator={_NO_PART_OF_IDS}}}{{{{ids}}}}"},
     },
+    # A cursor goes on behind its last hit, and * begins. Solr takes parts of its body as parameters too.
+    offsets={
+        "start": 0,
+        "cursorMark": "*",
+        "json.offset": 0,
+        "json.params.start": 0,
+        "json.params.cursorMark": "*",
+        "/offset": 0,
+        "/params/start": 0,
+        "/params/cursorMark": "*",
+    },
     # Such as /admin/collections?action=DELETE.
     gets_may_write=True,
     find_parameter_problem=_find_solr_problem,
@@ -186,6 +249,8 @@ _TYPESENSE = Preset(
         "unwritable": ["\\`", "` ", " `"],
     },
     documents_paths=r"(?s:.*)/documents/search/?",
+    # Parameters of the URL are those of each search of /multi_search.
+    offsets={"page": 1, "offset": 0, "/searches/0/page": 1, "/searches/0/offset": 0},
     document="$.document",
 )
 

@@ -20,7 +20,8 @@ from harness.model import (
     Threshold,
 )
 from harness.model.suite import find_placeholders
-from harness.search.presets import Preset
+from harness.search.pointers import parse_pointer
+from harness.search.presets import Preset, explain_offset, find_offsets
 from harness.suites.depth import check_window, find_window_problem
 from harness.suites.placeholders import body_node, documents_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.presets import FilledPreset
@@ -28,7 +29,7 @@ from harness.suites.reading import Reading
 from harness.suites.request_files import SELECTING_KEYS
 from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME, iterate_masked_variables, read_masked
 from harness.suites.shape import DocumentsShape, HttpShape, RequestShape
-from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, describe
 
 BODY_KEYS = SELECTING_KEYS | {
     "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
@@ -97,6 +98,7 @@ def _read_template(
         if preset is not None:
             http = replace(http, preset_paths=preset.paths)
             _check_preset_parameters(entry.http, preset.preset, problems)
+            _check_offsets(http, preset.preset, http_node, problems)
         _check_size(http, entry.http, problems)
         if entry.http.documents is not None:
             documents = _read_documents(entry.http.documents, http, documents_node(node), problems)
@@ -347,6 +349,27 @@ def _check_preset_parameters(shape: HttpShape, preset: Preset, problems: Problem
             sentence = preset.find_parameter_problem(name, value)
             if sentence:
                 problems.note(name.mark, sentence)
+
+
+def _check_offsets(http: HttpRequest, preset: Preset, node: Node | None, problems: Problems) -> None:
+    """Note what makes an engine of *preset* skip hits; a value with placeholders is checked when it is filled."""
+    for place in find_offsets(preset, http):
+        written = _find_written(node, place)
+        if not isinstance(written, ScalarNode) or not written.unset:
+            problems.note(written.mark, explain_offset(place, preset))
+
+
+def _find_written(http: Node | None, place: str) -> Node:
+    """What the suite has in *http* at *place*, a parameter or a JSON pointer into the body; else the path."""
+    assert isinstance(http, MappingNode)
+    keys = parse_pointer(place) if place.startswith("/") else [place]
+    node: Node | None = http.find_child("json" if place.startswith("/") else "params")
+    for key in keys:
+        if isinstance(node, ListNode):
+            node = node[int(key)]
+        else:
+            node = node.find_child(key) if isinstance(node, MappingNode) else None
+    return http.find_child("path") if node is None else node
 
 
 def _check_size(http: HttpRequest, shape: HttpShape, problems: Problems) -> None:

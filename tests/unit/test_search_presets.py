@@ -312,6 +312,53 @@ def test_a_suite_with_such_a_parameter_is_refused_with_its_place(load: Any) -> N
     ]
 
 
+OFFSETS = [
+    ("solr", '{path: /products/select, params: {q: "{{text}}", start: 1}}', "start", 0),
+    ("solr", '{path: /products/select, params: {q: "{{text}}", start: "20"}}', "start", 0),
+    ("solr", '{path: /products/select, params: {q: "{{text}}", start: [0, 1]}}', "start", 0),
+    ("solr", '{path: /products/select, params: {q: "{{text}}", cursorMark: AoE}}', "cursorMark", "*"),
+    ("solr", '{path: /products/select, params: {q: "{{text}}", json.offset: 1}}', "json.offset", 0),
+    ("solr", '{path: /products/select?start=1, params: {q: "{{text}}"}}', "start", 0),
+    ("solr", '{method: POST, path: /p/select, json: {query: "{{text}}", offset: 1}}', "/offset", 0),
+    ("solr", '{method: POST, path: /p/select, json: {query: "{{text}}", params: {start: 1}}}', "/params/start", 0),
+    ("typesense", '{path: /collections/p/documents/search, params: {q: "{{text}}", page: 2}}', "page", 1),
+    ("typesense", '{path: /collections/p/documents/search, params: {q: "{{text}}", offset: 5}}', "offset", 0),
+    (
+        "typesense",
+        '{method: POST, path: /multi_search, hits: "$.results[0].hits",'
+        ' json: {searches: [{q: "{{text}}", collection: p, page: 2}]}}',
+        "/searches/0/page",
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("service", "http", "place", "first"), OFFSETS)
+def test_a_request_that_skips_hits_is_refused_at_its_place(
+    load: Any, service: str, http: str, place: str, first: Any
+) -> None:
+    [problem] = refusals(load, f"{{cluster: 'http://localhost:1', service: {service}}}", http)
+    key = place.rpartition("/")[2]
+    value = "/" if "?" in http else key
+    column = len("  http: ") + 1 + (http.index("/p") if "?" in http else http.index(f"{key}: ") + len(f"{value}: "))
+    remedy = f"remove `{place}`, which skips hits (or set it to {first})"
+    assert problem == f"4:{column} a ranking begins at its first hit; {remedy}"
+
+
+@pytest.mark.parametrize("start", ["0", '"0"', "null", '"${RELEVANCE_START:-0}"', '"${RELEVANCE_START}"'])
+def test_a_request_that_begins_at_the_first_hit_is_not(load: Any, start: str) -> None:
+    http = f'{{path: /products/select, params: {{q: "{{{{text}}}}", start: {start}, group.offset: 0}}}}'
+    assert load("{cluster: solr}", http, None if "RELEVANCE_START}" in start else {}) is not None
+
+
+def test_an_offset_that_a_query_gives_is_not_sent() -> None:
+    http = HttpRequest("GET", "/products/select", "$.id", {"q": "tent", "start": 10})
+    assert "remove `start`, which skips hits" in find_preset_problem(PRESETS["solr"], http)
+    assert find_preset_problem(PRESETS["typesense"], http) == ""
+    again = HttpRequest("POST", "/p/select", "$.id", json={"query": "tent", "offset": 10})
+    assert "remove `/offset`, which skips hits" in find_preset_problem(PRESETS["solr"], again)
+
+
 def permit(service: str, method: str, path: str, origin: AddressOrigin, **more: Any) -> str:
     """Why a request is not sent, empty if it is."""
     cluster = Cluster("c", "http://localhost", service=service, origin=origin, **more)
