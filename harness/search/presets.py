@@ -42,6 +42,11 @@ class Preset:
     """The default of `documents`, in which ID_FIELD stands for the field that `ids` reads. Empty if there is none."""
     documents_paths: str = ".*"
     """A regular expression for paths of searches that answer *documents* too."""
+    moving_parameters: frozenset[str] = frozenset()
+    """
+    Parameters by which a request searches elsewhere than its path says. The default of `documents`, which lacks them,
+    would look elsewhere than the search, and is left out beside them.
+    """
     document: str = "$"
     """The path in a hit to the document, whose members are its fields."""
     offsets: Mapping[str, Json] = field(default_factory=dict)
@@ -209,13 +214,12 @@ _SOLR = Preset(
         "join": _NO_PART_OF_IDS,
         "filter": {"fq": f"{{!terms f=ID_FIELD separator={_NO_PART_OF_IDS}}}{{{{ids}}}}"},
     },
+    moving_parameters=frozenset({"collection", "shards", "_route_", "shard.keys", "distrib"}),
     # A cursor goes on behind its last hit, and * begins. Solr takes parts of its body as parameters too.
     offsets={
         "start": 0,
         "cursorMark": "*",
         "json.offset": 0,
-        "json.params.start": 0,
-        "json.params.cursorMark": "*",
         "/offset": 0,
         "/params/start": 0,
         "/params/cursorMark": "*",

@@ -133,7 +133,7 @@ def _list_defaults(preset: Preset, http: MappingNode) -> dict[str, Json]:
         defaults.pop("max_size", None)
     id_field = preset.find_field(str(http.find_child("ids") or defaults["ids"]))
     answers_documents = _answers_documents(preset, str(http.find_child("path") or ""))
-    if preset.documents and id_field and answers_documents:
+    if preset.documents and id_field and answers_documents and not _searches_elsewhere(preset, http):
         defaults["documents"] = _name_id_field(preset.documents, id_field)
     return {key: value for key, value in defaults.items() if key not in http}
 
@@ -141,6 +141,17 @@ def _list_defaults(preset: Preset, http: MappingNode) -> dict[str, Json]:
 def _answers_documents(preset: Preset, path: str) -> bool:
     """Whether the request by ids of *preset* can go to *path*: to no other one for each query, or with parameters."""
     return "{{" not in path and "?" not in path and re.fullmatch(preset.documents_paths, path) is not None
+
+
+def _searches_elsewhere(preset: Preset, http: MappingNode) -> bool:
+    """Whether a parameter of *http* may make an engine of *preset* search elsewhere than its path says."""
+    body = http.find_child("json")
+    params_of_body = body.find_child("params") if isinstance(body, MappingNode) else None
+    for params in (http.find_child("params"), params_of_body):
+        for name in params if isinstance(params, MappingNode) else ():
+            if str(name) in preset.moving_parameters or "{{" in str(name):
+                return True
+    return False
 
 
 def add_field_paths(

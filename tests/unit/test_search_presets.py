@@ -153,6 +153,26 @@ def test_documents_are_looked_up_in_the_field_of_the_ids(
 
 
 @pytest.mark.parametrize(
+    ("params", "are_looked_up"),
+    [
+        ("params: {q: '{{text}}', fq: 'collection:next'}", True),
+        ("params: {q: '{{text}}', collection: next}", False),
+        ("params: {q: '{{text}}', shards: shard1}", False),
+        ("params: {q: '{{text}}', _route_: 'acme!'}", False),
+        ("params: {q: '{{text}}', '{{text}}': x}", False),
+        ("method: POST, json: {query: '{{text}}', params: {collection: next}}", False),
+        ("params: {q: '{{text}}', collection: next}, documents: {params: {q: '{{ids}}'}}", True),
+    ],
+)
+def test_documents_are_not_looked_up_elsewhere_than_the_search_goes(
+    load: Any, params: str, are_looked_up: bool
+) -> None:
+    """A document that the other collection lacks would be taken for one that does not match."""
+    http = load("{cluster: solr}", f"{{path: /products/select, {params}}}", {}).requests["request"].http
+    assert (http.documents is not None) == are_looked_up
+
+
+@pytest.mark.parametrize(
     ("service", "path"),
     [
         ("solr", '"/{{text}}/select"'),
