@@ -239,8 +239,11 @@ def explain_what_may_follow(ranking: Ranking, requested: RequestedDepth) -> str:
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
         return ""
     if returned >= requested.depth:
-        repeated = f", {len(ranking.duplicates)} of which repeat a document" if ranking.duplicates else ""
-        return f"{count(requested.depth, 'hit')} requested{repeated}"
+        if not ranking.duplicates:
+            return f"{count(requested.depth, 'hit')} requested"
+        # The hit beyond the depth, which shows ties, may repeat a document too: of all hits the number is right.
+        hits = f"{returned} hits returned" if returned > requested.depth else f"{returned} hits requested"
+        return f"{hits}, {len(ranking.duplicates)} of which repeat a document"
     doubt = requested.doubt
     if not doubt and ranking.total is not None:
         doubt = requested.own_total

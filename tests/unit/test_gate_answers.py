@@ -245,6 +245,17 @@ def test_a_rank_below_the_documents_is_unknown_where_hits_repeat_some():
     )
 
 
+def test_hits_that_repeat_a_document_are_counted_among_all_that_were_returned():
+    """With the hit beyond the depth there are eleven of one document, of which ten repeat it."""
+    repeated = replace(ranking("a", total=30), duplicates=("a",) * 10)
+    query = Query("q", "q", thresholds=(Threshold("x not in top 8", parse_expectation("x not in top 8")),))
+    suite = replace(suite_of([query], depth=10), requests={"current": BODY})
+    [verdict] = decide(suite, Run({"q": repeated}, Engine("fake"), "current"), [], today=TODAY)
+    assert verdict.reason == (
+        "cannot be decided: x is not in the 11 hits returned, 10 of which repeat a document, set `depth: 18`"
+    )
+
+
 def test_neither_document_in_a_short_answer_says_that_more_may_follow():
     verdict = expect_of(SERVICE, "x before y", ranking("abcde", total=213))
     assert verdict.status is Status.INCONCLUSIVE
