@@ -81,16 +81,22 @@ class Masker:
 
     Also in the forms of a value in JSON, HTML, a URL and Python's repr, in lower and upper case, with blanks collapsed,
     and cut off where a text was shortened. Of a login each secret part is replaced too: a server names the token
-    without its scheme. Longer values are replaced first, so that a value that contains another is masked as a whole.
-    Text that is already masked is not changed.
+    without its scheme; and a login as headers have it, which is encoded. Longer values are replaced first, so that a
+    value that contains another is masked as a whole. Text that is already masked is not changed.
     """
 
-    def __init__(self, values: Mapping[str, str], logins: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, str],
+        logins: Mapping[str, str] | None = None,
+        encoded: Mapping[str, str] | None = None,
+    ) -> None:
         """
         Args:
             values: By the name of the variable; empty ones are ignored. One that is named like a login is one, and one
                 that begins with a scheme such as Bearer.
             logins: Logins by the name of the variable, however it is named.
+            encoded: The names of variables by what stands in headers in place of their logins.
         """
         logins = logins or {}
         self._names: dict[str, str] = {}
@@ -102,6 +108,9 @@ class Masker:
             if name in logins or names_login(name) or _LOGIN_SCHEME.match(value):
                 for form in chain.from_iterable(map(_iterate_forms, find_login_parts(value))):
                     self._names.setdefault(form, name)
+        for text, name in (encoded or {}).items():
+            for form in chain.from_iterable(map(_iterate_forms, _iterate_alphabets(text))):
+                self._names.setdefault(form, name)
         # Text that is already masked stays: the name of a variable may hold the value of another.
         for name in set(self._names.values()):
             self._names.setdefault("${" + name + "}", name)
@@ -153,22 +162,66 @@ def find_login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str
     With the passwords in the URLs of the environment's proxies. Values of fewer than `SHORTEST_SECRET` characters, such
     as the number of a tenant in a header, are left out: reports would be unreadable.
     """
-    secrets = _find_proxy_passwords(environ)
+    secrets = {name: password for name, (_, password) in _find_proxy_logins(environ).items()}
     secrets |= {name: environ.get(name, "") for name in cluster.secret_variables}
     return {name: value for name, value in secrets.items() if len(value) >= SHORTEST_SECRET}
+
+
+def find_encoded_logins(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
+    """
+    The names of variables by what headers have in place of the secrets of *cluster* in them: base64.
+
+    By the text, as one password may be that of several users.
+    """
+    encoded = {}
+    for user_variable, variable in (
+        (cluster.username_env, cluster.password_env),
+        (cluster.proxy_username_env, cluster.proxy_password_env),
+    ):
+        if user_variable and variable and environ.get(variable):
+            encoded[encode_login(environ.get(user_variable, ""), environ[variable])] = variable
+    key = environ.get(cluster.api_key_env or "", "")
+    if cluster.api_key_env and ":" in key:
+        encoded[encode_api_key(key)] = cluster.api_key_env
+    for variable, (user, password) in _find_proxy_logins(environ).items():
+        encoded[encode_login(user, password)] = variable
+    return encoded
+
+
+def encode_login(username: str, password: str) -> str:
+    """
+    What stands behind ``Basic`` in a header.
+
+    >>> encode_login("kim", "s3cret")
+    'a2ltOnMzY3JldA=='
+    """
+    return base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def encode_api_key(key: str) -> str:
+    """
+    What stands behind ``ApiKey`` in a header; *key* is that, or ``id:key``, of which base64 has no colon.
+
+    >>> encode_api_key("shop:k3y-1"), encode_api_key("c2hvcDprM3ktMQ==")
+    ('c2hvcDprM3ktMQ==', 'c2hvcDprM3ktMQ==')
+    """
+    return base64.b64encode(key.encode()).decode() if ":" in key else key
 
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
-def _find_proxy_passwords(environ: Mapping[str, str]) -> dict[str, str]:
-    passwords = {}
+def _find_proxy_logins(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The users and passwords in the URLs of proxies, which may lack a scheme, by the variables with the URLs."""
+    logins = {}
     for name in (*PROXIES, *map(str.upper, PROXIES)):
-        address = environ.get(name, "").partition("://")[2]
+        url = environ.get(name, "")
+        address = url.partition("://")[2] or url
         login, at_sign, _ = address.rpartition("@")
-        if at_sign and ":" in login:
-            passwords[name] = unquote(login.partition(":")[2])
-    return passwords
+        user, colon, password = login.partition(":")
+        if at_sign and colon:
+            logins[name] = (unquote(user), unquote(password))
+    return logins
 
 
 LOGIN = re.compile(
@@ -254,6 +307,16 @@ def find_login_parts(login: str) -> tuple[str, ...]:
 
 _URL_SAFE = str.maketrans("-_", "+/")
 """From the base64 of URLs to that of headers."""
+
+
+_OF_URLS = str.maketrans("+/", "-_")
+
+
+def _iterate_alphabets(encoded: str) -> Iterator[str]:
+    """*encoded*, base64 of headers, and that of URLs; with its padding and without."""
+    for text in (encoded, encoded.translate(_OF_URLS)):
+        yield text
+        yield text.rstrip("=")
 
 
 def _decode_base64(text: str) -> str | None:

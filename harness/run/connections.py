@@ -59,17 +59,19 @@ class OpenCluster:
 
 def make_masker(suite: Suite, clusters: Iterable[Cluster], environ: Mapping[str, str], hooks: Hooks) -> Masker:
     """
-    A masker of values from the environment: the logins of the *clusters* that *suite* is sent to, the variables of
-    *suite* that may be secrets, and with *hooks* whatever these may have read.
+    A masker of values from the environment: the logins of the *clusters* that *suite* is sent to, also as headers have
+    them, the variables of *suite* that may be secrets, and with *hooks* whatever these may have read.
     """
-    from harness.masking import Masker, find_login_secrets, find_login_values
+    from harness.masking import Masker, find_encoded_logins, find_login_secrets, find_login_values
 
     # Hooks may have read any variable.
     read_by_hooks = find_login_values(environ) if any(hooks.describe()) else {}
     logins: dict[str, str] = {}
+    encoded: dict[str, str] = {}
     for cluster in clusters:
         logins |= find_login_secrets(cluster, environ)
-    return Masker({**read_by_hooks, **suite.variables}, logins)
+        encoded |= find_encoded_logins(cluster, environ)
+    return Masker({**read_by_hooks, **suite.variables}, logins, encoded)
 
 
 def keep_own_cluster(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import ipaddress
 import re
 import ssl
@@ -14,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from harness.config import find_url_problem, uses_tls
 from harness.errors import UsageError
-from harness.masking import Masker, find_login_secrets
+from harness.masking import Masker, encode_api_key, encode_login, find_encoded_logins, find_login_secrets
 from harness.model import Cluster
 
 
@@ -31,7 +30,7 @@ class Proxy:
         """The login as the header of requests to the proxy."""
         if not self.username:
             return {}
-        return {"proxy-authorization": f"Basic {_encode_basic(self.username, self.password)}"}
+        return {"proxy-authorization": f"Basic {encode_login(self.username, self.password)}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Login:
     """
     Headers for each request, and the client's certificate.
 
-    *secrets* are the values to mask, by the name of their variable, and *encoded* the same as encoded in the headers.
+    *secrets* are the values to mask, by the name of their variable, and *encoded* has the names by what headers have.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -56,8 +55,7 @@ class Login:
 
     def make_masker(self) -> Callable[[str], str]:
         """A function that replaces each secret in a text by the name of its variable."""
-        outer, inner = Masker(self.encoded), Masker({}, logins=self.secrets)
-        return lambda text: inner.mask(outer.mask(text))
+        return Masker({}, self.secrets, self.encoded).mask
 
     def find_proxy(self, url: str) -> Proxy | None:
         """
@@ -158,16 +156,12 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
             raise UsageError(f'cluster "{cluster.name}" takes its login from {name}, whose value {problem}')
     headers = {"host": cluster.host} if cluster.host else {}
     headers |= {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
-    authorization, encoded = _make_authorization(cluster, environ)
-    proxy = _read_proxy(cluster, environ)
-    if proxy and cluster.proxy_password_env:
-        encoded = {**encoded, cluster.proxy_password_env: _encode_basic(proxy.username, proxy.password)}
     return Login(
-        headers | authorization,
+        headers | _make_authorization(cluster, environ),
         find_login_secrets(cluster, environ),
-        encoded,
+        find_encoded_logins(cluster, environ),
         key_password=environ.get(cluster.client_key_password_env or ""),
-        proxy=proxy,
+        proxy=_read_proxy(cluster, environ),
         environment=environ,
         is_sent=bool(cluster.logins or cluster.headers_env or cluster.client_cert),
     )
@@ -195,20 +189,16 @@ def _read_proxy(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
     return Proxy(cluster.proxy, username, password)
 
 
-def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The header of the login, if there is one, and what is encoded in it."""
+def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
+    """The header of the login, if there is one."""
     if cluster.api_key_env:
-        token = environ[cluster.api_key_env]
-        if ":" in token:
-            # Base64 has no colon: this is `id:key`, which is not encoded yet.
-            token = base64.b64encode(token.encode()).decode()
-        return {"authorization": f"ApiKey {token}"}, {cluster.api_key_env: token}
+        return {"authorization": f"ApiKey {encode_api_key(environ[cluster.api_key_env])}"}
     if cluster.bearer_token_env:
-        return {"authorization": f"Bearer {environ[cluster.bearer_token_env]}"}, {}
+        return {"authorization": f"Bearer {environ[cluster.bearer_token_env]}"}
     if cluster.username_env and cluster.password_env:
-        token = _encode_basic(environ[cluster.username_env], environ[cluster.password_env])
-        return {"authorization": f"Basic {token}"}, {cluster.password_env: token}
-    return {}, {}
+        token = encode_login(environ[cluster.username_env], environ[cluster.password_env])
+        return {"authorization": f"Basic {token}"}
+    return {}
 
 
 def list_login_headers(cluster: Cluster) -> frozenset[str]:
@@ -238,10 +228,6 @@ def _check_one_login(cluster: Cluster) -> None:
         raise UsageError(
             f'cluster "{cluster.name}" has more than one login: {" and ".join(cluster.logins)}; use one of them'
         )
-
-
-def _encode_basic(username: str, password: str) -> str:
-    return base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
 def check_url(url: str) -> str:

@@ -1,5 +1,6 @@
 """Suites share connections and one embedded node, mistakes are found before anything runs, and logins stay hidden."""
 
+import base64
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -218,6 +219,31 @@ def test_logins_and_variables_are_hidden(folder):
     environ = {"KEY": "k3y-1", "PASSWORD": "word", "TOKEN": "t0ken", "OTHER": "visible"}
     masker = make_masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), [cluster], environ, Hooks())
     assert masker.mask("k3y-1 word t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "sent"),
+    [
+        (Cluster("c", username_env="KIM", password_env="WORD"), "kim:a?>w0rd"),
+        (Cluster("c", username_env="LEE", password_env="WORD"), "lee:a?>w0rd"),
+        (Cluster("c", proxy="http://p", proxy_username_env="KIM", proxy_password_env="WORD"), "kim:a?>w0rd"),
+        (Cluster("c", api_key_env="WORD"), "an-id:a?>k3y"),
+    ],
+)
+@pytest.mark.parametrize("write", [str, lambda text: text.rstrip("="), lambda text: text.translate({43: 45, 47: 95})])
+def test_logins_are_hidden_as_headers_have_them(folder, cluster, sent, write):
+    """As the server got them, without padding, and in the alphabet of URLs."""
+    environ = {"KIM": "kim", "LEE": "lee", "WORD": "an-id:a?>k3y" if cluster.api_key_env else "a?>w0rd"}
+    others = [Cluster("d", username_env="KIM", password_env="WORD"), Cluster("e")]
+    masker = make_masker(suite_at(folder), [cluster, *others], environ, Hooks())
+    encoded = write(base64.b64encode(sent.encode()).decode())
+    assert masker.mask(f"<{encoded}>") == "<${WORD}>"
+
+
+@pytest.mark.parametrize("url", ["http://kim:w0rd@proxy:3128", "kim:w0rd@proxy:3128"])
+def test_the_login_of_a_proxy_of_the_environment_is_hidden(folder, url):
+    masker = make_masker(suite_at(folder), [Cluster("c")], {"HTTPS_PROXY": url}, Hooks())
+    assert masker.mask("w0rd a2ltOncwcmQ=") == "${HTTPS_PROXY} ${HTTPS_PROXY}"
 
 
 def test_a_login_of_fewer_than_four_characters_is_not_hidden(folder):

@@ -6,11 +6,13 @@ import pytest
 
 pytest.importorskip("pytest_httpserver")
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from harness.cli import main
 
@@ -134,3 +136,40 @@ def test_latency_is_to_the_last_byte_where_there_is_none(shop: Shop) -> None:
         "has no path `took`"
     ]
     assert "To last byte, ms" in Path("r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("keys", "scheme", "masked"),
+    [
+        ('username_env = "SHOP_USER"\npassword_env = "SHOP_PASSWORD"\n', "Basic", "${SHOP_PASSWORD}"),
+        ('api_key_env = "SHOP_KEY"\n', "ApiKey", "${SHOP_KEY}"),
+    ],
+)
+def test_a_login_that_a_service_repeats_as_it_was_sent_is_masked_in_all_that_is_written(
+    shop: Shop, httpserver: HTTPServer, capsys: pytest.CaptureFixture[str], keys: str, scheme: str, masked: str
+) -> None:
+    def respond(request: Request) -> Response:
+        shown = request.headers["Authorization"]
+        hit = {"id": "a", "score": 2.0, "rank": 1, "title": f"sent by {shown}"}
+        return Response(json.dumps({"hits": [hit], "total": EXACT}), content_type="application/json")
+
+    httpserver.expect_request("/search").respond_with_handler(respond)
+    with Path("harness.toml").open("a", encoding="utf-8") as file:
+        file.write(keys)
+    environ = {"SHOP_USER": "kim", "SHOP_PASSWORD": "s3cret-word", "SHOP_KEY": "an-id:a-k3y"}
+    text = SUITE.replace("THRESHOLD", "mean nDCG@3 >= 0").replace("    hits:", "    titles: $.title\n    hits:")
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        assert main(["baseline", "save", "shop.relevance.yaml"]) == 0
+        outputs = ["--output", "json=r.json", "--output", "html=r.html", "--journal", "r.journal"]
+        assert main(["run", "shop.relevance.yaml", *outputs]) == 0
+        assert main(["show", "shop.relevance.yaml", "shoes"]) == 0
+    printed = capsys.readouterr().out
+    assert f"sent by {scheme} {masked}" in " ".join(printed.split())
+    login = environ["SHOP_KEY"] if scheme == "ApiKey" else "kim:s3cret-word"
+    encoded = base64.b64encode(login.encode()).decode().rstrip("=")
+    written = [path.read_text(encoding="utf-8") for path in Path().iterdir() if path.is_file()]
+    assert len(written) >= 5
+    assert not [text for text in (printed, *written) if encoded in text]
