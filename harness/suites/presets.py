@@ -34,6 +34,8 @@ class FilledPreset:
     preset: Preset
     paths: frozenset[str]
     """The keys of `http` whose paths are the preset's."""
+    gives_size: bool = False
+    """Whether `size` is the preset's."""
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ class PresetFilling:
         elif service in PRESETS:
             preset = PRESETS[service]
             defaults = _list_defaults(preset, http)
-            self.filled[name] = FilledPreset(preset, PATHS.intersection(defaults))
+            self.filled[name] = FilledPreset(preset, PATHS.intersection(defaults), gives_size="size" in defaults)
             for key, value in defaults.items():
                 completed[ScalarNode(key, http.mark, plain=True)] = _make_node(value, http.mark)
         copy = MappingNode(request.mark, request.items())

@@ -99,7 +99,7 @@ def _read_template(
             http = replace(http, preset_paths=preset.paths)
             _check_preset_parameters(entry.http, preset.preset, problems)
             _check_offsets(http, preset.preset, http_node, problems)
-        _check_size(http, entry.http, problems)
+        _check_size(http, entry.http, preset, http_node, problems)
         if entry.http.documents is not None:
             documents = _read_documents(entry.http.documents, http, documents_node(node), problems)
             http = replace(http, documents=documents)
@@ -372,17 +372,25 @@ def _find_written(http: Node | None, place: str) -> Node:
     return http.find_child("path") if node is None else node
 
 
-def _check_size(http: HttpRequest, shape: HttpShape, problems: Problems) -> None:
+def _check_size(
+    http: HttpRequest, shape: HttpShape, preset: FilledPreset | None, node: Node | None, problems: Problems
+) -> None:
     """Note a place of the number of hits that is none, and a limit without a place."""
-    from harness.search.service_sizes import find_size_problem
+    from harness.search.service_sizes import find_size_problem, is_pointer
 
     if shape.size is None:
         if shape.max_size is not None:
             problems.note(shape.path.mark, "'max_size' needs 'size', which says where the number of hits stands")
         return
     sentence = find_size_problem(http)
-    if sentence and not shape.size.unset:
-        problems.note(shape.size.mark, sentence)
+    written: Node = shape.size
+    if preset is not None and preset.gives_size and isinstance(node, MappingNode):
+        # The suite has no such place, but the body or the path in which its preset looks for it.
+        written = node.find_child("json" if is_pointer(shape.size) else "path")
+        if sentence:
+            sentence = f"{preset.preset.title} takes the number of hits at {str(shape.size)!r}: {sentence}"
+    if sentence and not (isinstance(written, ScalarNode) and written.unset):
+        problems.note(written.mark, sentence)
 
 
 def _check_path(expression: ScalarNode, problems: Problems) -> None:

@@ -332,6 +332,35 @@ def test_a_suite_with_such_a_parameter_is_refused_with_its_place(load: Any) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("http", "place", "problem"),
+    [
+        (
+            '{method: POST, path: /p/select, json: [1, "{{text}}"]}',
+            "[1",
+            "Solr takes the number of hits at '/limit': '/limit' is no place in the body: there is no 'limit' at its"
+            " place",
+        ),
+        (
+            '{path: "/p/select?rows=5", params: {q: "{{text}}"}}',
+            '"/p',
+            "Solr takes the number of hits at 'rows': the path has the parameter 'rows', which the harness has to"
+            " replace; write it under params",
+        ),
+        (
+            '{method: POST, path: /p/select, json: ["{{text}}"], size: /limit}',
+            "/limit",
+            "'/limit' is no place in the body: there is no 'limit' at its place",
+        ),
+    ],
+)
+def test_a_request_without_a_place_for_the_number_of_hits_of_its_preset_is_refused_where_it_is_written(
+    load: Any, http: str, place: str, problem: str
+) -> None:
+    column = len("  http: ") + 1 + http.index(place)
+    assert refusals(load, "{cluster: solr}", http) == [f"4:{column} {problem}"]
+
+
 OFFSETS = [
     ("solr", '{path: /products/select, params: {q: "{{text}}", start: 1}}', "start", 0),
     ("solr", '{path: /products/select, params: {q: "{{text}}", start: "20"}}', "start", 0),
