@@ -124,6 +124,9 @@ def _read_response(content: Json, http: HttpRequest) -> Response:
         raise
     if error and not ranking.hits:
         return Failure(FailureKind.ERROR, error)
+    if error and not partial:
+        # As of a shard that failed, or of one field of GraphQL.
+        partial = f"the service returned hits and an error (`{http.error}`): {error}"
     return Failure(FailureKind.PARTIAL, partial) if partial else ranking
 
 

@@ -496,9 +496,22 @@ def test_an_error_that_says_nothing_is_none(message: Any) -> None:
     content = {**change_solr(), "error": {"msg": message}}
 
     assert isinstance(respond(content), Ranking)
-    assert isinstance(respond({**SOLR, "error": {"msg": "a warning beside hits"}}), Ranking)
     with pytest.raises(MalformedAnswer):
         respond({"error": {"msg": message}})
+
+
+def test_hits_beside_an_error_are_partial_results() -> None:
+    """Those of a shard that failed are not among them."""
+    content = {**change_solr(), "error": {"msg": "shard 2 failed"}}
+    reason = "the service returned hits and an error (`$.error.msg`): shard 2 failed"
+    assert respond(content) == Failure(FailureKind.PARTIAL, reason)
+    assert isinstance(respond(content, error=None), Ranking)
+
+
+def test_what_says_that_results_are_partial_goes_before_an_error() -> None:
+    content = {**change_solr({"partialResults": True}), "error": {"msg": "shard 2 failed"}}
+    [reason] = [respond(content).reason]
+    assert reason.startswith("the service searched only a part of the documents")
 
 
 def test_several_reasons_are_joined() -> None:
