@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 
 from harness.config.addresses import VARIABLE_PATTERN, find_url_problem, lacks_scheme
@@ -331,9 +332,8 @@ def _refuse_private_keys(beside: Config) -> None:
 def _make_unknown_cluster_error(name: str, trusted: Config | None, beside: Config | None) -> UsageError:
     configs = [config for config in (trusted, beside) if config is not None]
     if configs:
-        known_names: list[str] = []
-        for config in configs:
-            known_names += config.clusters
+        # Both files may define a cluster.
+        known_names = list(dict.fromkeys(chain.from_iterable(config.clusters for config in configs)))
         has = f", which has {', '.join(known_names)}" if known_names else ""
         files = " and ".join(str(config.path) for config in configs)
         found = f"the cluster {name!r} is not defined in {files}{has}{did_you_mean(name, known_names) or ';'}"

@@ -132,6 +132,8 @@ class Connections(Closing):
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
+        from harness.masking import Masker
+
         self._opened = [(engine, cluster) for engine, cluster in self._opened if cluster.search is not None]
         clusters: list[OpenCluster] = []
         problems: set[Problem] = set()
@@ -142,7 +144,9 @@ class Connections(Closing):
             except InputError as error:
                 problems.update(error.problems)
             except UsageError as error:
-                refusals.setdefault(error.text(self._options.entry), suite)
+                # The suite may name its cluster by a variable.
+                sentence = Masker(suite.variables).mask(error.text(self._options.entry))
+                refusals.setdefault(sentence, suite)
         if problems:
             problems.update(Problem(suite.path, 0, 0, sentence) for sentence, suite in refusals.items())
             raise ConfigError(sorted(problems))

@@ -537,6 +537,14 @@ def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(write, tmp_path
     assert f"is not defined in {path}, which has default, secure; did you mean 'secure'? " in str(caught.value)
 
 
+def test_a_cluster_that_both_files_define_is_named_once(write, tmp_path):
+    (tmp_path / "mine").mkdir()
+    trusted = write(LOCAL).rename(tmp_path / "mine" / "harness.toml")
+    write(LOCAL)
+    with pytest.raises(UsageError, match="which has default; "):
+        resolve_cluster(Target("x"), Configs(trusted), tmp_path, url=None)
+
+
 def test_a_certificate_is_found_beside_harness_toml(write, tmp_path):
     path = write('[clusters.default]\nurl = "https://localhost:9200"\nca_certs = "ca.pem"\n')
     message = rf"^{path}:1:1: ca_certs of the cluster 'default': there is no file .*ca\.pem"

@@ -253,6 +253,30 @@ def test_a_login_of_fewer_than_four_characters_is_not_hidden(folder):
     assert masker.mask("mean nDCG@10 is 1") == "mean nDCG@10 is 1"
 
 
+@pytest.mark.parametrize(
+    "cluster", ["t0ken-value", "http://kim:t0ken-value@c", "http://169.254.169.254/t0ken-value", "ftp://t0ken-value"]
+)
+def test_a_refusal_of_a_cluster_does_not_show_the_variables_of_its_suite(folder, cluster):
+    suite = suite_at(folder, cluster, variables={"RELEVANCE_TOKEN": "t0ken-value"})
+    with pytest.raises(UsageError) as caught, Connections({}, RunOptions()) as connections:
+        connections.open_all([suite], Configs())
+    assert "t0ken" not in str(caught.value)
+    assert "t0ken" not in str(caught.value.parts)
+
+
+def test_nor_where_it_stands_beside_a_problem_of_a_configuration(folder):
+    (folder / "wrong").mkdir()
+    (folder / "wrong" / "harness.toml").write_text("[clusters.other]\nurls = 1\n")
+    suites = [
+        suite_at(folder, "t0ken-value", variables={"RELEVANCE_TOKEN": "t0ken-value"}),
+        suite_at(folder / "wrong", "other"),
+    ]
+    with pytest.raises(ConfigError) as caught, Connections({}, RunOptions()) as connections:
+        connections.open_all(suites, Configs())
+    assert "[clusters.${RELEVANCE_TOKEN}]" in str(caught.value)
+    assert "t0ken" not in str(caught.value)
+
+
 def test_what_could_not_be_opened_is_tried_again_for_the_next_run(openings, folder):
     openings.errors = {"http://one:9200": EngineUnreachable("away")}
     with Connections({}, RunOptions()) as connections:
