@@ -179,6 +179,18 @@ def compute_bands(
     return bands
 
 
+def find_bands(suite: Suite, run: Run, measure: Measure) -> dict[str, tuple[float, float]]:
+    """The least and the greatest value of *measure* over the orders of ties, for each query that ties move."""
+    bands = {}
+    for query in suite.queries:
+        ranking = run.responses.get(query.id)
+        if isinstance(ranking, Ranking) and _may_be_moved(query, ranking):
+            bands_of_query = compute_bands(suite, query, ranking, [measure])
+            if measure.text in bands_of_query:
+                bands[query.id] = bands_of_query[measure.text]
+    return bands
+
+
 class RunBands:
     """
     How far the order of ties moves the values of one run, by the measures of its thresholds.
@@ -211,9 +223,7 @@ class RunBands:
         list_measures_for_tags = lru_cache(maxsize=64)(self._list_measures_for_tags)
         for query in self._suite.queries:
             ranking = self._run.responses.get(query.id)
-            if not isinstance(ranking, Ranking) or not _has_ties(ranking):
-                continue
-            if _has_tied_grades(query, group_ties(ranking)):
+            if isinstance(ranking, Ranking) and _may_be_moved(query, ranking):
                 measures = list_measures_for_tags(query.tags) | _list_measures(query.thresholds)
                 for measure, band in compute_bands(self._suite, query, ranking, measures.values()).items():
                     bands.setdefault(measure, {})[query.id] = band
@@ -232,6 +242,11 @@ def _list_measures(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
         if isinstance(threshold.condition, ScoreCondition):
             measures[threshold.condition.measure.text] = threshold.condition.measure
     return measures
+
+
+def _may_be_moved(query: Query, ranking: Ranking) -> bool:
+    """Whether the order of ties may move a value of *query*."""
+    return _has_ties(ranking) and _has_tied_grades(query, group_ties(ranking))
 
 
 def _has_ties(ranking: Ranking) -> bool:

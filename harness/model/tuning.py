@@ -28,7 +28,10 @@ class TuningTrial:
     values: Mapping[str, Json]
     """The value of each parameter; one without effect has its value of today."""
     score: float | None
-    """The mean over the tuning queries; None where a query has no answer, or no query a score."""
+    """
+    The mean over the tuning queries, of the least scores over the orders of ties; None where a query has no answer, or
+    no query a score.
+    """
     judged: float | None
     """The mean share of judged hits among the first k; None as *score*."""
     broken: tuple[str, ...] = ()
@@ -105,6 +108,13 @@ class TuningGain:
     judged_today: float | None = None
     """The mean share of judged hits among the first k."""
     judged_chosen: float | None = None
+    least: float | None = None
+    """
+    Where ties move the scores: the difference with the ties of today's request in their best order and those of the
+    choice in their worst. Only a gain that this shows too is one.
+    """
+    greatest: float | None = None
+    """The difference with the orders the other way round; None as *least*."""
     detectable: float | None = None
     """The smallest true difference that the test finds with a chance of 80 %; None where it is unknown."""
 

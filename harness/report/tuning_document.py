@@ -102,7 +102,9 @@ def write_tuning_headline(report: TuningReport) -> str:
         return f"a gain in {measure}: {figures} {queries}"
     if report.decision is TuningDecision.LOSS:
         return f"a loss in {measure}: {figures} {queries}"
-    return f"no gain in {measure} shown: {figures} {queries}"
+    # It would be one in the order that the figures are of.
+    only_in_one_order = ", but not in every order of ties" if gain.p_value <= report.level else ""
+    return f"no gain in {measure} shown: {figures} {queries}{only_in_one_order}"
 
 
 def write_tuning_closing(report: TuningReport) -> str:

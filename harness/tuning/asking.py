@@ -11,6 +11,7 @@ from harness.baseline import find_reference
 from harness.errors import EngineUnreachable
 from harness.gate import decide
 from harness.gate.selection import needs_baseline
+from harness.gate.ties import find_bands
 from harness.masking import fingerprint
 from harness.means import mean_of
 from harness.metrics import parse_measure
@@ -52,11 +53,17 @@ class TrialAnswer:
     """What a request with certain values of its parameters is worth on some queries."""
 
     scores: Mapping[str, float]
-    """By query; one whose score is undefined is left out. Empty where *failure* says why."""
+    """
+    By query; one whose score is undefined is left out. Empty where *failure* says why.
+
+    Where documents tie, it is the least over their orders: the engine had none, so that no request scores by chance.
+    """
     judged: float | None
     """The mean share of judged hits among the first k."""
     verdicts: Mapping[str, str] = field(default_factory=dict)
     """The thresholds that do not hold, by id, each with its text and the reason."""
+    greatest: Mapping[str, float] = field(default_factory=dict)
+    """The greatest score over the orders of ties, for each query that ties move."""
     failure: str = ""
     """Why there are no scores: a query has no answer, or the measure cannot score it."""
 
@@ -115,6 +122,12 @@ class TrialSender:
             score = score_of(suite, query, self.measure, run)
             if score.value is not None and math.isfinite(score.value):
                 scores[query.id] = score.value
+        greatest = {}
+        for query_id, (least, most) in find_bands(suite, run, self.measure).items():
+            if query_id in scores:
+                # Of very many orders only a sample is scored.
+                greatest[query_id] = max(most, scores[query_id])
+                scores[query_id] = min(least, scores[query_id])
         if not scores:
             return TrialAnswer({}, None, failure=f"no query has a score of {self.measure}")
         verdicts = {}
@@ -122,7 +135,7 @@ class TrialSender:
             if verdict.status is Status.FAILED or verdict.status.is_undecided:
                 of_query = "" if verdict.query is None else f" of {verdict.query}"
                 verdicts[verdict.id] = f"{verdict.threshold}{of_query}: {verdict.reason}"
-        return TrialAnswer(scores, compute_judged(suite, run, self.depth), verdicts)
+        return TrialAnswer(scores, compute_judged(suite, run, self.depth), verdicts, greatest)
 
     def _decide(self, suite: Suite, run: Run) -> Sequence[Verdict]:
         """The gate's own verdicts on the thresholds of *suite*."""

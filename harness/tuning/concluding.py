@@ -25,10 +25,11 @@ from harness.suites.parameters import fill_parameters
 from harness.tuning.asking import TrialAnswer, fingerprint_requests, list_decidable
 from harness.tuning.decision import (
     TODAY,
+    TiedScores,
     TunedQueries,
     choose_optimum,
     compute_gain,
-    decide_gain,
+    decide_with_ties,
     estimate_by_folds,
     find_detectable,
 )
@@ -97,6 +98,7 @@ def conclude_tuning(
             *warnings,
             *describe_changed_target(tuning, study),
             *describe_looks(decided.hold_out),
+            *describe_ties(decided.gain),
             *describe_few_changes(decided.gain),
             *describe_judged(tuned.trials, tuned_gain, decided.gain),
         ),
@@ -125,9 +127,10 @@ def decide_on_hold_out(tuning: Tuning, chosen: TuningTrial) -> DecidedHoldOut:
     queries = tuning.held_out_queries
     today = tuning.sender.send(queries, tuning.space.today, is_checked=True)
     answer = tuning.sender.send(queries, chosen.values)
-    gain = add_judged(
-        compute_gain(today.scores, answer.scores, tuning.weights, is_tested=True), today.judged, answer.judged
+    decision, gain = decide_with_ties(
+        TiedScores(today.scores, today.greatest), TiedScores(answer.scores, answer.greatest), tuning.weights
     )
+    gain = add_judged(gain, today.judged, answer.judged)
     if gain is None or today.failure or answer.failure:
         return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out, None, today, answer)
     compared = [
@@ -145,7 +148,7 @@ def decide_on_hold_out(tuning: Tuning, chosen: TuningTrial) -> DecidedHoldOut:
         p_value=gain.p_value,
     )
     hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look)
-    return DecidedHoldOut(decide_gain(gain), hold_out, gain, today, answer)
+    return DecidedHoldOut(decision, hold_out, gain, today, answer)
 
 
 def find_shown_gain(tuning: Tuning, study: Study, gain: TuningGain | None) -> float | None:
@@ -229,6 +232,17 @@ def describe_looks(hold_out: HoldOut) -> list[str]:
     ]
 
 
+def describe_ties(gain: TuningGain | None) -> list[str]:
+    """A warning if the order of ties, of which the engine has none, moves the gain on the hold-out."""
+    if gain is None or gain.least is None or gain.greatest is None:
+        return []
+    return [
+        f"the order of tied documents moves the difference on the hold-out from {gain.least:+.4f} to "
+        f"{gain.greatest:+.4f}: each score is the least over their orders, and only a gain in every order is one; "
+        "break ties in the request to know more"
+    ]
+
+
 def describe_few_changes(gain: TuningGain | None) -> list[str]:
     """A warning if so few queries of the hold-out change that no gain could be shown, however large."""
     if gain is None or gain.low is not None or gain.high is not None:
@@ -284,6 +298,11 @@ def list_notes(tuning: Tuning, study: Study) -> list[str]:
     if undefined:
         notes.append(
             f"{count(undefined, 'query')} of the tuning part has no score of {tuning.measure}, and counts in no mean"
+        )
+    tied = sum(bool(kept.answer.greatest) for kept in study.kept)
+    if tied:
+        notes.append(
+            f"ties move the score of {count(tied, 'trial')}: where documents tie, it is the least over their orders"
         )
     failed = [kept for kept in study.kept if kept.answer.failure]
     if failed:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -164,8 +164,54 @@ def compute_gain(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TiedScores:
+    """The scores of a request on some queries, at their least and at their greatest over the orders of ties."""
+
+    least: Mapping[str, float]
+    greatest: Mapping[str, float]
+    """By query; without those that ties do not move."""
+
+    def list_greatest(self) -> dict[str, float]:
+        """The greatest score of each query."""
+        return {**self.least, **self.greatest}
+
+
+def decide_with_ties(
+    today: TiedScores, chosen: TiedScores, weights: Mapping[str, float]
+) -> tuple[TuningDecision, TuningGain | None]:
+    """
+    What the scores on the hold-out say of the choice, with its gain; no gain where no query has a score of both.
+
+    Where the engine has no order for tied documents, a gain has to hold whatever their order: with those of today's
+    request in their best order and those of the choice in their worst; a loss the other way round.
+    """
+    gain = compute_gain(today.least, chosen.least, weights, is_tested=True)
+    if gain is None:
+        return TuningDecision.OPEN, None
+    decision = decide_gain(gain)
+    if not today.greatest and not chosen.greatest:
+        return decision, gain
+    worst = compute_gain(today.list_greatest(), chosen.least, weights, is_tested=True)
+    best = compute_gain(today.least, chosen.list_greatest(), weights, is_tested=True)
+    assert worst is not None
+    assert best is not None
+    gain = replace(gain, least=worst.difference, greatest=best.difference)
+    in_any_order = _decide_between(worst, best)
+    return (decision if decision is in_any_order else TuningDecision.UNDECIDED), gain
+
+
+def _decide_between(worst: TuningGain, best: TuningGain) -> TuningDecision:
+    """A gain where the *worst* order shows one, a loss where even the *best* does; else neither is shown."""
+    if decide_gain(worst) is TuningDecision.GAIN:
+        return TuningDecision.GAIN
+    if decide_gain(best) is TuningDecision.LOSS:
+        return TuningDecision.LOSS
+    return TuningDecision.UNDECIDED
+
+
 def decide_gain(gain: TuningGain) -> TuningDecision:
-    """What the gain on the hold-out says of the choice."""
+    """What the gain on the hold-out says of the choice, in one order of ties."""
     assert gain.p_value is not None
     if gain.p_value > TUNING_LEVEL:
         return TuningDecision.UNDECIDED

@@ -185,6 +185,8 @@ def name_study(tuning: Tuning) -> str:
         repr(template.http) if template.masked is None else "",
         [run.index, run.cluster, target.cluster, target.index, template.index],
         [repr(replace(parameter, mark=suite.mark)) for parameter in tuning.space.parameters],
+        # Earlier studies have scores of one order of ties in place of the least.
+        "least of ties",
         [tuning.measure.text, str(suite.gain), str(suite.profile), suite.depth],
         queries,
         [query.weight for query in tuning.tuning_queries],

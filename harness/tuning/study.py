@@ -123,6 +123,7 @@ class Study:
             "scores": dict(answer.scores),
             "judged": answer.judged,
             "verdicts": dict(answer.verdicts),
+            "greatest": dict(answer.greatest),
             "failure": answer.failure,
             "mean": trial.mean,
         }
@@ -300,7 +301,13 @@ def _read_trials(study: optuna.Study) -> list[KeptTrial]:
             _tell(study, trial.number, None if content is None else content["mean"])
         if content is None:
             continue
-        answer = TrialAnswer(content["scores"], content["judged"], content["verdicts"], content["failure"])
+        answer = TrialAnswer(
+            scores=content["scores"],
+            judged=content["judged"],
+            verdicts=content["verdicts"],
+            greatest=content.get("greatest", {}),
+            failure=content["failure"],
+        )
         broken = tuple(attributes[BROKEN])
         values, requests = attributes[VALUES], attributes[REQUESTS]
         kept.append(KeptTrial(trial.number, values, requests, answer, content["mean"], broken))

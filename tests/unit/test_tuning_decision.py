@@ -10,10 +10,12 @@ import numpy as np
 from harness.files.hold_outs import draw_hold_out
 from harness.model import ParameterKind, Query, TunedParameter, TuningDecision, TuningSpace, TuningTrial
 from harness.tuning.decision import (
+    TiedScores,
     TunedQueries,
     choose_optimum,
     compute_gain,
     decide_gain,
+    decide_with_ties,
     estimate_by_folds,
     estimate_spread,
 )
@@ -119,3 +121,31 @@ def test_noise_is_seldom_a_gain():
     assert gains <= 17
     assert np.mean(tuned_gains) > 0.05
     assert abs(np.mean(held_out_gains)) < 0.02
+
+
+LOW = {f"q{number}": 0.3 for number in range(12)}
+HIGH = {f"q{number}": 1.0 for number in range(12)}
+WEIGHTS = dict.fromkeys(LOW, 1.0)
+
+
+class TestTies:
+    @pytest.mark.parametrize(
+        ("today", "chosen", "decision"),
+        [
+            (TiedScores(LOW, {}), TiedScores(HIGH, {}), TuningDecision.GAIN),
+            (TiedScores(LOW, HIGH), TiedScores(HIGH, {}), TuningDecision.UNDECIDED),
+            (TiedScores(HIGH, {}), TiedScores(LOW, HIGH), TuningDecision.UNDECIDED),
+            (TiedScores(LOW, {"q0": 0.9}), TiedScores(HIGH, {}), TuningDecision.GAIN),
+            (TiedScores(HIGH, {}), TiedScores(LOW, {"q0": 0.9}), TuningDecision.LOSS),
+            (TiedScores(LOW, HIGH), TiedScores(LOW, HIGH), TuningDecision.UNDECIDED),
+        ],
+    )
+    def test_a_gain_or_a_loss_holds_in_every_order_of_ties(self, today, chosen, decision):
+        assert decide_with_ties(today, chosen, WEIGHTS)[0] is decision
+
+    def test_how_far_they_move_the_difference_is_kept(self):
+        _, gain = decide_with_ties(TiedScores(LOW, HIGH), TiedScores(LOW, HIGH), WEIGHTS)
+        assert (gain.least, gain.difference, gain.greatest) == (pytest.approx(-0.7), 0, pytest.approx(0.7))
+
+    def test_without_common_queries_nothing_is_decided(self):
+        assert decide_with_ties(TiedScores({}, {}), TiedScores({"a": 1}, {}), {"a": 1}) == (TuningDecision.OPEN, None)

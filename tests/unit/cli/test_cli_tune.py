@@ -243,6 +243,35 @@ class TestJudgedHits:
         assert warning.startswith("1 trial of 3 lost with fewer judged hits than today's request, down to 0%")
 
 
+class TestTies:
+    @staticmethod
+    def tie(shop, *fields):
+        """All hits of the requests with these *fields* have the same score."""
+        for number in range(QUERIES):
+            for field in fields:
+                shop.answers[f"text {number} {field}"] = item_of(RANKINGS[field], score=1.0)
+
+    def test_no_trial_scores_by_the_order_of_tied_hits(self, shop, tune_json):
+        self.tie(shop, "c")
+        report = tune_json("--trials", "4")
+        scores = {trial["values"]["field"]: trial["score"] for trial in report["trials"]}
+        assert (scores["b"], scores["c"]) == (0.5, 0.5)
+        assert any("ties move the score of 1 trial" in note for note in report["notes"])
+
+    def test_a_gain_over_ties_of_today_s_request_is_no_gain(self, shop, tune, tune_json):
+        self.tie(shop, "a")
+        before = Path("shop.relevance.yaml").read_text()
+        report = tune_json()
+        gain = report["held_out_gain"]
+        assert (report["decision"], gain["p_value"] < 0.05) == ("no gain shown", True)
+        assert gain["least"] < 0 < gain["difference"] == gain["greatest"]
+        assert any("the order of tied documents moves the difference on the hold-out" in w for w in report["warnings"])
+        status, out, _ = tune("--apply")
+        assert (status, Path("shop.relevance.yaml").read_text()) == (0, before)
+        assert "nothing was written: no gain is shown" in out
+        assert "from -" in out
+
+
 class TestTheStudy:
     def test_it_continues_without_sending_equal_requests_again(self, shop, tune_json):
         first = tune_json("--trials", "3")
