@@ -138,7 +138,8 @@ def _replace_all_scores(run: Run, suite: Suite) -> Run:
 def _describe_median(median: Median, entries: Sequence[RescoredEntry], absent: Sequence[str]) -> Pairs:
     """The pairs of *median*, which say what they are compared with, how far that is spread, and what is left out."""
     runs = f"the last {count(len(entries), 'run')}"
-    spread = f"{median.least:.4f} to {median.greatest:.4f}, since {entries[0].entry.created[:10]}"
+    first = min(entry.entry.created for entry in entries)
+    spread = f"{median.least:.4f} to {median.greatest:.4f}, since {first[:10]}"
     against = f"the median of {runs}"
     changes = []
     if median.is_per_query:

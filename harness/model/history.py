@@ -127,7 +127,7 @@ class RescoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The earlier entries that a run is compared with, newest last."""
+    """The earlier entries that a run is compared with; those that count most are last."""
 
     entries: tuple[RescoredEntry, ...] = ()
     """As many as a threshold looks back, if there are so many."""

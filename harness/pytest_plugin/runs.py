@@ -13,7 +13,8 @@ from harness.baseline import find_reference
 from harness.baseline.questions import select_run_values
 from harness.config import Configs
 from harness.errors import ConfigError, HarnessError, Problem, SuiteError, UsageError
-from harness.gate.selection import QueryFilter, gates_anything, needs_baseline, select
+from harness.gate.selection import QueryFilter, count_history_runs, gates_anything, needs_baseline, select
+from harness.history.commits import find_commit
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
@@ -496,7 +497,10 @@ class SuiteOfItems:
 
     def find_history(self, finished: FinishedSuite) -> History | None:
         """The earlier runs that thresholds of *finished* compare with; None where none does."""
-        return find_history(finished.suite, finished.run, finished.options)
+        if count_history_runs(finished.suite, finished.run.request) == 0:
+            return None
+        commit, _ = find_commit(os.environ, Path(finished.suite.path).parent)
+        return find_history(finished.suite, finished.run, finished.options, commit)
 
 
 def _digest_file(file: Path) -> bytes:

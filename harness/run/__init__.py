@@ -14,6 +14,7 @@ from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
+from harness.history.commits import find_commit
 from harness.masking import Masker
 from harness.model import Cluster, MissingSuite, Report, ReportTiming, Suite, SuiteReport
 from harness.options import RunOptions, explain_baseline_refusal
@@ -441,6 +442,9 @@ class Runner(Closing):
         problems: dict[Problem, None] = {}
         for planned, cluster in zip(planned_cells, clusters, strict=True):
             cell = _make_cell(planned, cluster, maskers[planned.suite.path], loaded)
+            if cell.needs_history:
+                commit, _ = find_commit(self._environ, Path(planned.suite.path).parent)
+                cell = replace(cell, commit=commit)
             record = self._open_record(cell, planned.selection, loaded)
             # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell is
             # not raised in here.

@@ -109,6 +109,8 @@ class Cell:
     """Hides secrets."""
     server: Cluster | None = None
     """How to reach the server."""
+    commit: str | None = None
+    """Of the suite, for its history; None if it is unknown or there is no history."""
 
     @property
     def searched_suite(self) -> Suite:
@@ -737,7 +739,7 @@ def conclude_cell(
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,
-        history=find_history(selection.selected, run, options),
+        history=find_history(selection.selected, run, options, cell.commit),
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
     run = _add_shown_titles(answered, run, verdicts, reference)

@@ -7,11 +7,18 @@ from harness.model import History, Run, Suite
 from harness.options import RunOptions
 
 
-def find_history(suite: Suite, run: Run, options: RunOptions) -> History | None:
+def find_history(suite: Suite, run: Run, options: RunOptions, commit: str | None) -> History | None:
     """
     The last runs of the history, scored anew, as many as a threshold for the request of *run* looks back.
 
-    Only runs of the same suite, request and chosen index count. None if no threshold compares with them.
+    Only runs of the same suite, request and chosen index count, and none that repeats *run* or another one if there are
+    enough: see `choose_entries`. None if no threshold compares with them.
+
+    Args:
+        suite: The suite with the selected queries.
+        run: Their responses.
+        options: Name the folder.
+        commit: That of *run*, None if it is unknown.
 
     Raises:
         HistoryError: A file of the history cannot be read.
@@ -23,7 +30,9 @@ def find_history(suite: Suite, run: Run, options: RunOptions) -> History | None:
         return History()
     from harness.history import read_history, rescore
     from harness.history.entries import find_chosen_index
+    from harness.history.repeats import JudgedRun, choose_entries
 
     series = (suite.name, run.request, find_chosen_index(suite, run.request, options.index) or "")
     entries = [entry for entry in read_history(options.history, suite.name) if entry.series == series]
-    return History(rescore(entries[-most:], suite, hooked=run.hooked), options.history.as_posix())
+    chosen = choose_entries(entries, JudgedRun(suite, run, commit), most)
+    return History(rescore(chosen, suite, hooked=run.hooked), options.history.as_posix())

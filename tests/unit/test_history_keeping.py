@@ -159,6 +159,17 @@ def test_a_run_is_compared_with_those_that_were_there_before_it(suite, answers):
     assert verdict.blamed == ("shoes",)
 
 
+@pytest.mark.parametrize("environ", [{}, {"GITHUB_SHA": "bad"}])
+def test_a_failed_run_that_is_started_again_never_passes(suite, answers, environ):
+    suite.write_text(SINCE)
+    for number in range(2):
+        run(suite, environ={"GITHUB_SHA": f"good{number}"} if environ else {}, history=Path("kept"))
+    answers["shoes"] = ["b"]
+    for _ in range(4):
+        [verdict] = run(suite, environ=environ, history=Path("kept")).suites[0].verdicts
+        assert (verdict.status, verdict.spread) == (Status.FAILED, (0.5, 0.5))
+
+
 def test_a_part_of_the_queries_is_compared_with_that_part_of_the_runs(suite, answers):
     suite.write_text(SINCE.replace("since 2 runs", "since 2 runs for head"))
     for _ in range(2):
