@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -104,7 +105,10 @@ def _list_roots(url: str) -> list[str]:
 
 
 class WebConnection:
-    """Sends requests from several threads. It follows no redirects, because they would receive the login too."""
+    """
+    Sends requests from several threads. It keeps no cookies, and follows no redirects, because they would receive the
+    login too.
+    """
 
     def __init__(self, cluster: Cluster, login: Login) -> None:
         """
@@ -212,6 +216,8 @@ class WebConnection:
         session = requests.Session()
         # Neither ~/.netrc nor REQUESTS_CA_BUNDLE: proxies, too, are those of the login.
         session.trust_env = False
+        # A cookie of one answer would change the next: an arm of an A/B test would stick, and a repeat would differ.
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         scheme = urlsplit(self._url).scheme
         proxy_headers: dict[str, str] = {}
         if self._proxy is not None:

@@ -242,6 +242,18 @@ def test_an_answer_that_does_not_come_is_a_timeout() -> None:
     assert quick == Ranking(exact_scores=True)
 
 
+def test_a_cookie_that_the_service_sets_is_not_sent_back(httpserver: HTTPServer) -> None:
+    """Each request is answered as the first: no arm of a test of variants sticks, nor does a session."""
+    httpserver.expect_request("/api/search").respond_with_json({"ids": []}, headers={"Set-Cookie": "arm=b; Path=/"})
+    for environ, headers_env in (({}, {}), ({"COOKIE": "sid=own"}, {"Cookie": "COOKIE"})):
+        cluster = Cluster("test", url=httpserver.url_for("/api"), service="http", headers_env=headers_env)
+        httpserver.clear_log()
+        with open_search(cluster, environ) as search:
+            for _ in range(3):
+                search.search([SearchRequest("shoes", None, None, HttpRequest("GET", "/search", "$.ids"))])
+        assert [request.headers.get("Cookie") for request in searches(httpserver)] == [environ.get("COOKIE")] * 3
+
+
 def test_later_searches_take_the_connections_of_earlier_ones() -> None:
     ports: set[int] = set()
 
