@@ -14,7 +14,7 @@ from harness.options import RunOptions
 from harness.report.tuning_document import write_tuning_headline
 from harness.suites import load_suite
 from harness.suites.editing import FileChange, SuiteTexts
-from harness.words import listed
+from harness.words import count, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class SuiteChanges:
         if self.candidate is not None:
             comment = f"Tuned from {report.request}: {write_tuning_headline(report)}."
             return [self.texts.add_request(self.candidate, report.request, values, comment)]
-        if report.decision is not TuningDecision.GAIN:
+        if report.decision is not TuningDecision.GAIN or (self.is_applied and report.broken):
             return []
         try:
             return self.texts.put_values(report.request, values)
@@ -76,7 +76,9 @@ class SuiteChanges:
         if not self.is_applied and self.candidate is None:
             for change in changes:
                 yield from change.list_diff()
-            if changes:
+            if changes and report.broken:
+                yield explain_broken(report)
+            elif changes:
                 yield "--apply writes this change; --candidate NAME adds the request to the suite by a name"
             return
         if not changes:
@@ -97,4 +99,15 @@ def explain_nothing(report: TuningReport) -> str:
         return "today's request stays"
     if report.decision is TuningDecision.OPEN:
         return "the queries of the hold-out have no answers"
+    if report.broken:
+        return explain_broken(report)
     return "no gain is shown; --candidate NAME adds the request to the suite, to compare it"
+
+
+def explain_broken(report: TuningReport) -> str:
+    """Why `--apply` does not write the choice of *report* though it is a gain."""
+    thresholds = count(len(report.broken), "threshold")
+    return (
+        f"--apply does not write a choice that breaks {thresholds} which today's request holds; --candidate NAME adds "
+        "the request to the suite, to compare it"
+    )

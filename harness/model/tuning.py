@@ -218,6 +218,8 @@ class TuningReport:
     depth: int
     """The k of judged hits."""
     level: float = TUNING_LEVEL
+    broken: tuple[str, ...] = ()
+    """The thresholds that the choice breaks on all queries and today's request holds, with the reasons."""
     weighted: bool = False
     """Whether means use weights of queries."""
     warnings: tuple[str, ...] = ()

@@ -62,6 +62,7 @@ def conclude_tuning(
         if progress is not None:
             progress.deciding(len(tuning.held_out_queries))
         decided = decide_on_hold_out(tuning, chosen)
+    broken = find_broken(tuning, chosen) if decided.decision is TuningDecision.GAIN else ()
     sent_trials = sum(trial.same_as is None for trial in tuned.trials)
     saved = (len(tuned.trials) - sent_trials) * len(tuning.tuning_queries)
     template = fill_parameters(tuning.suite, chosen.values).requests[tuning.request]
@@ -94,10 +95,12 @@ def conclude_tuning(
         detectable=find_shown_gain(tuning, study, decided.gain),
         depth=tuning.sender.depth,
         weighted=are_weighted(tuned.weights.values()),
+        broken=broken,
         warnings=(
             *warnings,
             *describe_changed_target(tuning, study),
             *describe_looks(decided.hold_out),
+            *describe_broken(broken),
             *describe_ties(decided.gain),
             *describe_few_changes(decided.gain),
             *describe_judged(tuned.trials, tuned_gain, decided.gain),
@@ -149,6 +152,32 @@ def decide_on_hold_out(tuning: Tuning, chosen: TuningTrial) -> DecidedHoldOut:
     )
     hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look)
     return DecidedHoldOut(decision, hold_out, gain, today, answer)
+
+
+def find_broken(tuning: Tuning, chosen: TuningTrial) -> tuple[str, ...]:
+    """
+    The thresholds that the choice breaks on all queries and today's request holds: those a build would fail by.
+
+    Those on the worst query, on a tag or on a query of its own may break on the hold-out alone.
+    """
+    queries = [query for query in tuning.suite.queries if query.id in tuning.weights]
+    if not collect_thresholds(replace(tuning.suite, thresholds=list_decidable(tuning.suite.thresholds, queries))):
+        return ()
+    answer = tuning.sender.send(queries, chosen.values)
+    if answer.failure:
+        return (f"the thresholds on all queries are not decided: {answer.failure}",)
+    if not answer.verdicts:
+        return ()
+    held_today = tuning.sender.send(queries, tuning.space.today).verdicts
+    return tuple(text for threshold, text in answer.verdicts.items() if threshold not in held_today)
+
+
+def describe_broken(broken: Sequence[str]) -> list[str]:
+    """A warning if the choice breaks thresholds that today's request holds."""
+    if not broken:
+        return []
+    texts = "; ".join(broken)
+    return [f"on all queries the choice breaks what today's request holds, and `harness run` would fail: {texts}"]
 
 
 def find_shown_gain(tuning: Tuning, study: Study, gain: TuningGain | None) -> float | None:

@@ -243,6 +243,39 @@ class TestJudgedHits:
         assert warning.startswith("1 trial of 3 lost with fewer judged hits than today's request, down to 0%")
 
 
+class TestTheGate:
+    @pytest.fixture
+    def broken(self, shop, tune_json):
+        """A threshold that field c breaks on a query of the hold-out alone; the query."""
+        held_out = tune_json("--trials", "2")["hold_out"]["queries"]
+        query = next(query for query in held_out if int(query[1:]) % 5)
+        shop.rankings[f"text {query[1:]} c"] = ["x", "y", "z", "v", "a"]
+        change_suite("queries:\n", "thresholds: [every RR@5 >= 0.22]\nqueries:\n")
+        return query
+
+    def test_a_gain_that_fails_the_gate_on_all_queries_is_said_and_not_applied(self, broken, tune, tune_json):
+        before = Path("shop.relevance.yaml").read_text()
+        report = tune_json()
+        assert (report["decision"], len(report["broken"])) == ("gain", 1)
+        assert report["broken"][0].startswith("every RR@5 >= 0.22: ")
+        assert broken in report["broken"][0]
+        assert any(report["broken"][0] in warning for warning in report["warnings"])
+        _, out, _ = tune()
+        assert "--apply does not write a choice that breaks 1 threshold" in out
+        assert "--apply writes" not in out
+        status, out, _ = tune("--apply")
+        assert (status, Path("shop.relevance.yaml").read_text()) == (0, before)
+        assert "nothing was written: --apply does not write a choice that breaks 1 threshold" in out
+
+    def test_it_may_become_a_candidate(self, broken, tune):
+        _, out, _ = tune("--candidate", "tuned")
+        assert "wrote the request tuned to shop.relevance.yaml" in out
+
+    def test_what_today_s_request_breaks_too_does_not_count(self, shop, tune_json):
+        change_suite("queries:\n", "thresholds: [every RR@5 >= 0.9]\nqueries:\n")
+        assert tune_json()["broken"] == []
+
+
 class TestTies:
     @staticmethod
     def tie(shop, *fields):
