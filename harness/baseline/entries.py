@@ -153,6 +153,9 @@ def describe_changes(
 def _list_changes_of_suite(baseline: Baseline, suite: Suite, run: Run) -> Iterator[str]:
     if fingerprint_request(suite, run.request) != baseline.template:
         yield "the request changed"
+    cluster = _name_cluster(suite, run.request)
+    if baseline.cluster and cluster and cluster != baseline.cluster:
+        yield f"the cluster of the target changed: it was {baseline.cluster} and is {cluster}"
     changed = list(find_changed_questions(baseline, suite, run.request, hooked=run.hooked))
     if changed:
         yield f"the text or params changed: {counted(changed, 'query')}"
@@ -253,7 +256,19 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         index=replace(facts, mapping_json=mapping, settings_json=settings),
         queries=queries,
         request=masker.mask_json(keep_small(build_request_json(suite, run.request))),
+        cluster=_name_cluster(suite, run.request),
     )
+
+
+def _name_cluster(suite: Suite, request: str) -> str:
+    """
+    The name of the cluster that *suite* has for *request*, masked; empty for a URL.
+
+    One name may have another URL on a developer's machine than in CI, and a URL in the suite may have a port that is
+    another one each time: these say nothing of what is compared.
+    """
+    name = suite.find_target(request).cluster
+    return "" if "://" in name else Masker(suite.variables).mask(name)
 
 
 def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
@@ -385,6 +400,8 @@ def _refuse_mixture(path: str, old: Baseline, new: Baseline, staying: Sequence[s
         ("gain", old.gain, new.gain),
         ("profile", old.profile, new.profile),
         ("engine", old.engine, new.engine),
+        # Where one of the two has no name, nothing is known of it.
+        ("cluster", old.cluster or new.cluster, new.cluster or old.cluster),
         ("mapping of the index", old.index.mapping, new.index.mapping),
         ("settings of the index", old.index.settings, new.index.settings),
     )

@@ -204,11 +204,13 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     """
     *file* as JSON text: keys sorted, a line for each fact of a query.
 
-    A weight of 1 is left out, and so are params, a tail, sort values and a state of its own where there are none, that
-    scores are not exact, and that a ranking is not short.
+    A weight of 1 is left out, and so are params, a tail, sort values, a state of its own and a cluster where there are
+    none, that scores are not exact, and that a ranking is not short.
     """
     plain = _make_adapter().dump_python(file, mode="json")
     for entry in plain["requests"].values():
+        if not entry["cluster"]:
+            del entry["cluster"]
         for query in entry["queries"].values():
             _leave_out_defaults(query)
     return "\n".join(_format_lines(plain, "", ascii_only=ascii_only)) + "\n"

@@ -69,6 +69,8 @@ class Baseline:
     queries: Mapping[str, BaselineQuery]
     request: Json = None
     """The request, masked; None if it is too large."""
+    cluster: str = ""
+    """The name in harness.toml of the target's cluster, masked. Empty for a URL, and in entries of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)

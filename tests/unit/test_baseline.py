@@ -61,9 +61,9 @@ QUERIES = (
 
 def suite_of(*queries, **fields):
     template = RequestTemplate("current", BODY)
-    known = {"measures": (parse_measure("nDCG@10"), parse_measure("RR@10")), **fields}
+    known = {"measures": (parse_measure("nDCG@10"), parse_measure("RR@10")), "target": Target(), **fields}
     return Suite(
-        "shop", "suites/shop.relevance.yaml", Target(), {"current": template}, queries=queries or QUERIES, **known
+        "shop", "suites/shop.relevance.yaml", requests={"current": template}, queries=queries or QUERIES, **known
     )
 
 
@@ -587,6 +587,36 @@ def test_everything_that_changed_is_named():
         "the index changed: it had 10 documents and has 11",
         "the engine was elasticsearch 9.4.3 and is opensearch 3.8",
     ]
+
+
+def test_the_cluster_of_the_target_is_kept_and_named_where_it_is_another():
+    old, new = (suite_of(target=Target(cluster=name)) for name in ("old", "new"))
+    text = dumps(file_of(make(old)))
+    assert '"cluster": "old"' in text
+    entry = loads(text, "b.json").requests["current"]
+    assert describe_changes(entry, old, run_of()) == ()
+    sentence = "since the baseline of 2026-05-01 the cluster of the target changed: it was old and is new"
+    assert describe_changes(entry, new, run_of()) == (sentence,)
+    template = RequestTemplate("current", BODY, target=Target(cluster="new"))
+    assert describe_changes(entry, replace(old, requests={"current": template}), run_of()) == (sentence,)
+
+
+def test_the_url_of_a_cluster_is_not_kept_nor_compared():
+    """It is another one in CI; and entries of earlier versions say nothing of a cluster."""
+    by_url = suite_of(target=Target(cluster="http://localhost:9200"))
+    entry = make(by_url)
+    assert "cluster" not in dumps(file_of(entry))
+    assert describe_changes(entry, suite_of(), run_of()) == ()
+    assert describe_changes(make(), by_url, run_of()) == ()
+
+
+def test_queries_of_two_clusters_are_not_put_into_one_entry():
+    old, new = (suite_of(target=Target(cluster=name)) for name in ("old", "new"))
+    part = replace(run_of(), responses={"shoes": run_of().responses["shoes"]})
+    entry = make(replace(new, queries=QUERIES[:1]), part)
+    with pytest.raises(UnwritableBaseline, match="kept under another cluster"):
+        merge_entry(file_of(make(old)), new, "current", entry, partial=True)
+    assert merge_entry(file_of(replace(make(old), cluster="")), new, "current", entry, partial=True)
 
 
 def test_what_the_login_may_not_read_did_not_change():
