@@ -67,8 +67,11 @@ def judge_since(
     pairs = _describe_median(median, entries, absent)
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
-    if finding.status is Status.PASSED and absent:
-        caveats = [finding.caveat, _describe_absent(absent)]
+    later = describe_later(inputs.history)
+    if later:
+        finding = replace(finding, reason=f"{finding.reason}; {later}")
+    if finding.status is Status.PASSED:
+        caveats = [finding.caveat, _describe_absent(absent) if absent else "", later]
         finding = replace(finding, caveat="; ".join(filter(None, caveats)))
     return replace(finding, left_out=finding.left_out + len(absent), spread=(median.least, median.greatest))
 
@@ -84,7 +87,17 @@ def explain_too_few(history: History | None, runs: int) -> str:
         return "no history was named; `harness run --history DIR` keeps runs in one"
     found = count(len(history.entries), "run")
     remedy = f"each `harness run --history {history.folder}` adds one"
-    return f"{history.folder} has {found} of this suite and request, expected {runs}; {remedy}"
+    later = describe_later(history)
+    facts = f"{found} of this suite and request, expected {runs}"
+    return "; ".join(filter(None, (f"{history.folder} has {facts}", later, remedy)))
+
+
+def describe_later(history: History | None) -> str:
+    """That runs do not count because they are dated later than now; empty if there are none."""
+    if history is None or not history.later:
+        return ""
+    verb = "does" if len(history.later) == 1 else "do"
+    return f"{count(len(history.later), 'run')} {verb} not count, dated later than now: {listed(history.later)}"
 
 
 def _refuse(

@@ -79,7 +79,7 @@ def make_entry(
     return HistoryEntry(
         suite=suite.name,
         request=run.request,
-        created=origin.created.astimezone(UTC).isoformat(timespec="microseconds"),
+        created=format_created(origin.created),
         harness=__version__,
         engine=str(run.engine),
         gain=str(suite.gain),
@@ -96,6 +96,11 @@ def make_entry(
         commit=origin.commit,
         branch=origin.branch,
     )
+
+
+def format_created(created: datetime) -> str:
+    """*created* as entries have it: in UTC, so that the order of the texts is that of the times."""
+    return created.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def find_chosen_index(suite: Suite, request: str, index: str | None) -> str | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 from harness.errors import HistoryError
 from harness.files.json import read_json_text
 from harness.files.writing import write_whole
-from harness.history.entries import SCHEMA
+from harness.history.entries import SCHEMA, format_created
 from harness.masking import fingerprint
 from harness.model import HistoryEntry, Json
 
@@ -149,6 +150,7 @@ def load_entry(text: str, path: str, *, first_line: int = 1) -> HistoryEntry:
         entry = _load_checked(text, path, place, first_line)
     if entry.schema != SCHEMA:
         raise _refuse_version(place, entry.schema)
+    _refuse_other_times(entry, place)
     _refuse_contradictions(entry, place)
     return entry
 
@@ -185,6 +187,18 @@ def _suggest_conflict(text: str) -> str:
 
 def _refuse(place: str, problem: str) -> HistoryError:
     return HistoryError(f"the history {place} cannot be read: {problem}; correct the file, or remove it")
+
+
+def _refuse_other_times(entry: HistoryEntry, place: str) -> None:
+    """Refuse a time that is not written as `make_entry` does: entries are put in order by that text."""
+    try:
+        created = datetime.fromisoformat(entry.created)
+        is_as_written = created.tzinfo is not None and format_created(created) == entry.created
+    except (ValueError, OverflowError):
+        is_as_written = False
+    if not is_as_written:
+        expected = "expected a time in UTC such as '2026-11-25T23:19:46.123456+00:00'"
+        raise _refuse(place, f"at created: found {entry.created!r}, {expected}")
 
 
 def _refuse_contradictions(entry: HistoryEntry, place: str) -> None:

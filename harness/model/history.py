@@ -133,3 +133,5 @@ class History:
     """As many as a threshold looks back, if there are so many."""
     folder: str | None = None
     """The folder that they are from; None if none was named."""
+    later: tuple[str, ...] = ()
+    """When entries were created that do not count, as that is later than now."""

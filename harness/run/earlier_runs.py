@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from harness.gate.selection import count_history_runs
 from harness.model import History, Run, Suite
 from harness.options import RunOptions
+
+TOLERANCE = timedelta(minutes=1)
+"""How far the clocks of two machines may be apart."""
 
 
 def find_history(suite: Suite, run: Run, options: RunOptions, commit: str | None) -> History | None:
@@ -29,10 +34,14 @@ def find_history(suite: Suite, run: Run, options: RunOptions, commit: str | None
     if options.history is None:
         return History()
     from harness.history import read_history, rescore
-    from harness.history.entries import find_chosen_index
+    from harness.history.entries import find_chosen_index, format_created
     from harness.history.repeats import JudgedRun, choose_entries
 
     series = (suite.name, run.request, find_chosen_index(suite, run.request, options.index) or "")
     entries = [entry for entry in read_history(options.history, suite.name) if entry.series == series]
+    # An entry of the future would be the last one for good.
+    latest = format_created(datetime.now(UTC) + TOLERANCE)
+    later = tuple(entry.created for entry in entries if entry.created > latest)
+    entries = [entry for entry in entries if entry.created <= latest]
     chosen = choose_entries(entries, JudgedRun(suite, run, commit), most)
-    return History(rescore(chosen, suite, hooked=run.hooked), options.history.as_posix())
+    return History(rescore(chosen, suite, hooked=run.hooked), options.history.as_posix(), later)

@@ -124,6 +124,9 @@ def test_entries_come_oldest_first_and_those_of_other_suites_are_left_out(tmp_pa
     [
         (lambda plain: plain.update(schema=2), "found schema version 2, expected 1"),
         (lambda plain: plain.pop("schema"), "found no schema version, expected 1"),
+        (lambda plain: plain.update(created="zzz"), "at created: found 'zzz', expected a time in UTC such as"),
+        (lambda plain: plain.update(created="2026-11-25T23:19:46"), "expected a time in UTC"),
+        (lambda plain: plain.update(created="2026-11-25T23:19:46.000000+02:00"), "expected a time in UTC"),
         (lambda plain: plain.update(depth="many"), "at depth: Input should be a valid integer"),
         (
             lambda plain: plain["queries"]["shoes"].update(ties=[[2, 9]]),

@@ -1,6 +1,7 @@
 """Runs that are kept in a history: which ones, where, and of which commit."""
 
 import subprocess
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import harness.search
 from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError
-from harness.history import read_history
+from harness.history import read_history, write_entry
 from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, find_commit
 from harness.model import Status
 from harness.options import RunOptions
@@ -168,6 +169,18 @@ def test_a_failed_run_that_is_started_again_never_passes(suite, answers, environ
     for _ in range(4):
         [verdict] = run(suite, environ=environ, history=Path("kept")).suites[0].verdicts
         assert (verdict.status, verdict.spread) == (Status.FAILED, (0.5, 0.5))
+
+
+def test_a_run_of_the_future_does_not_count_and_is_named(suite, answers):
+    suite.write_text(SINCE)
+    for _ in range(3):
+        run(suite, history=Path("kept"))
+    entry = read_history(Path("kept"), "shop")[0]
+    write_entry(Path("kept"), replace(entry, created="2099-01-01T00:00:00.000000+00:00"))
+    [verdict] = run(suite, history=Path("kept")).suites[0].verdicts
+    later = "1 run does not count, dated later than now: 2099-01-01T00:00:00.000000+00:00"
+    assert (verdict.status, verdict.caveat) == (Status.PASSED, later)
+    assert later in verdict.reason
 
 
 def test_a_part_of_the_queries_is_compared_with_that_part_of_the_runs(suite, answers):
