@@ -110,19 +110,19 @@ class _ParameterReader:
             grid=shape.grid or GRID,
             mark=self.key.mark,
         )
-        today = self._find_today(templates)
+        self._check_today()
         if len(self.problems.found) > known:
             return None
+        if parameter.pointer:
+            return replace(parameter, today=find_pointed(parameter, templates))
+        today = self.shape.today
         # A variable of the request that has no value yet may become any.
         is_unknown = checking and isinstance(today, str) and "${" in today
         problem = "" if is_unknown else explain_impossible(parameter, today)
         if problem:
-            where = "today" if shape.pointer is None else "pointer"
-            self._note(where, f"found {shorten(format_choice(today))} as the value of today, {problem}")
+            self._note("today", f"found {shorten(format_choice(today))} as the value of today, {problem}")
             return None
-        if kind in (ParameterKind.FLOAT, ParameterKind.INTEGER) and not is_unknown:
-            today = _as_number(kind, today)
-        return replace(parameter, today=today)
+        return replace(parameter, today=today if is_unknown else _normalize_number(kind, today))
 
     def _note(self, key: str | None, message: str) -> None:
         """Note *message* at *key* of the parameter, or at its name."""
@@ -209,29 +209,30 @@ class _ParameterReader:
             conditions.append(ParameterCondition(other.name, tuple(values)))
         return tuple(conditions)
 
-    def _find_today(self, templates: Mapping[str, RequestTemplate]) -> Json:
-        """The value of today: the parameter's own, or what is at its pointer; None where a problem was noted."""
-        if self.shape.pointer is None:
-            if self.shape.today is None:
+    def _check_today(self) -> None:
+        """Note where the value of today is missing, or is given twice: a pointer leads to it."""
+        shape = self.shape
+        if shape.pointer is None:
+            if shape.today is None:
                 self._note(None, "the key 'today' is missing: the value of the parameter in every other run")
-            return self.shape.today
-        if self.shape.today is not None:
+            return
+        if shape.today is not None:
             self._note("today", "found 'today' beside 'pointer', which leads to the value of today; remove it")
-            return None
-        pointer = str(self.shape.pointer)
-        if not pointer.startswith("/"):
-            self._note(
-                "pointer", f"found {pointer!r}, expected a JSON pointer into the body, such as /query/bool/boost"
-            )
-            return None
-        for template in templates.values():
-            try:
-                return find_value(template.body, pointer)
-            except LookupError:
-                continue
-        names = listed(list(templates)) or "none"
-        self._note("pointer", f"found {pointer!r}, which leads nowhere in the body of a request; requests are {names}")
-        return None
+        if not str(shape.pointer).startswith("/"):
+            expected = "expected a JSON pointer into the body, such as /query/bool/boost"
+            self._note("pointer", f"found {str(shape.pointer)!r}, {expected}")
+
+
+def find_pointed(parameter: TunedParameter, templates: Mapping[str, RequestTemplate]) -> Json:
+    """
+    What the pointer of *parameter* leads to in the first of *templates* that has it; None where none has.
+
+    Any value may stand there: a request is edited by hand, and only `harness tune` needs the parameter.
+    """
+    for template in templates.values():
+        with suppress(LookupError):
+            return _normalize_number(parameter.kind, find_value(template.body, parameter.pointer))
+    return None
 
 
 def explain_impossible(parameter: TunedParameter, value: Json) -> str:
@@ -252,8 +253,12 @@ def explain_impossible(parameter: TunedParameter, value: Json) -> str:
     return "" if is_within else f"expected a number from {parameter.low:g} to {parameter.high:g}"
 
 
-def _as_number(kind: ParameterKind, value: float) -> int | float:
-    return int(value) if kind is ParameterKind.INTEGER or float(value).is_integer() else float(value)
+def _normalize_number(kind: ParameterKind, value: Json) -> Json:
+    """*value*, as an integer if it is a whole number in a range."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind not in (ParameterKind.FLOAT, ParameterKind.INTEGER) or not is_number:
+        return value
+    return int(value) if float(value).is_integer() else float(value)
 
 
 # Filling.
@@ -273,18 +278,24 @@ def choose_today(space: TuningSpace, request: str) -> TuningSpace:
     *space* with the values of today that *request* has: a pointer may lead to another value in another request.
 
     Raises:
-        UsageError: Its parameter cannot have such a value.
+        UsageError: A pointer leads nowhere in all requests, or to a value that its parameter cannot have.
     """
+    tuned = {request: space.templates[request]}
     parameters = []
     for parameter in space.parameters:
         today = parameter.today
         if parameter.pointer:
-            with suppress(LookupError):
-                today = find_value(space.templates[request].body, parameter.pointer)
+            found = find_pointed(parameter, {**tuned, **space.templates})
+            if found is None:
+                raise UsageError(
+                    f"the pointer {parameter.pointer!r} of the parameter {parameter.name!r} leads nowhere in the body "
+                    f"of a request; requests are {listed(list(space.templates))}"
+                )
+            today = found
         problem = explain_impossible(parameter, today)
         if problem:
-            found = shorten(format_choice(today))
-            raise UsageError(f"the request {request!r} has {found} at {parameter.pointer!r}, {problem}")
+            found_text = shorten(format_choice(today))
+            raise UsageError(f"the request {request!r} has {found_text} at {parameter.pointer!r}, {problem}")
         parameters.append(replace(parameter, today=today))
     return replace(space, parameters=tuple(parameters))
 

@@ -11,7 +11,14 @@ from builders.recorded import RECORDED, RecordedEngine, read_recorded, written
 from harness.cli import main
 
 SUITES = Path(__file__).parents[2] / "suites"
-RUN = ["run", str(SUITES), str(SUITES / "failing" / "products.failing.yaml"), "--all-requests", "--allow-write"]
+RECORDED_SUITES = (
+    "lessons.relevance.yaml",
+    "products.relevance.yaml",
+    "traffic.relevance.yaml",
+    "failing/products.failing.yaml",
+)
+"""Those of the golden outputs; the requests of hybrid.relevance.yaml hold vectors, and no golden output runs it."""
+RUN = ["run", *(str(SUITES / name) for name in RECORDED_SUITES), "--all-requests", "--allow-write"]
 
 
 @pytest.mark.embedded

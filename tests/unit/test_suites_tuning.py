@@ -1,8 +1,10 @@
 """``tune: parameters:`` of a suite: read, checked, and filled with the values of today in every ordinary run."""
 
 import json
+import re
 
 import pytest
+import yaml
 
 from harness.errors import SuiteError, UsageError
 from harness.model import ParameterKind
@@ -105,6 +107,25 @@ requests:
         choose_today(suite.tuning, "old")
 
 
+@pytest.mark.parametrize(
+    ("boost", "pointer", "sentence"),
+    [
+        ("9", "/query/match/title/boost", "has 9 at '/query/match/title/boost', expected a number from 1 to 8"),
+        ("[1]", "/query/match/title/boost", "has [1] at '/query/match/title/boost', expected a number from 1 to 8"),
+        ("2", "/query/match/body/boost", "the parameter 'boost' leads nowhere in the body of a request"),
+    ],
+)
+def test_what_was_edited_at_a_pointer_is_an_error_of_a_tuning_alone(write, boost, pointer, sentence):
+    request = f"""\
+request:
+  query: {{match: {{title: {{query: "{{{{text}}}}", boost: {boost}}}}}}}
+"""
+    suite = load_suite(write(f"    boost: {{from: 1, to: 8, pointer: {pointer}}}\n", request), {})
+    assert suite.requests["request"].body["query"]["match"]["title"]["boost"] == yaml.safe_load(boost)
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        choose_today(suite.tuning, "request")
+
+
 def test_a_service_has_its_values_encoded(write):
     request = """\
 request:
@@ -163,7 +184,6 @@ BOOST = '  query: {match: {title: "{{text}} {{param:boost}}"}}\n'
         ("    boost: {choices: [1, 1], today: 1}\n", None, (5, 13), "found 1 more than once"),
         ("    boost: {switch: true, log: true, today: true}\n", None, (5, 27), "'log' is for a range"),
         ("    boost: {from: 1, to: 8, today: '${RELEVANCE_X:-2}'}\n", None, (5, 36), "without variables"),
-        ("    boost: {from: 1, to: 8, pointer: /a}\n", None, (5, 29), "leads nowhere in the body of a request"),
         ("    boost: {from: 1, to: 8, pointer: a}\n", None, (5, 29), "expected a JSON pointer"),
         ("    boost: {from: 1, to: 8, today: 1, pointer: /query}\n", None, (5, 29), "found 'today' beside 'pointer'"),
         ("    boost: {from: 1, to: 8, today: 1, only_if: {x: 1}}\n", None, (5, 49), "and none stands above it"),
