@@ -246,7 +246,7 @@ class TrialLines:
 
     def deciding(self, queries: int) -> None:
         """Print that the hold-out is looked at."""
-        self._print(f"deciding on {count(queries, 'query')} that no trial has seen")
+        self._print(f"deciding on {count(queries, 'query')} of the hold-out")
 
     def tell_interrupt(self) -> None:
         """Say that nothing is lost."""

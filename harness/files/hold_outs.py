@@ -102,7 +102,10 @@ def load_hold_out(path: Path, queries: Sequence[Query], share: float | None, see
         write_hold_out(path, hold_out)
         return hold_out
     hold_out = read_hold_out(path)
-    remedy = "remove the file to draw another one, which no trial may have seen"
+    remedy = (
+        "without the file another one is drawn, of which earlier trials and decisions may have seen queries: only "
+        "queries that are new are evidence then"
+    )
     if hold_out.population != fingerprint_population(query.id for query in queries):
         raise UsageError(f"{path} was drawn from other queries than those that the suite has now; {remedy}")
     if share is not None and share != hold_out.share:
@@ -159,4 +162,4 @@ def read_hold_out(path: Path) -> HoldOut:
         raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         message = "this is no hold-out, expected an object with seed, share, queries, population and looks"
-        raise FormatError.at(path, 0, 0, f"{message}; remove it, and `harness tune` draws one") from None
+        raise FormatError.at(path, 0, 0, f"{message}; put back the file that was there") from None

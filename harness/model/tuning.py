@@ -56,7 +56,7 @@ class HoldOutLook:
     measure: str
     request: str
     compared: str
-    """A fingerprint of the two requests and the measure: looking at the same again is no other look."""
+    """A fingerprint of the two requests, the measure and the judgments: looking at the same again is no other look."""
     difference: float
     p_value: float
 
@@ -218,6 +218,8 @@ class TuningReport:
     depth: int
     """The k of judged hits."""
     level: float = TUNING_LEVEL
+    is_seen: bool = False
+    """Whether trials of earlier tunings were sent queries of the hold-out."""
     broken: tuple[str, ...] = ()
     """The thresholds that the choice breaks on all queries and today's request holds, with the reasons."""
     weighted: bool = False

@@ -97,7 +97,7 @@ def write_tuning_headline(report: TuningReport) -> str:
     interval = format_limits(gain.low, gain.high)
     assert gain.p_value is not None
     figures = f"{format_difference(gain.difference)} (95 % interval {interval}, p {format_p(gain.p_value)})"
-    queries = f"on {count(gain.queries, 'query')} that no trial has seen"
+    queries = f"on {count(gain.queries, 'query')} {'of the hold-out' if report.is_seen else 'that no trial has seen'}"
     if report.decision is TuningDecision.GAIN:
         return f"a gain in {measure}: {figures} {queries}"
     if report.decision is TuningDecision.LOSS:
@@ -197,7 +197,8 @@ def _build_gain(name: str, gain: TuningGain, tone: Tone) -> tuple[Cell, ...]:
 def _describe_gains(report: TuningReport) -> Iterator[str]:
     weighted = ", with the weights of queries" if report.weighted else ""
     if report.held_out_gain is not None:
-        yield f"hold-out: sign-flip test at {report.level:g}, two-sided{weighted}; no trial was sent these queries"
+        seen = "earlier trials were sent some of these queries" if report.is_seen else "no trial was sent these queries"
+        yield f"hold-out: sign-flip test at {report.level:g}, two-sided{weighted}; {seen}"
         yield "tuned on, all: the choice was made by these queries, so that the gain is too high; it has no p"
     if report.folds is not None:
         yield f"folds: {APPROXIMATE}"

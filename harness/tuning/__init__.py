@@ -1,8 +1,9 @@
 """
 Tunes the parameters of a request: trials on a part of the queries, and a decision on those that no trial has seen.
 
-`preparing` draws the hold-out; `trials` makes trials, which `study` proposes and keeps by Optuna, and `asking` sends as
-a run sends a suite; `decision` chooses one of them; `concluding` compares it on the hold-out, and reports.
+`preparing` draws the hold-out, and `looking` counts what was seen of it; `trials` makes trials, which `study` proposes
+and keeps by Optuna, and `asking` sends as a run sends a suite; `decision` chooses one of them; `concluding` compares it
+on the hold-out, and reports.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from harness.masking import Masker, redact
 from harness.model import TuningReport
 from harness.tuning.asking import SuiteRunner
 from harness.tuning.concluding import conclude_tuning
+from harness.tuning.looking import check_hold_out
 from harness.tuning.preparing import TuningOptions, build_journal_path, name_study, prepare_tuning
 from harness.tuning.study import StudySettings, open_study
 from harness.tuning.trials import TuningProgress, make_trials
@@ -54,6 +56,7 @@ def tune(
     with open_study(storage, settings) as study:
         if progress is not None:
             progress.study_opened(len(study.kept), options.trials)
+        tuning, seen = check_hold_out(tuning, study)
         stopped, warnings = make_trials(tuning, study, progress)
-        report = conclude_tuning(tuning, study, progress, stopped, warnings)
+        report = conclude_tuning(tuning, study, progress, stopped, [*seen, *warnings])
     return redact(report, Masker(suite.variables).mask)

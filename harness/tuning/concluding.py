@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from harness.files.hold_outs import add_look, build_hold_out_path, draw_hold_out, group_same_queries
+from harness.files.hold_outs import draw_hold_out, group_same_queries
 from harness.gate.selection import collect_thresholds, is_for_request
-from harness.masking import fingerprint
 from harness.means import are_weighted
 from harness.model import (
     FoldsEstimate,
     HoldOut,
-    HoldOutLook,
     QueryCost,
     TuningDecision,
     TuningGain,
@@ -22,7 +20,7 @@ from harness.model import (
     TuningTrial,
 )
 from harness.suites.parameters import fill_parameters
-from harness.tuning.asking import TrialAnswer, fingerprint_requests, list_decidable
+from harness.tuning.asking import TrialAnswer, list_decidable
 from harness.tuning.decision import (
     TODAY,
     TiedScores,
@@ -33,6 +31,7 @@ from harness.tuning.decision import (
     estimate_by_folds,
     find_detectable,
 )
+from harness.tuning.looking import keep_look
 from harness.tuning.preparing import Tuning
 from harness.tuning.study import Study
 from harness.tuning.trials import (
@@ -61,7 +60,7 @@ def conclude_tuning(
     if chosen.number != TODAY:
         if progress is not None:
             progress.deciding(len(tuning.held_out_queries))
-        decided = decide_on_hold_out(tuning, chosen)
+        decided = decide_on_hold_out(tuning, study, chosen)
     broken = find_broken(tuning, chosen) if decided.decision is TuningDecision.GAIN else ()
     sent_trials = sum(trial.same_as is None for trial in tuned.trials)
     saved = (len(tuned.trials) - sent_trials) * len(tuning.tuning_queries)
@@ -96,6 +95,7 @@ def conclude_tuning(
         depth=tuning.sender.depth,
         weighted=are_weighted(tuned.weights.values()),
         broken=broken,
+        is_seen=tuning.is_seen,
         warnings=(
             *warnings,
             *describe_changed_target(tuning, study),
@@ -125,7 +125,7 @@ class DecidedHoldOut:
     chosen: TrialAnswer | None = None
 
 
-def decide_on_hold_out(tuning: Tuning, chosen: TuningTrial) -> DecidedHoldOut:
+def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> DecidedHoldOut:
     """Send the hold-out with today's request and with the choice, and record that it was looked at."""
     queries = tuning.held_out_queries
     today = tuning.sender.send(queries, tuning.space.today, is_checked=True)
@@ -136,21 +136,7 @@ def decide_on_hold_out(tuning: Tuning, chosen: TuningTrial) -> DecidedHoldOut:
     gain = add_judged(gain, today.judged, answer.judged)
     if gain is None or today.failure or answer.failure:
         return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out, None, today, answer)
-    compared = [
-        fingerprint_requests(tuning.suite, tuning.space.today, tuning.request),
-        fingerprint_requests(tuning.suite, chosen.values, tuning.request),
-        tuning.measure.text,
-    ]
-    assert gain.p_value is not None
-    look = HoldOutLook(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        measure=tuning.measure.text,
-        request=tuning.request,
-        compared=fingerprint(compared),
-        difference=gain.difference,
-        p_value=gain.p_value,
-    )
-    hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look)
+    hold_out = keep_look(tuning, study, chosen.values, gain)
     return DecidedHoldOut(decision, hold_out, gain, today, answer)
 
 
@@ -256,7 +242,8 @@ def describe_looks(hold_out: HoldOut) -> list[str]:
     if looks < 2:
         return []
     return [
-        f"this is look {looks} at the same hold-out: with each further one a gain by chance becomes more likely; "
+        f"this is look {looks} at the same hold-out, by another request, measure or judgments: with each further one a "
+        "gain by chance becomes more likely; "
         "decide the last by new queries, with another hold-out"
     ]
 

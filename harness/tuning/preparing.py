@@ -87,6 +87,8 @@ class Tuning:
     """The queries that trials are sent, without those that are skipped."""
     held_out_queries: Sequence[Query]
     sender: TrialSender
+    is_seen: bool = False
+    """Whether trials were sent queries of the hold-out."""
 
     @property
     def weights(self) -> dict[str, float]:

@@ -78,6 +78,8 @@ class Study:
 
     settings: StudySettings
     study: optuna.Study
+    storage: Any
+    """Where it is kept, with the earlier studies of the suite."""
     kept: list[KeptTrial] = field(default_factory=list)
     _asked: optuna.Trial | None = None
     """The trial that is being sent."""
@@ -138,6 +140,29 @@ class Study:
     def write_note(self, name: str, value: Json) -> None:
         """Keep *value* with the study under *name*."""
         self.study.set_user_attr(name, value)
+
+    def list_sent(self, suite: str) -> set[str]:
+        """The queries that trials of any study of *suite* were sent, as far as they have a score."""
+        sent: set[str] = set()
+        for study in self._list_studies(suite):
+            for trial in study.get_trials(deepcopy=False):
+                content = trial.user_attrs.get(ANSWER)
+                if content is not None:
+                    sent.update(content["scores"])
+        return sent
+
+    def list_notes(self, suite: str, name: str) -> list[Json]:
+        """What `write_note` kept under *name* of each study of *suite*."""
+        notes = [study.user_attrs.get(name) for study in self._list_studies(suite)]
+        return [note for note in notes if note is not None]
+
+    def _list_studies(self, suite: str) -> list[optuna.Study]:
+        import optuna
+
+        with quiet_optuna():
+            names = optuna.get_all_study_names(storage=self.storage)
+            of_suite = [name for name in names if name.startswith(f"{suite} ")]
+            return [optuna.load_study(study_name=name, storage=self.storage) for name in of_suite]
 
     def find_importance(self) -> dict[str, float]:
         """How much of the spread of the means each parameter explains; empty where there are too few trials."""
@@ -200,7 +225,7 @@ def open_study(storage: str, settings: StudySettings) -> Iterator[Study]:
         except Exception as error:
             # Optuna, SQLAlchemy and the driver of the database each have errors of their own.
             raise UsageError(f"the storage {hide_login(storage)} cannot be used: {hide_login(str(error))}") from None
-        yield Study(settings, study, kept)
+        yield Study(settings, study, opened, kept)
 
 
 @contextmanager

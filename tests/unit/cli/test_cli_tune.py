@@ -137,6 +137,38 @@ class TestTheDecision:
         assert len(report["hold_out"]["looks"]) == 2
         assert any("this is look 2 at the same hold-out" in warning for warning in report["warnings"])
 
+    def test_a_look_is_known_without_the_file_of_the_hold_out(self, tune_json):
+        tune_json()
+        Path("shop.holdout.json").unlink()
+        assert len(tune_json()["hold_out"]["looks"]) == 1
+        Path("shop.holdout.json").unlink()
+        assert len(tune_json("--measure", "P@1")["hold_out"]["looks"]) == 2
+
+    def test_another_grade_of_a_held_out_query_is_another_look(self, tune_json):
+        [query, *_] = tune_json()["hold_out"]["queries"]
+        change_suite(
+            f"id: {query}, text: text {query[1:]}, tags: [t{int(query[1:]) % 2}], judgments: {{a: 1",
+            f"id: {query}, text: text {query[1:]}, tags: [t{int(query[1:]) % 2}], judgments: {{a: 1, y: 1",
+        )
+        report = tune_json()
+        assert len(report["hold_out"]["looks"]) == 2
+        assert any("this is look 2 at the same hold-out" in warning for warning in report["warnings"])
+
+    def test_a_hold_out_of_which_trials_were_sent_queries_is_refused(self, shop, tune):
+        tune()
+        Path("shop.holdout.json").unlink()
+        status, out, err = tune("--seed", "2")
+        assert (status, out, shop.asked) == (2, "", {})
+        assert "trials of earlier tunings were sent" in err
+        assert "of the 16 in shop.holdout.json: what was tuned on is no evidence" in err
+        status, out, _ = tune("--seed", "2", "--force")
+        assert status == 0
+        said = " ".join(out.split())
+        assert "trials of earlier tunings were sent" in said
+        assert "no trial was sent these queries" not in said
+        assert "that no trial has seen" not in said
+        assert "on 16 queries of the hold-out" in said
+
     def test_folds_are_called_approximate(self, tune):
         _, out, _ = tune("--folds", "4")
         assert "4 folds (approximate)" in out
@@ -403,7 +435,7 @@ class TestTheStudy:
         status, _, err = tune(quiet=False)
         assert status == 0
         assert err.splitlines()[0] == "trial 1 of 100: 0.3333, best 0.3333"
-        assert err.splitlines()[-1] == "deciding on 16 queries that no trial has seen"
+        assert err.splitlines()[-1] == "deciding on 16 queries of the hold-out"
 
     def test_a_trial_without_answers_is_told(self, shop, tune_json):
         for number in range(QUERIES):
