@@ -153,18 +153,19 @@ def look_up_values(suite: Suite, run: Run, search: Search, *, budget: float | No
     responses: dict[str, Response] = {}
     for query_id, response in run.responses.items():
         if isinstance(response, Ranking):
-            hits = [_add_values(hit, found) if hit.id in lacking else hit for hit in response.hits]
+            hits = [_add_values(hit, found, unread_fields) if hit.id in lacking else hit for hit in response.hits]
             response = replace(response, hits=tuple(hits))
         responses[query_id] = response
     return replace(run, responses=responses)
 
 
-def _add_values(hit: Hit, found: Mapping[str, Hit]) -> Hit:
-    """*hit* with the values that were *found* by its id; those that came with the ranking count before them."""
+def _add_values(hit: Hit, found: Mapping[str, Hit], fields: Sequence[str]) -> Hit:
+    """*hit* with the values of *fields* that were *found* by its id; those of the ranking count before them."""
     looked_up = found.get(hit.id)
     if looked_up is None or looked_up.values is None:
         return replace(hit, values=None)
-    return replace(hit, values={**looked_up.values, **(hit.values or {})})
+    read_values = {field: values for field, values in looked_up.values.items() if field in fields}
+    return replace(hit, values={**read_values, **(hit.values or {})})
 
 
 def find_untitled_hits(run: Run, queries: Iterable[str] | None = None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from typing import Protocol
 from harness.errors import SearchError
 from harness.model import Query, Ranking, Response, SearchRequest
 from harness.run.plan import SearchPlan, count_requested_hits
-from harness.run.tails import cut_with_tail
+from harness.run.tails import cut_with_tail, keep_read_values
 from harness.run.watching import TargetWatch
 from harness.search import Dialect, ResponseStream, StreamedResponse, find_dialect
 from harness.search.answers import exceeds_window
@@ -42,7 +42,8 @@ class Recorder(Protocol):
 @dataclass(frozen=True, slots=True)
 class NeededHits:
     """
-    Cuts each response to the hits that are needed, and keeps those that tie with the last one.
+    Cuts each response to the hits that are needed, keeps those that tie with the last one, and drops values of fields
+    that nothing reads.
 
     An index may refuse the hit more than needed that a request asks for, because of its `index.max_result_window`: the
     request is sent again without it.
@@ -61,7 +62,9 @@ class NeededHits:
                     yield streamed
                     continue
                 depth = self._count_needed_hits(request, request.built_for)
-                yield replace(streamed, response=cut_with_tail(streamed.response, request, depth, self._dialect))
+                response = cut_with_tail(streamed.response, request, depth, self._dialect)
+                response = keep_read_values(response, self.plan.suite, self.plan.template.name)
+                yield replace(streamed, response=response)
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
+from harness.gate.selection import list_read_fields
 from harness.gate.ties import group_ties, truncate_ranking
-from harness.model import Ranking, Response, Run, SearchRequest, Suite, TailSearch
+from harness.model import Hit, Ranking, Response, Run, SearchRequest, Suite, TailSearch
 from harness.run.plan import count_requested_hits
 from harness.search import find_dialect
 
@@ -32,6 +34,29 @@ def cut_with_tail(response: Response, request: SearchRequest, depth: int, dialec
         return response
     is_closed = dialect.has_all_matches(response, request)
     return truncate_ranking(replace(response, closed=is_closed), depth)
+
+
+def keep_read_values(response: Response, suite: Suite, request: str) -> Response:
+    """
+    *response* to *request* without the values of fields that no expectation of *suite* reads.
+
+    A service returns values of all fields that the suite shows. Those that are compared are stored as they are, and all
+    others may have a secret.
+    """
+    if not isinstance(response, Ranking) or find_dialect(suite.target.service).has_indexes:
+        return response
+    read_fields = list_read_fields(suite, request)
+    hits = tuple(_drop_values(hit, read_fields) for hit in response.hits)
+    tail = tuple(_drop_values(hit, read_fields) for hit in response.tail)
+    return replace(response, hits=hits, tail=tail)
+
+
+def _drop_values(hit: Hit, read_fields: Sequence[str]) -> Hit:
+    if hit.values is None:
+        return hit
+    if not read_fields:
+        return replace(hit, values=None)
+    return replace(hit, values={field: values for field, values in hit.values.items() if field in read_fields})
 
 
 def search_tails(
@@ -78,7 +103,8 @@ def search_tails(
             return replace(run, tails=TailSearch(queries_searched, size, seconds, len(open_queries), str(error)))
         responses = dict(run.responses)
         for request, answer in zip(requests, answers, strict=True):
-            responses[request.query] = _add_tail(responses[request.query], answer, request, dialect)
+            response = _add_tail(responses[request.query], answer, request, dialect)
+            responses[request.query] = keep_read_values(response, suite, run.request)
         run = replace(run, responses=responses)
         size_searched = size
     if queries_searched == 0:

@@ -173,3 +173,29 @@ def test_a_login_that_a_service_repeats_as_it_was_sent_is_masked_in_all_that_is_
     written = [path.read_text(encoding="utf-8") for path in Path().iterdir() if path.is_file()]
     assert len(written) >= 5
     assert not [text for text in (printed, *written) if encoded in text]
+
+
+@pytest.mark.parametrize("is_compared", [False, True])
+def test_a_value_of_a_field_is_kept_as_it_is_only_where_an_expectation_compares_it(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, is_compared: bool
+) -> None:
+    """The journal of a run, with a secret in one field, and in others that only the look-up by ids returns."""
+    monkeypatch.setenv("RELEVANCE_TOKEN", "t0ken-value")
+    shop.answer(
+        [{**A, "echo": "t0ken-value", "brand": "acme", "more": "t0ken-value", "color": "red"}],
+        total={**EXACT, "value": 1},
+    )
+    keys = '    headers: {X-Token: "${RELEVANCE_TOKEN}"}\n    fields: {echo: $.echo, brand: $.brand}\n    size: rows\n'
+    keys += '    documents: {params: {id: "{{ids}}"}, fields: {more: $.more, color: $.color}}\n'
+    field = "echo" if is_compared else "brand"
+    text = SUITE.replace("THRESHOLD", "mean nDCG@3 >= 0").replace("    hits:", f"{keys}    hits:")
+    expectations = f'["{field} = x in top 1", "color = x in top 1"]'
+    text = text.replace("judgments: {a: 3, b: 1}", f"judgments: {{a: 3}}, expect: {expectations}")
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    main(["run", "shop.relevance.yaml", "--journal", "r.journal"])
+    journal = Path("r.journal").read_text(encoding="utf-8")
+    values = '{"color": ["red"], "echo": ["t0ken-value"]}' if is_compared else '{"color": ["red"], "brand": ["acme"]}'
+    assert '"echo": "${RELEVANCE_TOKEN}"' in journal
+    assert f'"values": {values}' in journal
+    assert ("t0ken-value" in journal) is is_compared
+    assert '"more": [' not in journal
