@@ -6,7 +6,7 @@ import base64
 import re
 import unicodedata
 from collections.abc import Sequence
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from harness.words import did_you_mean
 
@@ -147,3 +147,31 @@ def decode_all(text: str) -> str:
     while decoded != text:
         text, decoded = decoded, unquote(decoded)
     return text
+
+
+_BLANKS_AT_ENDS = re.compile(r"[\s\x00-\x20]+\Z|\A[\s\x00-\x20]+")
+"""What servers cut off: Java's `trim` takes control characters too."""
+
+
+def normalize_name(name: str) -> str:
+    """
+    The *name* of a parameter, as the most lenient server reads it, so that a rule sees one spelling of it.
+
+    >>> normalize_name(" a%63tion"), normalize_name("STRE%2541M.body+"), normalize_name("\uff53hards%01")
+    ('action', 'stream.body', 'shards')
+    """
+    plain, before = unquote_plus(name), ""
+    while plain != before:
+        before, plain = plain, _BLANKS_AT_ENDS.sub("", unicodedata.normalize("NFKC", decode_all(plain)))
+    return plain.lower()
+
+
+def list_plain_names(path: str) -> Sequence[str]:
+    """
+    The names in *path* as `normalize_name` has them, without what follows a semicolon.
+
+    >>> list_plain_names("/solr/%41dmin;x=1/cores%3By?action=UNLOAD")
+    ['solr', 'admin', 'cores']
+    """
+    names = [normalize_name(name.partition(";")[0]) for name in split_path(path)]
+    return [name for name in names if name]

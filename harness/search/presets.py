@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote_plus, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-from harness.config.addresses import decode_all
 from harness.model import HttpRequest, Json
 from harness.model.suite import find_placeholders
 from harness.search.pointers import find_value
+from harness.search.solr_requests import find_solr_parameter_problem, find_solr_problem
 
 
 def _allow_parameter(name: str, value: Json) -> str:  # noqa: ARG001
+    return ""
+
+
+def _allow_request(http: HttpRequest) -> str:  # noqa: ARG001
     return ""
 
 
@@ -58,6 +61,8 @@ class Preset:
     """Whether GET requests beside *requests* may change data."""
     find_parameter_problem: Callable[[str, Json], str] = _allow_parameter
     """Why a request must not have a parameter, given its name and its value, as a sentence; empty if it may."""
+    find_problem: Callable[[HttpRequest], str] = _allow_request
+    """Why a request must not be sent, as a sentence; empty if it may. It knows all parameters and the body."""
 
     def make_field_path(self, name: str) -> str:
         """The path in a hit to the field *name* of the document."""
@@ -80,10 +85,9 @@ ID_FIELD = "ID_FIELD"
 
 def find_preset_problem(preset: Preset, http: HttpRequest) -> str:
     """Why *http* must not be sent to an engine of *preset*, as a sentence; empty if it may."""
-    for name, value in list_parameters(http):
-        problem = preset.find_parameter_problem(name, value)
-        if problem:
-            return problem
+    problem = preset.find_problem(http)
+    if problem:
+        return problem
     for place in find_offsets(preset, http):
         return explain_offset(place, preset)
     return ""
@@ -130,50 +134,6 @@ def explain_offset(place: str, preset: Preset) -> str:
     return (
         f"a ranking begins at its first hit; remove `{place}`, which skips hits (or set it to {preset.offsets[place]})"
     )
-
-
-def list_parameters(http: HttpRequest) -> Iterator[tuple[str, Json]]:
-    """The parameters of *http*: in the path, beside it, and in its body."""
-    _, _, query = http.path.partition("?")
-    for parameter in re.split("[&;]", query):
-        name, _, value = parameter.partition("=")
-        yield name, unquote_plus(value)
-    yield from http.params.items()
-    if isinstance(http.json, Mapping) and isinstance(http.json.get("params"), Mapping):
-        yield from http.json["params"].items()
-
-
-_SHARDS = re.compile(r"[A-Za-z0-9_,|-]*")
-"""Names of shards of SolrCloud. A host has a dot, a colon or a slash, and ${…} may stand for one."""
-
-
-def _find_solr_problem(name: str, value: Json) -> str:
-    """
-    Why a request to Solr must not have the parameter *name* with this *value*; empty if it may.
-
-    A sub-query (`[subquery]` in `fl`) reads the same parameters behind a name and a dot.
-
-    >>> _find_solr_problem("qf", "title^3 brand"), _find_solr_problem("shards", "shard1,shard2")
-    ('', '')
-    >>> _find_solr_problem("rows.qt", "/update")
-    'the parameter rows.qt chooses the handler of the request; expected it in the path'
-    """
-    plain = unicodedata.normalize("NFKC", decode_all(unquote_plus(name))).strip()
-    parts = plain.lower().split(".")
-    values = [str(item) for item in (value if isinstance(value, list) else [value])]
-    if "${" in plain:
-        return f"the parameter {name} takes its name from another one; expected a plain name"
-    if parts[-1] == "qt":
-        return f"the parameter {name} chooses the handler of the request; expected it in the path"
-    if "stream" in parts[-2:-1]:
-        return f"the parameter {name} makes Solr read from elsewhere; expected no such parameter in a suite"
-    if parts[-1] == "shards" and not all(_SHARDS.fullmatch(text) for text in values):
-        return f"the parameter {name} may send the request to other servers; expected names of shards, shard1,shard2"
-    if parts == ["json"]:
-        return "the parameter json is a body in the URL; expected `json` of the request"
-    if parts == ["wt"] and values != ["json"]:
-        return f"the parameter {name} chooses another form of the answer; expected json, which the harness reads"
-    return ""
 
 
 _NO_PART_OF_IDS = "\x01"
@@ -226,7 +186,8 @@ _SOLR = Preset(
     },
     # Such as /admin/collections?action=DELETE.
     gets_may_write=True,
-    find_parameter_problem=_find_solr_problem,
+    find_parameter_problem=find_solr_parameter_problem,
+    find_problem=find_solr_problem,
 )  # fmt: skip
 
 _TYPESENSE = Preset(

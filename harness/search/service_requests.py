@@ -4,23 +4,23 @@ What a suite may send to an HTTP service: the border between a suite, which a st
 Three things hold for every request. It goes below the URL of the service, however its path is written. Its method is
 the one that it has: no header and no parameter replaces it. And its length and its host are what the harness sends.
 
-GET requests are sent everywhere. Any other method may change data, and so may a GET request for a name that begins with
-`_`, as the interfaces of engines do: see `Permissions`.
+GET requests are sent everywhere. Any other method may change data, and so may a GET request with a body, or for a name
+that begins with `_`, as the interfaces of engines do: see `Permissions`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote, unquote_plus, unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
-from harness.config.addresses import decode_all, split_path
+from harness.config.addresses import list_plain_names, normalize_name, split_path
 from harness.errors import Option, Sentence
 from harness.model import AddressOrigin, Cluster, HttpRequest
-from harness.search.presets import PRESETS, Preset, find_preset_problem, list_parameters
+from harness.search.presets import PRESETS, Preset, find_preset_problem
+from harness.search.solr_requests import find_solr_command
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of a header (RFC 9110, 5.6.2)."""
@@ -101,7 +101,7 @@ def find_header_problem(name: str, value: str = "") -> str:
 
 def find_parameter_problem(name: str) -> str:
     """Why a request must not have the parameter *name*, as a sentence; empty if it may."""
-    plain = unicodedata.normalize("NFKC", decode_all(unquote_plus(name))).lower().strip()
+    plain = normalize_name(name)
     key = plain.partition("[")[0]  # PHP reads `a[]` as the list `a`
     is_marked = re.fullmatch(r"[^a-z0-9]+method[^a-z0-9]*", key)
     if is_marked or re.sub(r"[^a-z0-9]", "", key) in METHOD_PARAMETERS:
@@ -141,29 +141,17 @@ def explain_write(http: HttpRequest, preset: Preset | None = None) -> str:
     """
     if http.method != "GET":
         return f"the method {http.method} may change data"
-    for name in split_path(http.path):
-        if name.strip().startswith("_"):
+    if http.json is not None:
+        return "a GET request with a body may change data"
+    for name in list_plain_names(http.path):
+        if name.startswith("_"):
             return f"the path has {name}, which an engine may take for more than a search"
-    command = _find_solr_command(http)
+    command = find_solr_command(http)
     if command:
         return f"{command}, by which Solr takes commands in GET requests"
     if preset is not None and preset.gets_may_write and not is_listed(http, preset.requests):
         return f"a GET request to {preset.title} may change data unless it is a search"
     return ""
-
-
-SOLR_HANDLERS = frozenset({"admin", "replication", "dataimport"})
-"""Parts of Solr that delete and replace what it has, at the word of a parameter."""
-
-
-def _find_solr_command(http: HttpRequest) -> str:
-    """What in *http* Solr takes for a command, whatever the service is said to be; empty if nothing is."""
-    parameters = {name.lower() for name, _ in list_parameters(http)}
-    for name in split_path(http.path.partition("?")[0]):
-        if name in SOLR_HANDLERS and not parameters.isdisjoint({"action", "command"}):
-            return f"the path has {name} with a parameter action or command"
-    streams = sorted(name for name in parameters if name.startswith("stream."))
-    return f"it has the parameter {streams[0]}" if streams else ""
 
 
 def is_listed(http: HttpRequest, patterns: Sequence[str]) -> bool:
@@ -231,7 +219,8 @@ class Permissions:
         is_search = preset is not None and is_listed(http, preset.requests)
         if not reason or (is_trusted and (is_search or is_listed(http, self.cluster.requests))):
             return None
-        is_get_for_reading = http.method == "GET" and (preset is None or not preset.gets_may_write)
+        is_plain_get = http.method == "GET" and http.json is None
+        is_get_for_reading = is_plain_get and (preset is None or not preset.gets_may_write)
         is_allowed = self.allows_writes or (is_trusted and is_get_for_reading)
         if is_allowed and not may_be_engine:
             return None

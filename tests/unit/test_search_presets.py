@@ -289,6 +289,26 @@ SOLR_SECRETS = [
     ("json", '{"params": {"qt": "/update"}}', "the parameter json is a body in the URL"),
     ("wt", "xslt", "the parameter wt chooses another form of the answer"),
     ("%71t", "/update", "the parameter %71t chooses the handler"),
+    ("%2571T ", "/update", "the parameter %2571T  chooses the handler"),
+    (" shards%01", "elsewhere:8983/solr/a", "the parameter  shards%01 may send the request to other servers"),
+    ("json.queries", '{"shards": "elsewhere:8983/solr/a"}', "the parameter json.queries sets other parameters"),
+    ("json.queries.shards", '"elsewhere:8983/solr/a"', "the parameter json.queries.shards sets other parameters"),
+    ("json.params", '{"qt": "/update"}', "the parameter json.params sets other parameters"),
+    ("json.query", '{"join": {"zk\\u0048ost": "a"}}', "the parameter json.query may send the request to other"),
+    ("json.query.join.zkHost", '"a"', "the parameter json.query.join.zkHost may send the request to other"),
+    ("sync", "elsewhere:8983/solr/a", "the parameter sync makes Solr copy from other servers"),
+    ("ie", "UTF-16BE", "the parameter ie spells all others in another character set"),
+    ("suggest.build", True, "the parameter suggest.build makes Solr write a dictionary"),
+    ("fq", "{!join method=crossCollection zkHost='a' from=b to=c}", "the parameter fq may send the request to other"),
+    ("fq", ["a:b", "{!join solrUrl = 'http://a' from=b to=c}"], "the parameter fq may send the request to other"),
+    ("q", r'_query_:"{!join zk\u0048ost=\"a\" from=b}"', "the parameter q may send the request to other"),
+    ("q", r'a {!lucene v="{!join zk\Host=a}"}', "the parameter q may send the request to other"),
+    (
+        "q",
+        r"a {!lucene v='\\u00\u00348ost {!join zk\u005cu0048ost=a}'}",
+        "the parameter q may send the request to other",
+    ),
+    ("fq", "${a}${b}", "it has ${, for which Solr puts in other parameters"),
 ]
 
 
@@ -298,11 +318,11 @@ def test_what_leaves_the_search_of_solr_is_refused_wherever_it_stands(name: str,
     in_params = HttpRequest("GET", "/products/select", "$.id", params={"q": "a", name: value})
     in_body = HttpRequest("POST", "/products/select", "$.id", json={"query": "a", "params": {name: value}})
 
-    assert find_preset_problem(solr, in_params).startswith(words)
-    assert find_preset_problem(solr, in_body).startswith(words)
+    assert solr.find_problem(in_params).startswith(words)
+    assert solr.find_problem(in_body).startswith(words)
     if isinstance(value, str):
         in_path = HttpRequest("GET", f"/products/select?q=a&{name}={value}", "$.id")
-        assert find_preset_problem(solr, in_path).startswith(words)
+        assert solr.find_problem(in_path).startswith(words)
     permissions = Permissions(Cluster("solr", "http://localhost", service="solr"))
     assert permissions.find_problem(in_params).startswith(words)
 
@@ -316,12 +336,48 @@ def test_what_leaves_the_search_of_solr_is_refused_wherever_it_stands(name: str,
         ("qf", "title^3 brand"),
         ("f.title.hl.snippets", 3),
         ("json.facet", "{}"),
+        ("json.facet", "{brands: {type: terms, field: brand}}"),
+        ("json.facet.brands.limit", 3),
+        ("json.nl", "map"),
+        ("ie", "UTF-8"),
+        ("q", "zkHost=localhost:2181 in {solr.xml}"),
+        ("fq", "{!join from=id to=parent}brand:a"),
+        ("suggest.q", "build"),
         ("wt", "json"),
         ("fq", ["in_stock:true", "price:[1 TO 9]"]),
     ],
 )
 def test_what_searches_is_not(name: str, value: Any) -> None:
-    assert find_preset_problem(PRESETS["solr"], HttpRequest("GET", "/a/select", "$.id", params={name: value})) == ""
+    assert PRESETS["solr"].find_problem(HttpRequest("GET", "/a/select", "$.id", params={name: value})) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"query": "a", "queries": {"shards": "elsewhere:8983/solr/a"}}, "the parameter shards may send the request"),
+        ({"query": "a", "queries": {"rows.qt": "/update"}}, "the parameter rows.qt chooses the handler"),
+        ({"query": {"join": {"zkHost": "elsewhere", "from": "a"}}}, "zkHost in the body may send the request"),
+        ({"query": "a", "filter": [{"join": {"a=b zk\\u0048ost": 1}}]}, "a=b zk\\u0048ost in the body may send"),
+        ({"query": "a", "filter": ["b", "{!join solrUrl=http://elsewhere}"]}, "the body may send the request"),
+        ({"query": "a", "facet": {"a": {"type": "query", "q": "{!join zkHost=b}"}}}, "the body may send the request"),
+        ({"query": "${a}", "params": {"a": "b"}}, "it has ${, for which Solr puts in other parameters"),
+        ({"query": "a", "que${b}": {"shards": "a"}}, "it has ${, for which Solr puts in other parameters"),
+    ],
+)
+def test_what_leaves_the_search_of_solr_is_refused_in_its_body(body: Any, words: str) -> None:
+    solr = PRESETS["solr"]
+    for method in ("GET", "POST"):
+        assert solr.find_problem(HttpRequest(method, "/products/select", "$.id", json=body)).startswith(words)
+
+
+def test_a_text_with_a_macro_is_sent_where_solr_expands_none() -> None:
+    solr = PRESETS["solr"]
+    path = "/products/select"
+    assert solr.find_problem(HttpRequest("GET", path, "$.id", params={"q": "${a}", "expandMacros": "false"})) == ""
+    body = {"query": "${a}", "params": {"expandMacros": False}}
+    assert solr.find_problem(HttpRequest("POST", path, "$.id", json=body)) == ""
+    for params in ({"expandmacros": "false"}, {"expandMacros": ["false", "true"]}, {"expandMacros": "no"}):
+        assert solr.find_problem(HttpRequest("GET", path, "$.id", params={"q": "${a}", **params}))
 
 
 def test_a_suite_with_such_a_parameter_is_refused_with_its_place(load: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import HttpRequest
-from harness.search.service_requests import explain_write, find_problem, is_listed
+from harness.model import AddressOrigin, Cluster, HttpRequest
+from harness.search.service_requests import Permissions, explain_write, find_problem, is_listed
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
@@ -261,6 +261,21 @@ def test_a_request_that_is_not_listed(method: str, path: str) -> None:
         ("/solr/shop/replication", {"command": "fetchindex"}, "the path has replication with a parameter"),
         ("/solr/shop/dataimport", {"Command": "full-import"}, "the path has dataimport with a parameter"),
         ("/solr/shop/update", {"stream.body": "<delete/>"}, "it has the parameter stream.body"),
+        ("/admin/cores?a%63tion=UNLOAD&core=shop", {}, "the path has admin with a parameter action"),
+        ("/admin/cores?a%2563tion=UNLOAD&core=shop", {}, "the path has admin with a parameter action"),
+        ("/admin;y/cores", {"action": "UNLOAD"}, "the path has admin with a parameter action"),
+        ("/%61dmin%20;y=1/cores", {"action": "UNLOAD"}, "the path has admin with a parameter action"),
+        ("/admin/cores", {"action ": "UNLOAD"}, "the path has admin with a parameter action"),
+        ("/admin/cores?action%01=UNLOAD", {}, "the path has admin with a parameter action"),
+        ("/admin/cores", {"ie": "UTF-16BE"}, "it has the parameter ie"),
+        ("/shop/update?stre%61m.body=x", {}, "it has the parameter stream.body"),
+        ("/shop/update", {" stream.body": "x"}, "it has the parameter stream.body"),
+        ("/shop/update", {"optimize": True}, "the path has update with a parameter optimize"),
+        ("/shop/stream", {"expr": "delete(shop, …)"}, "the path has stream with a parameter expr"),
+        ("/shop/get", {"getVersions": 9, "sync": "a:8983/solr/b"}, "the path has get with a parameter sync"),
+        ("/shop/import", {"command": "full-import"}, "it has the parameter command"),
+        ("/shop/select", {"shards": "a", "shards.qt": "/admin/cores"}, "it has the parameter shards.qt"),
+        ("/shop/select", {"json.queries": '{"shards.qt": "/admin/cores"}'}, "it has the parameter json.queries"),
     ],
 )
 def test_a_command_to_solr_in_a_get_request_may_change_data(path: str, params: dict[str, Any], words: str) -> None:
@@ -269,10 +284,28 @@ def test_a_command_to_solr_in_a_get_request_may_change_data(path: str, params: d
 
 @pytest.mark.parametrize(
     ("path", "params"),
-    [("/admin/search", {"q": "a"}), ("/search", {"action": "find"}), ("/live-stream.body", {"stream": "a"})],
+    [
+        ("/admin/search", {"q": "a"}),
+        ("/search", {"action": "find"}),
+        ("/live-stream.body", {"stream": "a"}),
+        ("/update/search", {"ie": "UTF-8", "qt": "dismax", "command": "find"}),
+    ],
 )
 def test_what_looks_like_a_command_to_solr_is_none(path: str, params: dict[str, Any]) -> None:
     assert explain_write(HttpRequest("GET", path, "$.ids", params=params)) == ""
+
+
+@pytest.mark.parametrize("service", ["http", "solr"])
+@pytest.mark.parametrize("body", [{"delete": {"query": "*:*"}}, {}, "", [], False, 0])
+def test_a_get_request_with_a_body_may_change_data(service: str, body: Any) -> None:
+    http = HttpRequest("GET", "/products/update?commit=true", "$.ids", json=body)
+    assert explain_write(http) == "a GET request with a body may change data"
+    for origin in AddressOrigin:
+        cluster = Cluster("shop", "http://localhost", service=service, origin=origin)
+        assert Permissions(cluster).find_refusal(http, may_be_engine=False) is not None
+        assert Permissions(cluster, allows_writes=True).find_refusal(http, may_be_engine=False) is None
+    listed = Cluster("shop", "http://localhost", origin=AddressOrigin.CONFIGURATION, requests=("GET /products/update",))
+    assert Permissions(listed).find_refusal(http, may_be_engine=True) is None
 
 
 class TestSuites:
