@@ -50,7 +50,7 @@ def products(tmp_path, solr_url, monkeypatch):
     shutil.copytree(PRODUCTS.parent / "products", tmp_path / "products")
     Path("harness.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
     suite = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
-    del suite["fixture"]
+    del suite["fixture"], suite["tune"]  # of Elasticsearch
     suite["target"] = {"cluster": "solr"}
     suite["requests"] = {
         name: {"http": {**SELECT, "params": {**PARAMS, **params}}} for name, params in REQUESTS.items()
