@@ -86,7 +86,8 @@ def run_suites(
     options = choose_history(options, configs)
     with Runner(environ, progress, journal) as runner:
         finished_suites = runner.run(paths, options, matrix=matrix, configs=configs)
-    reports = [keep_suite(finished, environ).report for finished in finished_suites]
+    begun = journal.begun if isinstance(journal, MergedJournal) else None
+    reports = [keep_suite(finished, environ, begun).report for finished in finished_suites]
     return make_report(reports, undecided=explain_undecided(reports, QueryFilter.from_options(options)))
 
 

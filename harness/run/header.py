@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -60,6 +61,8 @@ class Header:
     """The number of variants that are sent beside the queries of the part that runs."""
     continues: bool = False
     """Whether the section continues the previous section of the same cell."""
+    begun: str = ""
+    """When the section was begun, in UTC and in the ISO format; empty where a journal does not say it."""
 
     @property
     def own_queries(self) -> int:
@@ -215,6 +218,7 @@ def make_header(
         shard=options.shard or ALL_QUERIES,
         matrix=matrix,
         builds_index=suite.fixture is not None,
+        begun=datetime.now(UTC).isoformat(timespec="microseconds"),
     )
 
 

@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -157,7 +158,8 @@ class _RecordReader:
         self.lacks_line = False
         before = self.cells.get(self._cell)
         if header.continues and before is not None and before.answered:
-            self.cells[self._cell] = replace(before, rest=None)
+            continued = replace(before.header, begun=header.begun)
+            self.cells[self._cell] = replace(before, header=continued, rest=None)
         else:
             self.cells[self._cell] = Recorded(header, {})
 
@@ -171,6 +173,8 @@ def _refuse_other_version(line: bytes, path: str) -> None:
 
 def _read_header(raw: Json, path: str, number: int) -> Header:
     header: Header = _adapter(Header).validate_python(raw)
+    if header.begun and datetime.fromisoformat(header.begun).tzinfo is None:
+        raise ValueError("a time without a zone")
     problem = find_problem(header)
     if problem:
         raise FormatError.at(path, number, 1, f"{problem}; the journal was not written by `harness run`")

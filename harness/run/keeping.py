@@ -31,9 +31,14 @@ def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
     return replace(options, history=folder)
 
 
-def keep_suite(finished: FinishedSuite, environ: Mapping[str, str]) -> FinishedSuite:
+def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: datetime | None = None) -> FinishedSuite:
     """
     Write *finished* to the history that its options name; its report then says where, or why it is not kept.
+
+    Args:
+        finished: The suite that ran.
+        environ: Holds the variables of a CI service.
+        created: When it ran, if that was not now: parts that are merged twice are then one entry.
 
     Raises:
         HistoryError: It cannot be written.
@@ -43,7 +48,7 @@ def keep_suite(finished: FinishedSuite, environ: Mapping[str, str]) -> FinishedS
         return finished
     commit, branch = find_commit(environ, Path(finished.report.path).parent)
     origin = EntryOrigin(
-        created=datetime.now(UTC),
+        created=created or datetime.now(UTC),
         commit=commit,
         branch=None if branch is None else Masker(suite.variables).mask(branch),
         chosen_index=find_chosen_index(suite, run.request, options.index),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,10 @@ class MergedJournal:
             self._not_taken[cell_key] = _merge_parts([part.recorded for part in parts_of_cell])
         self.suites = list(dict.fromkeys(Path(suite) for suite, _, _ in parts))
         self._first = next(iter(parts.values()))[0].header
+        headers = [part.header for parts_of_cell in parts.values() for part in parts_of_cell]
+        times = [datetime.fromisoformat(header.begun) for header in headers if header.begun]
+        self.begun = max(times, default=None)
+        """When the last part was begun; None where no journal says it."""
         self._options: dict[str, Json] = dict(self._first.options)
         """Those that the run was given; a cell has no server among them if its request kept a cluster of its own."""
         for parts_of_cell in parts.values():

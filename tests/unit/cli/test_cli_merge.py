@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,15 @@ def test_a_merged_run_is_kept_in_the_history_as_the_whole_is(engine):
     [whole] = read_history(Path("of_whole"), "shop")
     [merged] = read_history(Path("of_parts"), "shop")
     assert merged == replace(whole, created=merged.created)
+
+
+def test_merging_again_keeps_no_other_run(engine):
+    journals = send_all(engine)
+    sent = datetime.now(UTC)
+    for _ in range(3):
+        merge(*journals, options=("--history", "kept"))
+    [entry] = read_history(Path("kept"), "shop")
+    assert datetime.fromisoformat(entry.created) < sent
 
 
 def test_several_suites_requests_and_indexes_are_merged_each(engine):
