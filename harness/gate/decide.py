@@ -163,7 +163,8 @@ def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
     if isinstance(condition, AgreementCondition | VariantCondition | LossCondition):
         return _judge_two_rankings(condition, queries, inputs)
     if isinstance(condition, DropCondition | WorseCondition) and condition.since is not None:
-        return judge_since(condition, queries, inputs, of_query=threshold.query is not None)
+        tag = threshold.threshold.tag
+        return judge_since(condition, queries, inputs, of_query=threshold.query is not None, tag=tag)
     if isinstance(condition, BaselineCondition):
         pairs = pair_scores(inputs, queries, condition.measure)
         if isinstance(pairs, Finding):

@@ -7,6 +7,7 @@ median of the means then takes the place of the baseline's mean: one lucky run d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,21 +33,26 @@ from harness.model import (
     index_scores,
 )
 from harness.model.suite import is_in_force
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 
 def judge_since(
-    condition: DropCondition | WorseCondition, queries: Sequence[Query], inputs: GateInputs, *, of_query: bool
+    condition: DropCondition | WorseCondition,
+    queries: Sequence[Query],
+    inputs: GateInputs,
+    *,
+    of_query: bool,
+    tag: str | None = None,
 ) -> Finding:
     """
-    Compare the scores of *queries* with those of the last runs of the history.
+    Compare the scores of *queries*, those with *tag* if there is one, with those of the last runs of the history.
 
     A query counts if all of these runs have it, with the same text and params.
 
     Returns:
         As for the same threshold with a baseline. FAILED, or WARNED where the suite's baseline is optional, if the
-        history has fewer runs, or they have no query in common. The finding has the least and the greatest mean of the
-        runs as its `spread`.
+        history has fewer runs, they have no query in common, or fewer than half of theirs are compared. The finding has
+        the least and the greatest mean of the runs as its `spread`.
     """
     runs = condition.since or 1
     entries = inputs.history.entries[-runs:] if inputs.history else ()
@@ -64,14 +70,25 @@ def judge_since(
     median = take_median(pairs_of_runs, shared, is_per_query=isinstance(condition, WorseCondition) or condition.every)
     if median is None:
         return _refuse(condition, queries, inputs, "no query has a score in all of them")
-    pairs = _describe_median(median, entries, absent)
+    earlier = [] if of_query else _list_scored_queries(entries, tag)
+    lost = [query for query in earlier if query not in median.pairs.before]
+    if 2 * len(lost) > len(earlier):
+        compared = f"only {len(earlier) - len(lost)} of {count(len(earlier), 'query')} that they have scores of"
+        return _refuse(condition, queries, inputs, f"{compared} can be compared; not: {listed(lost)}")
+    caveats_of_queries = []
+    if absent:
+        caveats_of_queries.append(_describe_absent(absent))
+    lost = [query for query in lost if query not in absent]
+    if lost:
+        caveats_of_queries.append(f"with scores in these runs and not compared: {counted(lost, 'query')}")
+    pairs = _describe_median(median, entries, caveats_of_queries)
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
     later = describe_later(inputs.history)
     if later:
         finding = replace(finding, reason=f"{finding.reason}; {later}")
     if finding.status is Status.PASSED:
-        caveats = [finding.caveat, _describe_absent(absent) if absent else "", later]
+        caveats = [finding.caveat, *caveats_of_queries, later]
         finding = replace(finding, caveat="; ".join(filter(None, caveats)))
     return replace(finding, left_out=finding.left_out + len(absent), spread=(median.least, median.greatest))
 
@@ -79,6 +96,18 @@ def judge_since(
 def _is_shared(query: Query, entries: Sequence[RescoredEntry], inputs: GateInputs) -> bool:
     """Whether *query* is in all *entries*, or is skipped, which the pairs of scores count."""
     return is_in_force(query.skip, inputs.today) or all(query.id in entry.run.responses for entry in entries)
+
+
+def _list_scored_queries(entries: Sequence[RescoredEntry], tag: str | None) -> list[str]:
+    """The queries, those with *tag* if there is one, that had a score in most of *entries*, of any measure."""
+    runs_by_query: Counter[str] = Counter()
+    for entry in entries:
+        for query, kept in entry.entry.queries.items():
+            has_score = any(value is not None for value in kept.scores.values())
+            if has_score and (tag is None or tag in kept.tags):
+                runs_by_query[query] += 1
+    # Of most: a query that was deleted is missed until it is gone from most runs, not until the next run.
+    return [query for query, runs in runs_by_query.items() if 2 * runs > len(entries)]
 
 
 def explain_too_few(history: History | None, runs: int) -> str:
@@ -148,8 +177,8 @@ def _replace_all_scores(run: Run, suite: Suite) -> Run:
     return replace(run, responses=responses)
 
 
-def _describe_median(median: Median, entries: Sequence[RescoredEntry], absent: Sequence[str]) -> Pairs:
-    """The pairs of *median*, which say what they are compared with, how far that is spread, and what is left out."""
+def _describe_median(median: Median, entries: Sequence[RescoredEntry], left_out: Sequence[str]) -> Pairs:
+    """The pairs of *median*, which say what they are compared with, how far that is spread, and what is *left_out*."""
     runs = f"the last {count(len(entries), 'run')}"
     first = min(entry.entry.created for entry in entries)
     spread = f"{median.least:.4f} to {median.greatest:.4f}, since {first[:10]}"
@@ -157,8 +186,7 @@ def _describe_median(median: Median, entries: Sequence[RescoredEntry], absent: S
     changes = []
     if median.is_per_query:
         changes.append(f"compared with the median of each query in {runs} (means {spread})")
-    if absent:
-        changes.append(_describe_absent(absent))
+    changes += left_out
     return replace(median.pairs, against=against, origin=f"{against} ({spread})", changes=tuple(changes))
 
 

@@ -331,11 +331,47 @@ def test_a_skipped_query_is_left_out():
     run = replace(run, responses={"boots": run.responses["boots"]})
     verdict = verdict_of(skipping, history, run=run)
     assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
-    assert verdict.caveat == ""
+    assert verdict.caveat == "with scores in these runs and not compared: 1 query (shoes)"
     new = suite_with(DROP, queries=[*suite.queries, Query("new", "new", judgments={"r": 1}, skip=Waiver("winter"))])
     run = replace(run, responses=run_with(suite, **both(2)).responses)
     verdict = verdict_of(new, history_of(suite, *[both(2)] * 3, today=new), run=run)
     assert (verdict.status, verdict.counted, verdict.left_out, verdict.caveat) == (Status.PASSED, 2, 1, "")
+
+
+THREE = ("boots", "shoes", "socks")
+
+
+def test_a_deleted_query_weakens_a_pass_and_more_than_half_fail():
+    before = suite_with(DROP, names=THREE)
+    past = [dict.fromkeys(THREE, 2)] * 3
+    after = suite_with(DROP)
+    verdict = verdict_of(after, history_of(before, *past, today=after), **both(2))
+    caveat = "with scores in these runs and not compared: 1 query (socks)"
+    assert (verdict.status, verdict.caveat) == (Status.PASSED, caveat)
+    assert caveat in verdict.reason
+    after = suite_with(DROP, names=THREE[:1])
+    verdict = verdict_of(after, history_of(before, *past, today=after), boots=2)
+    assert verdict.status is Status.FAILED
+    sentence = "only 1 of 3 queries that they have scores of can be compared; not: shoes, socks"
+    assert verdict.reason == f"RR@10 cannot be compared with the last 3 runs: {sentence}"
+
+
+def test_queries_without_judgments_by_now_are_missed_too():
+    before = suite_with(DROP, names=THREE)
+    queries = [before.queries[0], *(replace(query, judgments={}) for query in before.queries[1:])]
+    after = suite_with(DROP, queries=queries, skip_undefined=True)
+    ranks = dict.fromkeys(THREE, 2)
+    verdict = verdict_of(after, history_of(before, *[ranks] * 3, today=after), **ranks)
+    assert verdict.status is Status.FAILED
+    assert "only 1 of 3 queries" in verdict.reason
+
+
+def test_only_queries_of_the_tag_are_missed():
+    before = suite_with(names=THREE)
+    after = suite_with("drop RR@10 <= 0.2 since 3 runs for head", names=("shoes",))
+    ranks = dict.fromkeys(THREE, 2)
+    verdict = verdict_of(after, history_of(before, *[ranks] * 3, today=after), shoes=2)
+    assert (verdict.status, verdict.caveat) == (Status.PASSED, "")
 
 
 # Ties.
