@@ -115,6 +115,10 @@ class TuningGain:
     """
     greatest: float | None = None
     """The difference with the orders the other way round; None as *least*."""
+    changed: int | None = None
+    """The queries with another score; None where no test was made."""
+    least_p: float | None = None
+    """The smallest p-value that so many changed queries can give; above the level nothing can be shown."""
     detectable: float | None = None
     """The smallest true difference that the test finds with a chance of 80 %; None where it is unknown."""
 
@@ -254,6 +258,12 @@ class TuningReport:
     def chosen(self) -> TuningTrial:
         """The trial that was compared with today's request on the hold-out."""
         return self._find_trial(self.optimum.chosen)
+
+    @property
+    def can_show(self) -> bool:
+        """Whether enough queries of the hold-out change for the test to show anything."""
+        gain = self.held_out_gain
+        return gain is None or gain.least_p is None or gain.least_p <= self.level
 
     def _find_trial(self, number: int) -> TuningTrial:
         return next(trial for trial in self.trials if trial.number == number)

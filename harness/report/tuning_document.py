@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.model import Json, ParameterKind, QueryCost, TuningDecision, TuningGain, TuningReport, TuningTrial
+from harness.model.comparison import FEWEST_CHANGED
 from harness.report.comparison_sentences import format_limits
 from harness.report.document import (
     Cell,
@@ -142,7 +143,9 @@ def build_facts(report: TuningReport) -> Facts:
         facts.append(Fact("engine", make_words(f"{report.engine}{index}")))
     if report.stopped:
         facts.append(Fact("stopped", make_words(report.stopped, Tone.NOTED)))
-    if report.detectable is not None:
+    if not report.can_show:
+        facts.append(Fact("hold-out shows", make_words("nothing: too few of its queries changed", Tone.NOTED)))
+    elif report.detectable is not None:
         text = f"{format_score(report.detectable)} with a chance of 80 %; worth having is {report.effect:g}"
         facts.append(Fact("hold-out shows", make_words(f"gains from {text}")))
     return Facts(tuple(facts))
@@ -199,10 +202,18 @@ def _describe_gains(report: TuningReport) -> Iterator[str]:
     if report.held_out_gain is not None:
         seen = "earlier trials were sent some of these queries" if report.is_seen else "no trial was sent these queries"
         yield f"hold-out: sign-flip test at {report.level:g}, two-sided{weighted}; {seen}"
+        yield from _describe_interval(report.held_out_gain)
         yield "tuned on, all: the choice was made by these queries, so that the gain is too high; it has no p"
     if report.folds is not None:
         yield f"folds: {APPROXIMATE}"
     yield f"judged: the share of the first {report.depth} hits that have a grade"
+
+
+def _describe_interval(gain: TuningGain) -> Iterator[str]:
+    """Where the interval is none of 95 %, as `harness compare` says it."""
+    if gain.changed is not None and gain.changed < FEWEST_CHANGED and gain.low is not None:
+        changed = f"only {count(gain.changed, 'query')} changed"
+        yield f"hold-out: {changed}, so the interval is of differences not rejected, no confidence interval"
 
 
 # Values and trials.

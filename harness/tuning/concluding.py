@@ -19,6 +19,7 @@ from harness.model import (
     TuningReport,
     TuningTrial,
 )
+from harness.model.tuning import TUNING_LEVEL
 from harness.suites.parameters import fill_parameters
 from harness.tuning.asking import TrialAnswer, list_decidable
 from harness.tuning.decision import (
@@ -168,6 +169,9 @@ def describe_broken(broken: Sequence[str]) -> list[str]:
 
 def find_shown_gain(tuning: Tuning, study: Study, gain: TuningGain | None) -> float | None:
     """The smallest gain that the hold-out shows: by the differences of the choice there, else by the first trials."""
+    if gain is not None and gain.least_p is not None and gain.least_p > TUNING_LEVEL:
+        # Too few of them change, however many there are.
+        return None
     if gain is not None and gain.detectable is not None:
         return gain.detectable
     spread = estimate_pilot_spread(tuning, study)
@@ -261,10 +265,11 @@ def describe_ties(gain: TuningGain | None) -> list[str]:
 
 def describe_few_changes(gain: TuningGain | None) -> list[str]:
     """A warning if so few queries of the hold-out change that no gain could be shown, however large."""
-    if gain is None or gain.low is not None or gain.high is not None:
+    if gain is None or gain.changed is None or gain.least_p is None or gain.least_p <= TUNING_LEVEL:
         return []
     return [
-        "so few queries of the hold-out change that the test can show no gain, however large: add queries to the suite"
+        f"only {count(gain.changed, 'query')} of the hold-out changed, so that p cannot be below {gain.least_p:.4g}: the "
+        "test can show no gain, however large; add queries to the suite"
     ]
 
 

@@ -160,6 +160,8 @@ def compute_gain(
         low=row.low,
         high=row.high,
         p_value=row.p_value,
+        changed=row.changed,
+        least_p=row.least_p,
         detectable=row.detectable,
     )
 

@@ -122,6 +122,7 @@ class TestTheDecision:
         assert "a gain in RR@5: +0.4792 (95 % interval +0.2917 to +0.6667, p 0.0005)" in out
         assert "on 16 queries that no trial has seen" in out
         assert "a gain: field c" in out
+        assert "hold-out: only 16 queries changed, so the interval is of differences not rejected" in out
 
     def test_costs_are_listed_with_the_greatest_loss_first(self, tune_json):
         costs = tune_json()["costs"]
@@ -471,7 +472,10 @@ class TestRefusals:
         assert not shop.asked
         status, out, _ = tune("--force")
         assert status == 0
-        assert "so few queries of the hold-out change that the test can show no gain" in " ".join(out.split())
+        said = " ".join(out.split())
+        assert "of the hold-out changed, so that p cannot be below 0." in said
+        assert "hold-out shows nothing: too few of its queries changed" in said
+        assert "with a chance of 80 %" not in said.partition("nothing: too few")[2]
 
     def test_a_suite_without_parameters_is_refused_with_its_place(self, tune):
         text = Path("shop.relevance.yaml").read_text()
