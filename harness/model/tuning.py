@@ -124,6 +124,17 @@ class TuningGain:
 
 
 @dataclass(frozen=True, slots=True)
+class TagGain:
+    """The means of today's request and of the choice over the queries with a tag."""
+
+    tag: str
+    held_out: TuningGain | None
+    """None where no query of the hold-out has the tag."""
+    overall: TuningGain
+    """On all queries, by most of which the choice was made: a loss is more than it seems, a gain less."""
+
+
+@dataclass(frozen=True, slots=True)
 class FoldsEstimate:
     """
     What choosing among the trials gains, by k folds of the tuning queries: for each, the choice that the others make.
@@ -222,6 +233,8 @@ class TuningReport:
     depth: int
     """The k of judged hits."""
     level: float = TUNING_LEVEL
+    tags: tuple[TagGain, ...] = ()
+    """By tag, the greatest loss on all queries first; empty where today's request stays or no query has a tag."""
     is_seen: bool = False
     """Whether trials of earlier tunings were sent queries of the hold-out."""
     broken: tuple[str, ...] = ()

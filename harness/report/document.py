@@ -430,6 +430,8 @@ class TuningDocument:
     """The gain on the hold-out, on the tuning queries, and on all."""
     gain_notes: Notes
     """How the figures were made, and which of them are no evidence."""
+    tags: Table
+    """What the choice gains or loses by tag; empty where no query has one."""
     values: Table
     """The parameters with today's values and the chosen ones."""
     constraints: Notes
@@ -448,6 +450,8 @@ class TuningDocument:
             yield self.warnings
         yield self.gains
         yield self.gain_notes
+        if self.tags.rows:
+            yield self.tags
         yield self.values
         if self.constraints.lines:
             yield self.constraints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.model import Json, ParameterKind, QueryCost, TuningDecision, TuningGain, TuningReport, TuningTrial
+from harness.model import Json, ParameterKind, QueryCost, TagGain, TuningDecision, TuningGain, TuningReport, TuningTrial
 from harness.model.comparison import FEWEST_CHANGED
 from harness.report.comparison_sentences import format_limits
 from harness.report.document import (
@@ -27,6 +27,7 @@ from harness.words import count, listed, shorten
 
 TRIALS_SHOWN = 10
 COSTS_SHOWN = 5
+TAGS_SHOWN = 20
 VALUE_LENGTH = 60
 """Characters of a value, such as a list of fields, in a table."""
 
@@ -56,6 +57,7 @@ def build_tuning_document(report: TuningReport, *, most: int = COSTS_SHOWN) -> T
         warnings=Notes(make_notes(report.warnings, Tone.WARNING)),
         gains=build_gains(report),
         gain_notes=Notes(make_notes(list(_describe_gains(report)), Tone.QUIET)),
+        tags=build_tags(report),
         values=build_values(report),
         constraints=Notes(make_notes(list(_describe_constraints(report)), Tone.PLAIN)),
         trials=build_trials(report),
@@ -216,6 +218,35 @@ def _describe_interval(gain: TuningGain) -> Iterator[str]:
         yield f"hold-out: {changed}, so the interval is of differences not rejected, no confidence interval"
 
 
+def build_tags(report: TuningReport) -> Table:
+    """The tags that lose most on all queries first."""
+    columns = (
+        Column("tag"),
+        Column("held out", ColumnKind.FIGURE),
+        Column("today", ColumnKind.SCORE),
+        Column("choice", ColumnKind.SCORE),
+        Column("difference", ColumnKind.SCORE),
+        Column("all", ColumnKind.FIGURE),
+        Column("difference on all", ColumnKind.SCORE),
+    )
+    rows = tuple(_build_tag(gain) for gain in report.tags[:TAGS_SHOWN])
+    left = len(report.tags) - len(rows)
+    remarks = (f"{count(left, 'more tag')} that gained more, in the JSON",) if left > 0 else ()
+    return Table(columns, rows, remarks)
+
+
+def _build_tag(gain: TagGain) -> tuple[Cell, ...]:
+    held_out = ["0", "–", "–", "–"]
+    if gain.held_out is not None:
+        of_tag = gain.held_out
+        held_out = [f"{of_tag.queries:,}", format_score(of_tag.today), format_score(of_tag.chosen)]
+        held_out.append(format_difference(of_tag.difference))
+    overall = gain.overall
+    cells = [make_words(cell) for cell in (*held_out, f"{overall.queries:,}")]
+    tone = Tone.BAD if overall.difference < 0 else Tone.PLAIN
+    return (make_name(gain.tag), *cells, make_words(format_difference(overall.difference), tone))
+
+
 # Values and trials.
 
 
@@ -290,7 +321,7 @@ def build_trials(report: TuningReport) -> Table:
         elif trial.number == report.chosen.number:
             note = " (choice)"
         elif trial.broken:
-            note = " (breaks a constraint)"
+            note = f" (breaks {listed([name_constraint(text) for text in trial.broken])})"
         rows.append(
             (
                 make_words(f"{trial.number}"),
@@ -306,13 +337,21 @@ def build_trials(report: TuningReport) -> Table:
     return Table(columns, tuple(rows), remarks, overflow=Overflow.STACK)
 
 
+def name_constraint(broken: str) -> str:
+    """
+    The threshold of *broken*, which has the reason behind it.
+
+    >>> name_constraint("every RR@5 >= 0.3 of q1: worst is 0.25")
+    'every RR@5 >= 0.3 of q1'
+    """
+    return shorten(broken.partition(": ")[0], VALUE_LENGTH)
+
+
 def _describe_constraints(report: TuningReport) -> Iterator[str]:
     if report.constraints:
         breaking = sum(bool(trial.broken) for trial in report.trials)
         broke = f"; {count(breaking, 'trial')} broke one" if breaking else ""
-        shown = listed(list(report.constraints[:TRIALS_SHOWN]))
-        more = f" and {len(report.constraints) - TRIALS_SHOWN} more" if len(report.constraints) > TRIALS_SHOWN else ""
-        yield f"constraints on the tuning queries: {shown}{more}{broke}"
+        yield f"constraints on the tuning queries: {listed(list(report.constraints), TRIALS_SHOWN)}{broke}"
     for text in report.not_held:
         yield f"no constraint, as today's request does not hold it on the tuning queries: {text}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from harness.model import (
     FoldsEstimate,
     HoldOut,
     QueryCost,
+    TagGain,
     TuningDecision,
     TuningGain,
     TuningOptimum,
@@ -20,6 +21,7 @@ from harness.model import (
     TuningTrial,
 )
 from harness.model.tuning import TUNING_LEVEL
+from harness.statistics.tests import EQUAL
 from harness.suites.parameters import fill_parameters
 from harness.tuning.asking import TrialAnswer, list_decidable
 from harness.tuning.decision import (
@@ -41,7 +43,7 @@ from harness.tuning.trials import (
     estimate_pilot_spread,
     gather_scores,
 )
-from harness.words import count
+from harness.words import count, listed
 
 
 def conclude_tuning(
@@ -62,6 +64,7 @@ def conclude_tuning(
         if progress is not None:
             progress.deciding(len(tuning.held_out_queries))
         decided = decide_on_hold_out(tuning, study, chosen)
+    tags = list_tag_gains(tuning, tuned, optimum, decided)
     broken = find_broken(tuning, chosen) if decided.decision is TuningDecision.GAIN else ()
     sent_trials = sum(trial.same_as is None for trial in tuned.trials)
     saved = (len(tuned.trials) - sent_trials) * len(tuning.tuning_queries)
@@ -96,12 +99,14 @@ def conclude_tuning(
         depth=tuning.sender.depth,
         weighted=are_weighted(tuned.weights.values()),
         broken=broken,
+        tags=tags,
         is_seen=tuning.is_seen,
         warnings=(
             *warnings,
             *describe_changed_target(tuning, study),
             *describe_looks(decided.hold_out),
             *describe_broken(broken),
+            *describe_losing_tags(tags),
             *describe_ties(decided.gain),
             *describe_few_changes(decided.gain),
             *describe_judged(tuned.trials, tuned_gain, decided.gain),
@@ -139,6 +144,46 @@ def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> Dec
         return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out, None, today, answer)
     hold_out = keep_look(tuning, study, chosen.values, gain)
     return DecidedHoldOut(decision, hold_out, gain, today, answer)
+
+
+def list_tag_gains(
+    tuning: Tuning, tuned: TunedQueries, optimum: TuningOptimum, decided: DecidedHoldOut
+) -> tuple[TagGain, ...]:
+    """What the choice gains or loses by tag, the greatest loss first; nothing without answers of the hold-out."""
+    if decided.today is None or decided.chosen is None or decided.gain is None:
+        return ()
+    queries_by_tag: dict[str, set[str]] = {}
+    for query in (*tuning.tuning_queries, *tuning.held_out_queries):
+        for tag in query.tags:
+            queries_by_tag.setdefault(tag, set()).add(query.id)
+    held_out = decided.today.scores, decided.chosen.scores
+    everywhere = {**tuned.table[TODAY], **held_out[0]}, {**tuned.table[optimum.chosen], **held_out[1]}
+    gains = []
+    for tag, queries in queries_by_tag.items():
+        overall = compute_tag_gain(*everywhere, queries, tuning.weights)
+        if overall is not None:
+            gains.append(TagGain(tag, compute_tag_gain(*held_out, queries, tuning.weights), overall))
+    return tuple(sorted(gains, key=lambda gain: (gain.overall.difference, gain.tag)))
+
+
+def compute_tag_gain(
+    today: Mapping[str, float], chosen: Mapping[str, float], queries: Set[str], weights: Mapping[str, float]
+) -> TuningGain | None:
+    """The gain over those of *queries* that have a score of both; None where none has."""
+    of_today, of_choice = ({query: scores[query] for query in scores.keys() & queries} for scores in (today, chosen))
+    return compute_gain(of_today, of_choice, weights, is_tested=False)
+
+
+def describe_losing_tags(tags: Sequence[TagGain]) -> list[str]:
+    """A warning if the mean falls of queries with a tag, though the choice was made by most of them."""
+    losses = [(gain.tag, gain.overall) for gain in tags if gain.overall.difference < -EQUAL]
+    losing = [f"{tag} {gain.difference:+.4f} ({count(gain.queries, 'query')})" for tag, gain in losses]
+    if not losing:
+        return []
+    return [f"the choice loses on the queries of {count(len(losing), 'tag')}: {listed(losing, TAGS_NAMED)}"]
+
+
+TAGS_NAMED = 5
 
 
 def find_broken(tuning: Tuning, chosen: TuningTrial) -> tuple[str, ...]:
@@ -268,8 +313,8 @@ def describe_few_changes(gain: TuningGain | None) -> list[str]:
     if gain is None or gain.changed is None or gain.least_p is None or gain.least_p <= TUNING_LEVEL:
         return []
     return [
-        f"only {count(gain.changed, 'query')} of the hold-out changed, so that p cannot be below {gain.least_p:.4g}: the "
-        "test can show no gain, however large; add queries to the suite"
+        f"only {count(gain.changed, 'query')} of the hold-out changed, so that p cannot be below {gain.least_p:.4g}: "
+        "the test can show no gain, however large; add queries to the suite"
     ]
 
 

@@ -9,6 +9,7 @@ from harness.model import (
     ParameterCondition,
     ParameterKind,
     QueryCost,
+    TagGain,
     TunedParameter,
     TuningDecision,
     TuningGain,
@@ -77,6 +78,10 @@ def tuning_report(text="tent", **changes):
             QueryCost(f"query-{place}", text, 0.5 - place / 100, 0.5 + (place - 6) * 0.03, place % 3 == 0)
             for place in range(30)
         ),
+        tags=(
+            TagGain("head", TuningGain(12, 0.8, 0.75, -0.05), TuningGain(30, 0.8, 0.76, -0.04)),
+            TagGain("tail", None, TuningGain(20, 0.6, 0.7, 0.1)),
+        ),
         constraints=("mean RR@10 >= 0.9",),
         not_held=("every nDCG@10 >= 0.3: worst is 0.1",),
         effect=0.02,
@@ -101,6 +106,7 @@ def undecided_report():
         folds=None,
         importance={},
         costs=(),
+        tags=(),
         trials=trials,
         warnings=(),
         changed_body={},

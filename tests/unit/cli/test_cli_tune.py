@@ -105,6 +105,18 @@ class TestTheDecision:
         assert count_fields(shop) == {"a": 40, "b": 24, "c": 40, "d": 24}
         assert set(shop.asked.values()) == {1}
 
+    def test_a_tag_that_loses_is_said_beside_a_gain(self, shop, tune, tune_json):
+        for number in range(0, QUERIES, 5):
+            change_suite(f"text: text {number}, tags: [t{number % 2}]", f"text: text {number}, tags: [head]")
+        report = tune_json()
+        assert (report["decision"], report["tags"][0]["tag"]) == ("gain", "head")
+        loss = report["tags"][0]["overall"]
+        assert (loss["queries"], loss["difference"]) == (8, pytest.approx(0.25 - 1 / 3))
+        assert "the choice loses on the queries of 1 tag: head -0.0833 (8 queries)" in report["warnings"]
+        _, out, _ = tune()
+        rows = [line.split() for line in out.splitlines() if line.split()[:1] == ["head"]]
+        assert rows[0][-2:] == ["8", "-0.0833"]
+
     def test_both_tags_are_held_out(self, tune_json):
         held_out = tune_json()["hold_out"]["queries"]
         assert Counter(int(query[1:]) % 2 for query in held_out) == {0: 8, 1: 8}
@@ -212,6 +224,15 @@ class TestConstraints:
         broken = [trial for trial in report["trials"] if trial["broken"]]
         assert sorted(trial["values"]["field"] for trial in broken) == ["c", "d"]
         assert broken[0]["broken"][0].startswith("every RR@5 >= 0.3: ")
+
+    def test_the_terminal_says_which_a_trial_breaks_and_lists_constraints_once(self, tune):
+        many = ", ".join(f"mean RR@5 >= 0.{number:02}" for number in range(10, 25))
+        change_suite("queries:\n", f"thresholds: [every RR@5 >= 0.3, {many}]\nqueries:\n")
+        _, out, _ = tune()
+        said = " ".join(out.split())
+        assert "(breaks every RR@5 >= 0.3)" in said
+        assert said.count(" more; 2 trials broke one") == 1
+        assert "mean RR@5 >= 0.18 and 6 more; 2 trials broke one" in said
 
     def test_what_today_s_request_does_not_hold_is_none(self, tune_json):
         change_suite("queries:\n", "thresholds: [mean RR@5 >= 0.9]\nqueries:\n")

@@ -25,6 +25,13 @@ def test_the_page_has_the_decision_the_values_and_what_it_costs_whom():
     assert sum(label.startswith("Scores by the value of") for label in labels) == 4
 
 
+def test_tags_are_in_the_page_the_losing_ones_first():
+    page = Page(render(tuning_report()))
+    assert "By tag" in page.text
+    assert page.text.index("head") < page.text.index("-0.0400") < page.text.index("tail")
+    assert "By tag" not in Page(render(undecided_report())).text
+
+
 def test_the_change_of_the_suite_is_shown_as_a_diff():
     text = render(tuning_report(), change=["--- a/shop", "+++ b/shop", "-  today: 2", "+  today: 4"])
     assert "<del>-  today: 2</del>" in text
