@@ -98,6 +98,7 @@ def _read_template(
         if preset is not None:
             http = replace(http, preset_paths=preset.paths)
             _check_preset_parameters(entry.http, preset.preset, problems)
+            _check_preset_body(http, preset.preset, http_node, problems)
             _check_offsets(http, preset.preset, http_node, problems)
         _check_size(http, entry.http, preset, http_node, problems)
         if entry.http.documents is not None:
@@ -349,6 +350,28 @@ def _check_preset_parameters(shape: HttpShape, preset: Preset, problems: Problem
             sentence = preset.find_parameter_problem(name, value)
             if sentence:
                 problems.note(name.mark, sentence)
+
+
+def _check_preset_body(http: HttpRequest, preset: Preset, node: Node | None, problems: Problems) -> None:
+    """Note what an engine of *preset* must not be sent in a body; values with placeholders are checked when filled."""
+    macros = {name: value for name, value in http.params.items() if name == "expandMacros"}
+    sentence = preset.find_problem(replace(http, path="", params=macros, json=_leave_out_placeholders(http.json)))
+    body = node.find_child("json") if isinstance(node, MappingNode) else None
+    if sentence and body is not None:
+        problems.note(body.mark, sentence)
+
+
+def _leave_out_placeholders(value: Json) -> Json:
+    """*value* without the texts in it that have placeholders."""
+    if isinstance(value, dict):
+        return {name: _leave_out_placeholders(item) for name, item in value.items() if not _is_to_fill(item)}
+    if isinstance(value, list):
+        return [_leave_out_placeholders(item) for item in value if not _is_to_fill(item)]
+    return value
+
+
+def _is_to_fill(value: Json) -> bool:
+    return isinstance(value, str) and bool(find_placeholders(value))
 
 
 def _check_offsets(http: HttpRequest, preset: Preset, node: Node | None, problems: Problems) -> None:

@@ -370,6 +370,15 @@ def test_what_leaves_the_search_of_solr_is_refused_in_its_body(body: Any, words:
         assert solr.find_problem(HttpRequest(method, "/products/select", "$.id", json=body)).startswith(words)
 
 
+def test_a_suite_with_such_a_body_is_refused_with_its_place(load: Any) -> None:
+    start = '{method: POST, path: /products/select, json: {query: "{{text}}", '
+
+    assert refusals(load, "{service: solr}", start + 'queries: {shards: "a:8983/solr/b"}}}') == [
+        "4:54 the parameter shards may send the request to other servers; expected names of shards, shard1,shard2"
+    ]
+    load("{service: solr}", start + 'params: {shards: "{{text}}", wt: json}, filter: ["{{text}}", "a:b"]}}', {})
+
+
 def test_a_text_with_a_macro_is_sent_where_solr_expands_none() -> None:
     solr = PRESETS["solr"]
     path = "/products/select"
