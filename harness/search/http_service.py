@@ -126,6 +126,7 @@ class WebConnection:
         self._trusted: bool | str = self._tls.get("ca_certs", not self._tls)
         self.mask = login.make_masker()
         self.has_login = login.is_sent
+        self._long_secrets = login.list_long_secrets()
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
         self._idle_sessions: deque[requests.Session] = deque()
@@ -143,6 +144,10 @@ class WebConnection:
             UsageError: The request cannot be sent.
         """
         return self._send(http, join_url(self._url, http.path), timeout)
+
+    def has_secret(self, text: str) -> bool:
+        """Whether *text* has a secret of the login that it cannot have by chance."""
+        return any(secret in text for secret in self._long_secrets)
 
     def ask_roots(self, timeout: float) -> Root:
         """
@@ -489,10 +494,20 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         elif answer.status >= 400 and answer.status not in BUSY:
             health.record_refusal(read_failure(answer))
         if len(answer.body) < LARGE_ANSWER:
-            return _read_answer(answer, http)
+            return self._refuse_secret_ids(_read_answer(answer, http), http)
         # Values take many times the memory of their text: those of large answers are not read side by side.
         with self._one_large_answer:
-            return _read_answer(answer, http)
+            return self._refuse_secret_ids(_read_answer(answer, http), http)
+
+    def _refuse_secret_ids(self, result: RetriableResponse, http: HttpRequest) -> RetriableResponse:
+        """*result*, or a failure if it has a secret of the login in an id: these are shown and stored as they are."""
+        if not isinstance(result.response, Ranking):
+            return result
+        for hit in result.response.hits:
+            if self.connection.has_secret(hit.id):
+                reason = f"`{http.ids}` finds an id that has a secret of the login: {hit.id!r}; correct the path"
+                return RetriableResponse(Failure(FailureKind.MALFORMED, self.connection.mask(reason)))
+        return result
 
 
 def _list_http_requests(request: SearchRequest) -> list[HttpRequest]:

@@ -13,7 +13,14 @@ from urllib.parse import unquote, urlsplit
 
 from harness.config import find_url_problem, uses_tls
 from harness.errors import UsageError
-from harness.masking import Masker, encode_api_key, encode_login, find_encoded_logins, find_login_secrets
+from harness.masking import (
+    Masker,
+    encode_api_key,
+    encode_login,
+    find_encoded_logins,
+    find_login_parts,
+    find_login_secrets,
+)
 from harness.model import Cluster
 
 
@@ -31,6 +38,10 @@ class Proxy:
         if not self.username:
             return {}
         return {"proxy-authorization": f"Basic {encode_login(self.username, self.password)}"}
+
+
+LONG_SECRET = 16
+"""Characters of a secret that is no word, nor a part of an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,13 @@ class Login:
     def make_masker(self) -> Callable[[str], str]:
         """A function that replaces each secret in a text by the name of its variable."""
         return Masker({}, self.secrets, self.encoded).mask
+
+    def list_long_secrets(self) -> list[str]:
+        """The secrets that no id has by chance: as headers have them, and those of `LONG_SECRET` characters or more."""
+        secrets = [text.rstrip("=") for text in self.encoded if len(text) >= LONG_SECRET // 2]
+        for value in self.secrets.values():
+            secrets += [text for text in (value, *find_login_parts(value)) if len(text) >= LONG_SECRET]
+        return secrets
 
     def find_proxy(self, url: str) -> Proxy | None:
         """

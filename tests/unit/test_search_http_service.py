@@ -242,6 +242,42 @@ def test_an_answer_that_does_not_come_is_a_timeout() -> None:
     assert quick == Ranking(exact_scores=True)
 
 
+@pytest.mark.parametrize(
+    ("login", "environ"),
+    [
+        ({"bearer_token_env": "TOKEN"}, {"TOKEN": "a-long-t0ken-of-the-login"}),
+        ({"headers_env": {"Authorization": "TOKEN"}}, {"TOKEN": "Bearer a-long-t0ken-of-the-login"}),
+        ({"api_key_env": "TOKEN"}, {"TOKEN": "shop:a-key"}),
+        ({"username_env": "NAME", "password_env": "TOKEN"}, {"NAME": "shop", "TOKEN": "shop"}),
+    ],
+)
+@pytest.mark.parametrize("write", ["{}", "shop-{}", "{}/1"])
+def test_an_id_with_a_login_is_no_id(
+    httpserver: HTTPServer, login: dict[str, Any], environ: dict[str, str], write: str
+) -> None:
+    """Ids are shown as they are; one with a short word of the login is one."""
+
+    def respond(request: Request) -> Response:
+        sent = request.headers["Authorization"].rpartition(" ")[2]
+        ids = ["shop-1", write.format(sent)] if "echo" in request.args else ["shop-1"]
+        return Response(json.dumps({"ids": ids}), content_type="application/json")
+
+    httpserver.expect_request("/api/search").respond_with_handler(respond)
+    cluster = Cluster("test", url=httpserver.url_for("/api"), service="http", **login)
+    found = [
+        SearchRequest("shoes", None, None, HttpRequest("GET", "/search", "$.ids", params))
+        for params in ({}, {"echo": 1})
+    ]
+    with open_search(cluster, environ) as search:
+        sound, refused = search.search(found)
+    assert sound == Ranking((Hit("shop-1"),), exact_scores=True)
+    assert isinstance(refused, Failure)
+    shown = write.format("${TOKEN}")
+    assert refused.kind is FailureKind.MALFORMED
+    assert "`$.ids` finds an id that has a secret of the login: " in refused.reason
+    assert shown.removeprefix("shop-") in refused.reason
+
+
 def test_a_cookie_that_the_service_sets_is_not_sent_back(httpserver: HTTPServer) -> None:
     """Each request is answered as the first: no arm of a test of variants sticks, nor does a session."""
     httpserver.expect_request("/api/search").respond_with_json({"ids": []}, headers={"Set-Cookie": "arm=b; Path=/"})
