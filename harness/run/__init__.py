@@ -39,6 +39,7 @@ from harness.run.connections import (
     make_masker,
     move_to_target,
 )
+from harness.run.earlier_runs import check_history
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.keeping import choose_history, keep_suite
@@ -436,6 +437,7 @@ class Runner(Closing):
         if options.depth is not None:
             suites = [replace(suite, depth=max(suite.depth, options.depth)) for suite in suites]
         _check_choices(suites, options, loaded.matrix)
+        check_history(suites, options)
         planned_cells = self._plan_cells(suites, options, loaded.matrix)
         clusters = self._open_clusters(planned_cells, loaded)
         maskers = self._make_maskers(planned_cells, clusters, loaded.configs)

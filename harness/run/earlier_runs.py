@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from harness.errors import UsageError
 from harness.gate.selection import count_history_runs
 from harness.model import History, Run, Suite
 from harness.options import RunOptions
 
 TOLERANCE = timedelta(minutes=1)
 """How far the clocks of two machines may be apart."""
+
+
+def check_history(suites: Sequence[Suite], options: RunOptions) -> None:
+    """
+    Read what thresholds of *suites* are going to be compared with, before a query is sent.
+
+    Raises:
+        UsageError: Two of the suites have one name, so that their runs could not be told apart.
+        HistoryError: A file of the history cannot be read.
+    """
+    if options.history is None:
+        return
+    from harness.history import read_history
+
+    path_by_name: dict[str, str] = {}
+    for suite in suites:
+        other = path_by_name.setdefault(suite.name, suite.path)
+        if other != suite.path:
+            sentence = f"{suite.path}: its name is {suite.name!r}, as that of {other}"
+            raise UsageError(f"{sentence}: a history tells suites apart by their names; give one of them another")
+        if any(count_history_runs(suite, request) for request in suite.requests):
+            read_history(options.history, suite.name)
 
 
 def find_history(suite: Suite, run: Run, options: RunOptions, commit: str | None) -> History | None:

@@ -9,7 +9,7 @@ import pytest
 
 import harness.search
 from harness.api import Relevance
-from harness.errors import EngineUnreachable, HistoryError
+from harness.errors import EngineUnreachable, HistoryError, UsageError
 from harness.history import read_history, write_entry
 from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, find_commit
 from harness.model import Status
@@ -205,6 +205,25 @@ def test_a_file_that_cannot_be_read_ends_the_run(suite, answers):
     next(Path("kept", "shop").iterdir()).write_text("{")
     with pytest.raises(HistoryError, match=r"kept/shop/.*\.json:1:2 cannot be read: not JSON"):
         run(suite, history=Path("kept"))
+
+
+def test_a_file_that_cannot_be_read_is_found_before_a_query_is_sent(suite, answers, monkeypatch):
+    suite.write_text(SINCE)
+    run(suite, history=Path("kept"))
+    next(Path("kept", "shop").iterdir()).write_text("{")
+    monkeypatch.setattr(harness.search, "open_search", None)
+    with pytest.raises(HistoryError, match="not JSON"):
+        run(suite, history=Path("kept"))
+
+
+def test_two_suites_of_one_name_are_refused(suite, answers):
+    other = suite.with_name("other.relevance.yaml")
+    other.write_text(SUITE)
+    options = RunOptions(today=date(2026, 6, 1), history=Path("kept"))
+    with pytest.raises(UsageError, match=r"other.relevance.yaml: its name is 'shop', as that of .*shop.relevance.yaml"):
+        run_suites([suite, other], options, environ={})
+    assert read_history(Path("kept"), "shop") == []
+    run_suites([suite, other], replace(options, history=None), environ={})
 
 
 def test_without_a_history_such_a_threshold_fails(suite, answers):
