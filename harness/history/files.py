@@ -116,7 +116,7 @@ def read_file(path: Path) -> list[HistoryEntry]:
     The entries of a file: one of a `.json`, one a line of a `.jsonl`.
 
     Raises:
-        HistoryError: The file cannot be read, is no entry, or is of another version.
+        HistoryError: The file cannot be read, is no entry, is of another version, or was edited.
     """
     try:
         text = read_json_text(path)
@@ -125,11 +125,19 @@ def read_file(path: Path) -> list[HistoryEntry]:
     except UnicodeDecodeError:
         raise _refuse(path.as_posix(), "it is not UTF-8") from None
     if path.suffix == ".json":
-        return [load_entry(text, path.as_posix())]
-    entries = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            entries.append(load_entry(line, path.as_posix(), first_line=number))
+        entries = [load_entry(text, path.as_posix())]
+        # Of the JSON and not of the entry: a later version may know more keys than the file has.
+        content = json.dumps(json.loads(text), sort_keys=True)
+    else:
+        entries = []
+        content = ""
+        for number, line in enumerate(text.splitlines(), start=1):
+            if line.strip():
+                entries.append(load_entry(line, path.as_posix(), first_line=number))
+                content += f"{line}\n"
+    if not path.stem.endswith(f"-{fingerprint(content)[:8]}"):
+        problem = "its name does not end with the fingerprint of its content, so it was edited or renamed"
+        raise HistoryError(f"the history {path.as_posix()} cannot be read: {problem}; restore the file, or remove it")
     return entries
 
 

@@ -9,6 +9,7 @@ from harness.errors import HistoryError
 from harness.history import list_suites, read_history, rescore, write_entry
 from harness.history.entries import restore_ranking
 from harness.history.files import dump_entry, dump_line, load_entry, name_file, read_file
+from harness.history.packing import pack_suite
 from harness.metrics import parse_measure
 from harness.model import HistoryFigure, Hit, Outcome, Query, Ranking, index_scores
 from tests.builders.histories import QUERIES, entry_of, ranking_of, run_of, suite_of
@@ -147,6 +148,30 @@ def test_a_file_that_is_no_entry_is_refused(tmp_path, change, message):
         read_history(tmp_path, "shop")
     assert path.as_posix() in str(caught.value)
     assert caught.value.exit_status == 2
+
+
+def test_an_edited_file_is_refused(tmp_path):
+    path = write_entry(tmp_path, entry_of(SUITE, run_of(SUITE)))
+    text = path.read_text()
+    # Line ends, as git may change them, and the layout are no content.
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    assert len(read_history(tmp_path, "shop")) == 1
+    path.write_text(text.replace('["a", "b"]', '["b", "a"]'))
+    with pytest.raises(HistoryError, match=r"\.json cannot be read: its name does not end with the fingerprint"):
+        read_history(tmp_path, "shop")
+
+
+@pytest.mark.parametrize("change", [lambda text: "", lambda text: text[: text.index("\n") + 1]])
+def test_a_packed_file_that_lost_entries_is_refused(tmp_path, change):
+    for day in range(2):
+        write_entry(tmp_path, entry_of(SUITE, run_of(SUITE), day=day))
+    path = pack_suite(tmp_path / "shop", keep=0).path
+    text = path.read_text()
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    assert len(read_history(tmp_path, "shop")) == 2
+    path.write_text(change(text))
+    with pytest.raises(HistoryError, match="so it was edited or renamed; restore the file, or remove it"):
+        read_history(tmp_path, "shop")
 
 
 def test_the_marks_of_a_conflict_are_named(tmp_path):
