@@ -126,7 +126,8 @@ def test_a_core_of_a_test_has_its_documents_only(solr_url, solr_core):
 @pytest.mark.parametrize("http", [GET, POST], ids=["GET", "POST"])
 def test_a_ranking_is_that_of_solr(run, solr_url, http, cluster):
     queries = [{"id": f"q{number}", "text": text} for number, text in enumerate(("light tent", "red running shoes"))]
-    finished = run(http, cluster, queries=queries)
+    # Values are kept of the fields that an expectation reads.
+    finished = run(http, cluster, queries=queries, expect=["every hit in top 10 has price >= 0"])
     for query in queries:
         parameters = add_params(GET, q=query["text"], rows=10)["params"]
         expected = ask(solr_url, **parameters)["response"]
