@@ -95,5 +95,9 @@ class ServiceConnection:
         """*text*: there is no secret."""
         return text
 
+    def has_secret(self, text: str) -> bool:
+        """There is none."""
+        return False
+
     def close(self) -> None:
         """Nothing is open."""

@@ -64,6 +64,9 @@ class Recorded:
     def mask(self, text: str) -> str:
         return text
 
+    def has_secret(self, text: str) -> bool:
+        return False
+
     def close(self) -> None:
         pass
 
