@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -16,7 +16,8 @@ from harness.cli.exits import NO_ANSWER
 from harness.cli.shared_options import make_run_options, server_options
 from harness.config import Configs
 from harness.errors import SearchError
-from harness.model import Cluster, Suite, Target
+from harness.model import Cluster
+from harness.options import RunOptions
 from harness.report.sentences import make_loggable
 from harness.run.connections import Connections
 from harness.run.doctor import Finding, Health, examine_server
@@ -40,24 +41,27 @@ def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
     server cannot be searched, else 0.
     """
     options = make_run_options(cluster=cluster, **arguments)
-    suite = Suite("doctor", str(Path("doctor.relevance.yaml").absolute()), Target(), {}, (), ())
-    findings: list[Finding] = []
-    with Connections(os.environ, options) as connections:
-        start = perf_counter()
-        [opened] = connections.open_all([suite], Configs.from_options(options, os.environ))
-        seconds = perf_counter() - start
-        if opened.search is None:
-            findings.append(Finding("connection", Health.BROKEN, str(opened.error)))
-        else:
-            login = _describe_login(opened.cluster)
-            text = f"{opened.name} identified in {seconds * 1000:.0f} ms; {login}"
-            findings.append(Finding("connection", Health.FINE, text))
-            try:
-                findings += examine_server(opened.search, index, now=lambda: datetime.now(UTC))
-            except SearchError as error:
-                findings.append(Finding("search", Health.BROKEN, str(error)))
+    findings = list(_examine_cluster(options, index))
     _print_findings(findings)
     return NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
+
+
+def _examine_cluster(options: RunOptions, index: str | None) -> Iterator[Finding]:
+    """What is found of the cluster that *options* name: whether it can be connected to, and what it can do."""
+    configs = Configs.from_options(options, os.environ)
+    with Connections(os.environ, options) as connections:
+        start = perf_counter()
+        opened = connections.open_chosen(Path.cwd() / "doctor.relevance.yaml", configs)
+        seconds = perf_counter() - start
+        if opened.search is None:
+            yield Finding("connection", Health.BROKEN, str(opened.error))
+            return
+        login = _describe_login(opened.cluster)
+        yield Finding("connection", Health.FINE, f"{opened.name} identified in {seconds * 1000:.0f} ms; {login}")
+        try:
+            yield from examine_server(opened.search, index, now=lambda: datetime.now(UTC))
+        except SearchError as error:
+            yield Finding("search", Health.BROKEN, str(error))
 
 
 def _describe_login(cluster: Cluster) -> str:

@@ -14,7 +14,7 @@ from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, Sear
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft
 from harness.migrate.json_nodes import read_import
-from harness.model import Display, Json, Mark, Profile, Suite, Target
+from harness.model import Display, Json, Mark, Profile
 from harness.options import RunOptions
 from harness.run.connections import Connections
 from harness.search import find_dialect
@@ -76,9 +76,8 @@ def open_cluster(folder: Path, options: RunOptions, environ: Mapping[str, str]) 
         SearchError: The cluster cannot be reached.
         UsageError: The cluster is an HTTP service or is not known, or a variable of its login is not set.
     """
-    suite = Suite("init", str(folder / "init.relevance.yaml"), Target(), {}, (), ())
     with Connections(environ, options) as connections:
-        [cluster] = connections.open_all([suite], Configs.from_options(options, environ))
+        cluster = connections.open_chosen(folder / "init.relevance.yaml", Configs.from_options(options, environ))
         if cluster.search is None:
             raise cluster.error or SearchError("the cluster could not be reached")
         if not find_dialect(cluster.search.service).has_indexes:

@@ -154,6 +154,16 @@ class Connections(Closing):
             raise UsageError("\n".join(refusals))
         return clusters
 
+    def open_chosen(self, path: Path, configs: Configs) -> OpenCluster:
+        """
+        Open the cluster that the options name, by default `default`, as for a suite at *path* that states none.
+
+        Raises:
+            ConfigError, UsageError, EngineStartError: As `open_all`.
+        """
+        [opened] = self.open_all([Suite(path.name, str(path), Target(), {}, (), ())], configs)
+        return opened
+
     def _open(self, suite: Suite, configs: Configs, budget: float | None) -> OpenCluster:
         if self._options.embedded and self._node is None:
             self._node = self._start_node()
