@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -10,6 +11,7 @@ from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.planted_history import STEP_DOWN, make_history, make_suite
 from builders.reports import HOSTILE
 from harness.history.timeline import build_timelines
+from harness.model import HistoryFigure
 from harness.report.html.history import HistoryLimits, render
 
 SUITE = suite_of()
@@ -167,3 +169,16 @@ def test_nothing_from_an_index_or_a_suite_runs(open_html):
     for button in page.locator(".opener").all():
         button.click()
     assert page.locator("img, script:not(#data):not(:last-child)").count() == 0
+
+
+@pytest.mark.parametrize("distance", [0.02, 0.08, 0.2, 0.8])
+def test_labels_at_equal_distances_differ_by_the_same(open_html, distance):
+    """The figure of the day is *distance* below that of today, which decides the scale."""
+    [entry] = entries_of(SUITE, [run_of(SUITE)])
+    mean = entry.measures["nDCG@3"].mean - distance
+    timelines = build_timelines([replace(entry, measures={"nDCG@3": HistoryFigure(mean, 2)})], SUITE)
+    page = open_html(render(timelines), viewport={"width": 1200, "height": 900})
+    labels = page.locator(".chart svg").first.locator("text[text-anchor=end]").all_text_contents()
+    scores = [float(label) for label in labels if not re.fullmatch(r"\d{4}-\d\d-\d\d", label)]
+    assert len(scores) > 2
+    assert len({round(after - before, 6) for before, after in pairwise(scores)}) == 1, scores

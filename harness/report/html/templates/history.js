@@ -60,7 +60,9 @@
     const step = [0.1, 0.2, 0.25, 0.5, 1, 2, 2.5, 5].map((factor) => factor * size).find((one) => (high - low) / one <= 4);
     const ticks = [];
     for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) ticks.push(tick);
-    const decimals = Math.max(0, Math.min(4, Math.ceil(-Math.log10(step) + 0.35)));
+    // As many as the step has: of 0.025 three, or labels at equal distances would differ unevenly.
+    let decimals = 0;
+    while (decimals < 6 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals += 1;
     return { low, high, ticks, format: (tick) => tick.toFixed(decimals) };
   };
 
