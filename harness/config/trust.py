@@ -19,6 +19,7 @@ from harness.config.addresses import VARIABLE_PATTERN, find_url_problem, lacks_s
 from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
 from harness.errors import ConfigError, Option, UsageError
 from harness.files.border import is_quotable
+from harness.files.paths import shorten_path
 from harness.masking import names_login
 from harness.model import AddressOrigin, Cluster, MachineJudge, Target
 from harness.options import RunOptions
@@ -160,9 +161,7 @@ class Configs:
         paths = [] if self.path is None else [self.path]
         if cluster is not None and cluster.mark.path:
             paths.append(Path(cluster.mark.path))
-        here = Path.cwd()
-        names = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths]
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(str(shorten_path(path)) for path in paths))
 
     def is_own_address(self, cluster: str, folder: Path) -> bool:
         """

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
+from harness.files.paths import shorten_path
 from harness.gate.selection import check_query_ids, check_tags
 from harness.model import Status
 from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import CellKey, RelevanceSession, RelevanceWarning, shorten_path
+from harness.pytest_plugin.session import CellKey, RelevanceSession, RelevanceWarning
 from harness.report.junit import format_waiver
 from harness.report.sentences import make_loggable
 from harness.run import Matrix

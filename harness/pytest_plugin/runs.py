@@ -13,6 +13,7 @@ from harness.baseline import find_reference
 from harness.baseline.questions import select_run_values
 from harness.config import Configs
 from harness.errors import ConfigError, HarnessError, Problem, SuiteError, UsageError
+from harness.files.paths import shorten_path
 from harness.gate.selection import QueryFilter, count_history_runs, gates_anything, needs_baseline, select
 from harness.history.commits import find_commit
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
@@ -34,7 +35,7 @@ from harness.pytest_plugin.run_cache import (
     locate_suite,
     name_run,
 )
-from harness.pytest_plugin.session import Assertion, RelevanceSession, shorten_path
+from harness.pytest_plugin.session import Assertion, RelevanceSession
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report

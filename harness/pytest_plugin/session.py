@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from harness.errors import Problem
+from harness.files.paths import shorten_path
 from harness.files.writing import write_whole
 from harness.options import explain_baseline_refusal
 from harness.process import terminated_as_interrupted
@@ -229,12 +230,6 @@ class RelevanceSession:
             self.outcomes[report.nodeid] = max(status, self.outcomes.get(report.nodeid, 0))
         elif has_place and (report.skipped or report.when == "call"):
             self.outcomes.setdefault(report.nodeid, 0)
-
-
-def shorten_path(path: Path) -> Path:
-    """*path* relative to the working folder where possible, as reports show it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 class RelevanceWarning(pytest.PytestWarning):

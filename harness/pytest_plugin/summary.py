@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from harness.files.paths import shorten_path
 from harness.model import Outcome, Report, Status, SuiteReport
 from harness.pytest_plugin.run_cache import CachedError
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import RelevanceSession, shorten_path
+from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import format_mean_change
 from harness.report.run_sentences import describe_causes, describe_outcomes, describe_stability
 from harness.report.sentences import format_score, make_loggable, make_loggable_lines

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.config import Configs
+from harness.files.paths import shorten_path
 from harness.history import check_writable, make_entry, write_entry
 from harness.history.commits import find_commit
 from harness.history.entries import EntryOrigin, find_chosen_index
@@ -55,11 +56,5 @@ def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: dat
     )
     entry = make_entry(suite, run, finished.scores, finished.report, origin)
     path = write_entry(options.history, entry)
-    note = f"kept in {shorten_path(path)}"
+    note = f"kept in {shorten_path(path).as_posix()}"
     return replace(finished, report=replace(finished.report, notes=(*finished.report.notes, note)))
-
-
-def shorten_path(path: Path) -> str:
-    """*path* from the working directory on, where it is below that."""
-    here = Path.cwd()
-    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
