@@ -14,6 +14,7 @@ from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import format_json_lines, simplify_number, strip_suite_suffix
 from harness.model import Display, Json, Mark
 from harness.report.sentences import printable
+from harness.suites.dumping import escape_dollars
 from harness.suites.yaml import resolve
 
 INLINE_JUDGMENTS = 2_000
@@ -60,17 +61,17 @@ def _name_documents(stem: str) -> str:
 
 def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
     """The sections of the suite before its queries."""
-    target = _format_target(draft)
-    yield _format_yaml({"suite": _escape(draft.name or stem)}) + target + _format_yaml({"profile": str(draft.profile)})
+    name = _format_yaml({"suite": escape_dollars(draft.name or stem)})
+    yield name + _format_target(draft) + _format_yaml({"profile": str(draft.profile)})
     if draft.documents is not None:
-        yield _format_yaml({"fixture": {"documents": _escape(_name_documents(stem))}})
+        yield _format_yaml({"fixture": {"documents": escape_dollars(_name_documents(stem))}})
     if draft.grades:
         yield _format_yaml({"grades": _simplify_grades(draft.grades)})
     if draft.requests:
-        yield _format_yaml({"requests": _escape_all(draft.requests)})
+        yield _format_yaml({"requests": escape_dollars(draft.requests)})
     elif draft.request is not None:
         remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
-        yield remarks + _format_yaml({"request": _escape_all(draft.request)})
+        yield remarks + _format_yaml({"request": escape_dollars(draft.request)})
     else:
         yield (
             'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
@@ -85,11 +86,11 @@ def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
 def _build_display(display: Display) -> dict[str, Json]:
     content: dict[str, Json] = {}
     if display.title:
-        content["title"] = _escape(display.title)
+        content["title"] = escape_dollars(display.title)
     if display.fields:
-        content["fields"] = _escape_all(list(display.fields))
+        content["fields"] = escape_dollars(list(display.fields))
     if display.image:
-        content["image"] = _escape(display.image)
+        content["image"] = escape_dollars(display.image)
     return content
 
 
@@ -123,13 +124,13 @@ def _format_target(draft: Draft) -> str:
         return _format_yaml({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
     lines = ["target:"]
     if draft.cluster:
-        lines.append("  " + _format_yaml({"cluster": _escape(draft.cluster)}).rstrip())
+        lines.append("  " + _format_yaml({"cluster": escape_dollars(draft.cluster)}).rstrip())
     if draft.index:
-        lines.append("  " + _format_yaml({"index": _escape(draft.index)}).rstrip())
+        lines.append("  " + _format_yaml({"index": escape_dollars(draft.index)}).rstrip())
     else:
         lines.append("  index:   # TODO the index, alias or pattern to search")
     if draft.id_field:
-        lines.append("  " + _format_yaml({"id_field": _escape(draft.id_field)}).rstrip())
+        lines.append("  " + _format_yaml({"id_field": escape_dollars(draft.id_field)}).rstrip())
     return "\n".join(lines) + "\n"
 
 
@@ -160,7 +161,7 @@ def _build_record(query: DraftQuery) -> dict[str, Json]:
 
 def _build_entry(query: DraftQuery) -> dict[str, Json]:
     """The query as an entry of a suite, where ``$`` is escaped."""
-    entry: dict[str, Json] = _escape_all(_build_record(query))
+    entry: dict[str, Json] = escape_dollars(_build_record(query))
     if query.judgments:
         entry["judgments"] = _simplify_grades(query.judgments)
     return entry
@@ -168,20 +169,6 @@ def _build_entry(query: DraftQuery) -> dict[str, Json]:
 
 def _simplify_grades(grades: Mapping[str, float]) -> dict[str, float]:
     return {name: simplify_number(grade) for name, grade in grades.items()}
-
-
-def _escape(text: str) -> str:
-    """*text* with ``$`` escaped, as ``${`` and ``$$`` have a meaning in a suite."""
-    return text.replace("$", "$$") if "${" in text or "$$" in text else text
-
-
-def _escape_all(value: Json) -> Json:
-    """*value* with the strings in it escaped by `_escape`; keys cannot have variables."""
-    if isinstance(value, Mapping):
-        return {key: _escape_all(child) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_escape_all(child) for child in value]
-    return _escape(value) if isinstance(value, str) else value
 
 
 class _Representer(SafeRepresenter):

@@ -22,6 +22,22 @@ _PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[a-z_][\w./+-]*", re
 _FLOW_SAFE = re.compile(r"[\w.+^*/-]+", re.ASCII)
 
 
+def escape_dollars(value: Json) -> Json:
+    """
+    *value* as a suite writes it, where ``${`` and ``$$`` have a meaning in texts; keys cannot have variables.
+
+    >>> escape_dollars({"price": ["$5", "${low}"]})
+    {'price': ['$5', '$${low}']}
+    """
+    if isinstance(value, str) and ("${" in value or "$$" in value):
+        return value.replace("$", "$$")
+    if isinstance(value, list):
+        return [escape_dollars(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: escape_dollars(item) for key, item in value.items()}
+    return value
+
+
 def format_scalar(value: Json, style: str | None) -> str:
     """
     *value* on one line; a text has the quotes of *style*, or none where no reader takes it for another type.

@@ -36,7 +36,7 @@ from harness.files.writing import write_whole
 from harness.files.yaml import choose_yaml_loader
 from harness.model import Json, Suite, TunedParameter
 from harness.search.pointers import parse_pointer, put_value
-from harness.suites.dumping import format_block, format_flow, format_scalar
+from harness.suites.dumping import escape_dollars, format_block, format_flow, format_scalar
 from harness.suites.json import compose_json
 from harness.suites.parameters import choose_today, fill_value
 from harness.suites.request_files import JSON
@@ -185,7 +185,7 @@ class SuiteTexts:
         file = self._find_request_files().get(source)
         if file is not None:
             # In a file of its own, a dollar sign means itself.
-            content = _escape_dollars(_compose_nodes(file, self._read_text(file)))
+            content = _escape_quoted(_compose_nodes(file, self._read_text(file)))
             others = {key: node for key, node in request.items() if key != "file"}
             if not others:
                 request = content
@@ -217,7 +217,7 @@ class SuiteTexts:
         try:
             root: Any = yaml.compose(text, Loader=choose_yaml_loader(text))
             for keys, value in values.items():
-                written = _escape_dollar(value) if is_suite else value
+                written = escape_dollars(value) if is_suite else value
                 expected = _put(expected, keys, written)
                 node = _find_node(root, keys)
                 edits.append(_replace_value(text, node, written, is_json=path.suffix.lower() == JSON))
@@ -331,28 +331,18 @@ def _fill_nodes(node: Any, values: Mapping[str, Json]) -> Any:
     if isinstance(node, list):
         return [_fill_nodes(item, values) for item in node]
     if isinstance(node, ScalarNode) and _PARAMETER.search(node):
-        return fill_value(str(node), {name: _escape_dollar(value) for name, value in values.items()})
+        return fill_value(str(node), {name: escape_dollars(value) for name, value in values.items()})
     return node
 
 
-def _escape_dollar(value: Json) -> Json:
-    """*value* as a suite writes it, where ``${`` begins a variable."""
-    if isinstance(value, str) and ("${" in value or "$$" in value):
-        return value.replace("$", "$$")
-    if isinstance(value, list):
-        return [_escape_dollar(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _escape_dollar(item) for key, item in value.items()}
-    return value
-
-
-def _escape_dollars(node: Node | None) -> Any:
+def _escape_quoted(node: Node | None) -> Any:
+    """*node*, whose texts in quotes are as a suite writes them."""
     if isinstance(node, MappingNode):
-        return {key: _escape_dollars(value) for key, value in node.items()}
+        return {key: _escape_quoted(value) for key, value in node.items()}
     if isinstance(node, ListNode):
-        return [_escape_dollars(item) for item in node]
+        return [_escape_quoted(item) for item in node]
     if isinstance(node, ScalarNode) and not node.plain:
-        return _escape_dollar(str(node))
+        return escape_dollars(str(node))
     return node
 
 
