@@ -1,9 +1,9 @@
-"""JSON pointers (RFC 6901): places in the body of a request, such as `/query/limit`."""
+"""Places in the body of a request: JSON pointers (RFC 6901) such as `/query/limit`, and keys."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.model import Json
@@ -81,6 +81,24 @@ def _add(node: Json, keys: Sequence[str], value: Json) -> Json:
         return {**node, keys[0]: _add(node.get(keys[0]), keys[1:], value)}
     place = _find_key(node, keys[0])
     return [*node[:place], _add(node[place], keys[1:], value), *node[place + 1 :]]
+
+
+def iterate_keys(body: Json) -> Iterator[str]:
+    """
+    All keys in *body*, at any depth.
+
+    Unlike `iterate_members` it leaves no list out: what must not stand in a request may stand behind a number.
+
+    >>> list(iterate_keys({"a": [0.5, {"b": 1}], "c": 2}))
+    ['a', 'c', 'b']
+    """
+    if isinstance(body, Mapping):
+        yield from body
+        for member in body.values():
+            yield from iterate_keys(member)
+    elif isinstance(body, list):
+        for member in body:
+            yield from iterate_keys(member)
 
 
 def _find_key(node: Json, key: str) -> Any:

@@ -14,6 +14,7 @@ from urllib.parse import quote_plus
 
 from harness.model import DocumentsRequest, HttpRequest, Json
 from harness.model.suite import find_placeholders, match_placeholders
+from harness.search.pointers import iterate_keys
 from harness.search.service_sizes import write_size
 
 IDS = "ids"
@@ -37,7 +38,9 @@ Solr from 8,192 bytes of a request's first lines on.
 def find_documents_problem(documents: DocumentsRequest) -> str:
     """Why documents cannot be asked for by *documents*, as a sentence; empty if they can."""
     http = documents.http
-    if IDS in find_placeholders([http.path, *http.params, *documents.filter, http.headers, _list_keys(http.json)]):
+    # Ids are filled into values alone.
+    not_filled = [http.path, http.headers, *http.params, *documents.filter, *iterate_keys(http.json)]
+    if IDS in find_placeholders(not_filled):
         return "found {{ids}} in the path, a header or a key; expected it in a value of params or json"
     found = find_placeholders([http.path, http.params, http.headers, http.json])
     if IDS not in found:
@@ -60,15 +63,6 @@ def find_documents_problem(documents: DocumentsRequest) -> str:
     if "" in (*documents.escape, *documents.unwritable):
         return "found an empty text in `escape` or `unwritable`, expected texts that ids may have"
     return ""
-
-
-def _list_keys(value: Json) -> list[Json]:
-    """All keys in *value*."""
-    if isinstance(value, Mapping):
-        return [*value, *(key for member in value.values() for key in _list_keys(member))]
-    if isinstance(value, list):
-        return [key for member in value for key in _list_keys(member)]
-    return []
 
 
 def _find_inner_placeholders(value: Json) -> set[str]:

@@ -14,6 +14,7 @@ from urllib.parse import unquote_plus
 
 from harness.config.addresses import list_plain_names, normalize_name
 from harness.model import HttpRequest, Json
+from harness.search.pointers import iterate_keys
 
 
 def list_parameters(http: HttpRequest) -> Iterator[tuple[str, Json]]:
@@ -110,7 +111,7 @@ def find_solr_problem(http: HttpRequest) -> str:
         problem = find_solr_parameter_problem(name, value)
         if problem:
             return problem
-    for key in _list_keys(http.json):
+    for key in iterate_keys(http.json):
         if _SERVERS.search(_undo_escapes(normalize_name(key))):
             return f"{key} in the body {_OTHER_SERVERS}; expected no zkHost and no solrUrl in it"
     texts = list(_list_texts(http.json))
@@ -126,17 +127,6 @@ def find_solr_problem(http: HttpRequest) -> str:
 
 def _list_values(value: Json) -> list[str]:
     return [str(item) for item in (value if isinstance(value, list) else [value])]
-
-
-def _list_keys(value: Json) -> Iterator[str]:
-    """All keys in *value*, at any depth."""
-    if isinstance(value, Mapping):
-        yield from value
-        for item in value.values():
-            yield from _list_keys(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _list_keys(item)
 
 
 def _list_texts(value: Json) -> Iterator[str]:
