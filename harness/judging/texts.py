@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.judging.pool import PooledRun
 from harness.masking import fingerprint
-from harness.model import ANY_TEXT, Display, Hit, Pool, PooledDocument, Ranking, RequestTemplate, Suite
+from harness.model import ANY_TEXT, Display, Hit, Pool, PooledDocument, Ranking, Suite
 from harness.run.look_ups import add_looked_up_texts
 from harness.search import find_dialect
 from harness.search.lookup import LookUp, find_texts_by_query
@@ -94,23 +94,22 @@ def _list_lacking(
     """
     dialect = find_dialect(suite.target.service)
     asked_runs = [pooled for pooled in runs if dialect.looks_up_documents(suite.requests[pooled.run.request])]
-    names = {pooled.name for pooled in asked_runs}
+    names = [pooled.name for pooled in asked_runs]
     display = suite.display
-    shown = {display.title, display.image, display.link, *list_shown_fields(suite, suite.requests)}
+    fields = (display.title, display.image, display.link, *list_shown_fields(suite, suite.requests))
+    shown = [name for name in fields if name is not None]
+    incomplete: set[str | None] = set()
+    for pooled in asked_runs:
+        if dialect.list_unread_fields(suite.requests[pooled.run.request], shown):
+            incomplete.add(pooled.name)
     lacking = []
     for document in pool.documents:
         hit = hits.get((document.query, document.document))
         ranks = {name: rank for name, rank in document.ranks.items() if name in names}
-        best = next((pooled for pooled in asked_runs if pooled.name in ranks), None)
-        if hit is None or (best is not None and _has_unread_fields(suite.requests[best.run.request], shown)):
+        first_run = next((name for name in names if name in ranks), None)
+        if hit is None or first_run in incomplete:
             lacking.append(replace(document, ranks=ranks))
     return replace(pool, documents=tuple(lacking)), asked_runs
-
-
-def _has_unread_fields(template: RequestTemplate, shown: Collection[str | None]) -> bool:
-    """Whether one of the fields *shown* is returned by ids alone, and not with a hit."""
-    http = template.http
-    return http is not None and any(name in shown and name not in http.fields for name in http.known_fields)
 
 
 def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPlace:

@@ -151,7 +151,7 @@ class EngineDialect(Dialect):
         """See `Dialect.groups_hits`."""
         return bodies.groups_hits(request.body)
 
-    def is_filled_by_server(self, request: SearchRequest) -> bool:
+    def is_filled_by_server(self, request: SearchRequest | RequestTemplate) -> bool:
         """See `Dialect.is_filled_by_server`: a search template is."""
         return "template" in request.body
 
@@ -159,7 +159,7 @@ class EngineDialect(Dialect):
         """See `Dialect.looks_up_documents`."""
         return True
 
-    def list_unread_fields(self, request: SearchRequest, fields: Sequence[str]) -> Sequence[str]:
+    def list_unread_fields(self, request: SearchRequest | RequestTemplate, fields: Sequence[str]) -> Sequence[str]:
         """See `Dialect.list_unread_fields`: nothing can be added to a body that the engine makes of a template."""
         return fields if self.is_filled_by_server(request) else ()
 

@@ -76,7 +76,7 @@ class HttpDialect(Dialect):
         """See `Dialect.deepen`: the service returns what it does for fewer hits."""
         return self.with_size(request, size)
 
-    def is_filled_by_server(self, request: SearchRequest) -> bool:  # noqa: ARG002
+    def is_filled_by_server(self, request: SearchRequest | RequestTemplate) -> bool:  # noqa: ARG002
         """See `Dialect.is_filled_by_server`: a service makes its query itself."""
         return True
 
@@ -103,7 +103,7 @@ class HttpDialect(Dialect):
             return ""
         return explain_unwritable(request.http.documents, document)
 
-    def list_unread_fields(self, request: SearchRequest, fields: Sequence[str]) -> Sequence[str]:
+    def list_unread_fields(self, request: SearchRequest | RequestTemplate, fields: Sequence[str]) -> Sequence[str]:
         """See `Dialect.list_unread_fields`: those for which only the request by ids has a path."""
         if request.http is None or request.http.documents is None:
             return ()

@@ -159,7 +159,7 @@ class Dialect(ABC):
         """Whether *request* returns one document of each group."""
         return False
 
-    def is_filled_by_server(self, request: SearchRequest) -> bool:
+    def is_filled_by_server(self, request: SearchRequest | RequestTemplate) -> bool:
         """Whether the server makes the query from a template that it stores, or gets with *request*."""
         return False
 
@@ -173,7 +173,7 @@ class Dialect(ABC):
         """Why no request by ids can have the id *document*, as a sentence; empty if one can."""
         return ""
 
-    def list_unread_fields(self, request: SearchRequest, fields: Sequence[str]) -> Sequence[str]:
+    def list_unread_fields(self, request: SearchRequest | RequestTemplate, fields: Sequence[str]) -> Sequence[str]:
         """Those of *fields* whose values the response to *request* does not have, and a look-up by ids may have."""
         return ()
 
