@@ -28,7 +28,7 @@ from harness.model import (
 )
 from harness.model.suite import GRID, match_placeholders
 from harness.search.pointers import find_value, put_value
-from harness.suites.placeholders import format_value, is_name, read_parameter_name
+from harness.suites.placeholders import fill_but_source, format_value, is_name, read_parameter_name
 from harness.suites.reading import Reading
 from harness.suites.shape import ParameterShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
@@ -330,9 +330,10 @@ def _fill_template(template: RequestTemplate, space: TuningSpace, values: Mappin
             masked["body"] = _put_values(masked["body"], space, values)
         if "http" in masked and isinstance(masked["http"], Mapping) and "json" in masked["http"]:
             masked["http"] = {**masked["http"], "json": _put_values(masked["http"]["json"], space, values)}
+    body = fill_but_source(template.body, partial(fill_value, values=values))
     return replace(
         template,
-        body=_put_values(_fill_body(template.body, values), space, values),
+        body=_put_values(body, space, values),
         url_params=fill_value(template.url_params, values),
         http=None if template.http is None else _fill_http(template.http, space, values),
         masked=masked,
@@ -358,16 +359,6 @@ def _put_values(body: Json, space: TuningSpace, values: Mapping[str, Json]) -> J
             except LookupError:
                 continue
     return body
-
-
-def _fill_body(body: Json, values: Mapping[str, Json]) -> Json:
-    """*body* with its parameters; the braces in the source of a search template are the engine's."""
-    template = body.get("template") if isinstance(body, Mapping) else None
-    if not isinstance(template, Mapping) or "source" not in template:
-        return fill_value(body, values)
-    without_source = {key: value for key, value in template.items() if key != "source"}
-    filled = fill_value({**body, "template": without_source}, values)
-    return {**filled, "template": {**filled["template"], "source": template["source"]}}
 
 
 def fill_value(node: Json, values: Mapping[str, Json]) -> Json:

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from harness.errors import UsageError
 from harness.model import Json, Query
@@ -140,11 +141,16 @@ def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
     Raises:
         UsageError: As `fill` does.
     """
+    return fill_but_source(body, partial(fill, values=values))
+
+
+def fill_but_source(body: Json, fill_part: Callable[[Json], Json]) -> Json:
+    """*body* as *fill_part* makes it; the braces in the source of a search template are the engine's."""
     template = body.get("template") if isinstance(body, Mapping) else None
     if not isinstance(template, Mapping) or "source" not in template:
-        return fill(body, values)
+        return fill_part(body)
     without_source = {key: value for key, value in template.items() if key != "source"}
-    filled = fill({**body, "template": without_source}, values)
+    filled = fill_part({**body, "template": without_source})
     return {**filled, "template": {**filled["template"], "source": template["source"]}}
 
 
