@@ -34,7 +34,7 @@ from harness.files.opening import TextSource, YamlSource
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
 from harness.files.yaml import choose_yaml_loader
-from harness.model import Json, Suite, TunedParameter
+from harness.model import Json, Suite
 from harness.search.pointers import parse_pointer, put_value
 from harness.suites.dumping import escape_dollars, format_block, format_flow, format_scalar
 from harness.suites.json import compose_json
@@ -95,11 +95,19 @@ class SuiteTexts:
         """
         assert self.suite.tuning is not None
         places: dict[Path, dict[Keys, Json]] = {}
+        body = None
         for parameter in choose_today(self.suite.tuning, request).parameters:
-            place = self._find_place(parameter, request)
-            if place is not None and values[parameter.name] != parameter.today:
-                path, keys = place
-                places.setdefault(path, {})[keys] = values[parameter.name]
+            value = values[parameter.name]
+            if value == parameter.today:
+                continue
+            if not parameter.pointer:
+                places.setdefault(Path(self.suite.path), {})["tune", "parameters", parameter.name, "today"] = value
+                continue
+            # A file is parsed for its first pointer: it may have thousands of queries.
+            body = body or self._find_body(request)
+            keys = body.find_keys(parameter.pointer)
+            if keys is not None:
+                places.setdefault(body.path, {})[keys] = value
         return [self._change_values(path, values_by_keys) for path, values_by_keys in places.items()]
 
     def add_request(self, name: str, source: str, values: Mapping[str, Json], comment: str) -> FileChange:
@@ -163,17 +171,13 @@ class SuiteTexts:
                 files[name] = file
         return files
 
-    def _find_place(self, parameter: TunedParameter, request: str) -> tuple[Path, Keys] | None:
-        """The file and the place of the value of *parameter* in *request*; None where its pointer leads nowhere."""
+    def _find_body(self, request: str) -> _WrittenBody:
+        """Where the body of *request* is written."""
         path = Path(self.suite.path)
-        if not parameter.pointer:
-            return path, ("tune", "parameters", parameter.name, "today")
         file = self._find_request_files().get(request, path)
         tree = _read_tree(file, self._read_text(file))
         start = _list_request_keys(tree)[request] if file == path else ()
-        body_keys = _find_body_keys(_find_value(tree, start))
-        place = (*start, *body_keys, *parse_pointer(parameter.pointer))
-        return None if _find_value(tree, place) is None else (file, _number_lists(tree, place))
+        return _WrittenBody(file, tree, (*start, *_find_body_keys(_find_value(tree, start))))
 
     def _fill_request(self, source: str, values: Mapping[str, Json]) -> Any:
         """The nodes of the request *source* with *values*."""
@@ -234,6 +238,20 @@ class SuiteTexts:
         before = self.contents[path]
         mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else b""
         return FileChange(path, before, mark + edited.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenBody:
+    """The file with the body of a request, the content of the file as JSON, and where the body stands in it."""
+
+    path: Path
+    tree: Any
+    keys: Keys
+
+    def find_keys(self, pointer: str) -> Keys | None:
+        """Where the value at *pointer* into the body stands in the file; None where it leads nowhere."""
+        keys = (*self.keys, *parse_pointer(pointer))
+        return None if _find_value(self.tree, keys) is None else _number_lists(self.tree, keys)
 
 
 def _read_bytes(path: Path) -> bytes:
