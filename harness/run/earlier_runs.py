@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from harness.errors import UsageError
 from harness.gate.selection import count_history_runs
+from harness.history import read_history, rescore
+from harness.history.entries import find_chosen_index, format_created
+from harness.history.repeats import JudgedRun, choose_entries
 from harness.model import History, Run, Suite
 from harness.options import RunOptions
 
@@ -24,8 +27,6 @@ def check_history(suites: Sequence[Suite], options: RunOptions) -> None:
     """
     if options.history is None:
         return
-    from harness.history import read_history
-
     path_by_name: dict[str, str] = {}
     for suite in suites:
         other = path_by_name.setdefault(suite.name, suite.path)
@@ -57,10 +58,6 @@ def find_history(suite: Suite, run: Run, options: RunOptions, commit: str | None
         return None
     if options.history is None:
         return History()
-    from harness.history import read_history, rescore
-    from harness.history.entries import find_chosen_index, format_created
-    from harness.history.repeats import JudgedRun, choose_entries
-
     series = (suite.name, run.request, find_chosen_index(suite, run.request, options.index) or "")
     entries = [entry for entry in read_history(options.history, suite.name) if entry.series == series]
     # An entry of the future would be the last one for good.
