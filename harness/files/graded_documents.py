@@ -17,6 +17,7 @@ from typing import Any
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
 from harness.files.judge_files import read_json_grade
+from harness.files.paths import cut_suffix
 from harness.files.writing import write_whole
 
 
@@ -38,8 +39,7 @@ def build_record_path(suite: Path) -> Path:
     >>> str(build_record_path(Path("shop.relevance.yaml")))
     'shop.graded-documents.jsonl'
     """
-    name = suite.name.removesuffix(".yaml").removesuffix(".relevance")
-    return suite.with_name(f"{name}.graded-documents.jsonl")
+    return suite.with_name(f"{cut_suffix(suite)}.graded-documents.jsonl")
 
 
 def read_graded_documents(path: Path) -> dict[Pair, GradedDocument]:

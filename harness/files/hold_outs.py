@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
+from harness.files.paths import cut_suffix
 from harness.files.query_samples import fingerprint_population
 from harness.files.writing import write_whole
 from harness.model import HoldOut, HoldOutLook, Query
@@ -30,7 +31,7 @@ def build_hold_out_path(suite: Path) -> Path:
     >>> str(build_hold_out_path(Path("shop.relevance.yaml")))
     'shop.holdout.json'
     """
-    return suite.with_name(f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.holdout.json")
+    return suite.with_name(f"{cut_suffix(suite)}.holdout.json")
 
 
 def draw_hold_out(queries: Sequence[Query], share: float, seed: int) -> HoldOut:

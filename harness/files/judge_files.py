@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
+from harness.files.paths import cut_suffix
 from harness.files.writing import PRIVATE, create_file
 from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model import Json, JudgeAnswer, MachineAnswer, Query, Suite
@@ -84,7 +85,7 @@ def build_judge_path(suite: Path, judge: str, folder: Path | None = None) -> Pat
 
 def _build_prefix(suite: Path) -> str:
     """How the names of the files of all judges of *suite* begin."""
-    return f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.judged-by."
+    return f"{cut_suffix(suite)}.judged-by."
 
 
 def read_judge_files(

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
+from harness.files.paths import cut_suffix
 from harness.files.writing import write_whole
 from harness.masking import fingerprint
 from harness.model import QuerySample, Suite
@@ -25,7 +26,7 @@ def build_sample_path(suite: Path) -> Path:
     >>> str(build_sample_path(Path("shop.relevance.yaml")))
     'shop.sample.json'
     """
-    return suite.with_name(f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.sample.json")
+    return suite.with_name(f"{cut_suffix(suite)}.sample.json")
 
 
 def draw_sample(queries: Collection[str], size: int, seed: int) -> QuerySample:

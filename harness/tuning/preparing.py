@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.config import Configs
 from harness.errors import SuiteError, UsageError
 from harness.files.hold_outs import build_hold_out_path, load_hold_out
+from harness.files.paths import cut_suffix
 from harness.gate.selection import QueryFilter, select
 from harness.masking import fingerprint
 from harness.metrics.score import common_measures
@@ -69,7 +70,7 @@ def build_journal_path(suite: Path) -> Path:
     >>> str(build_journal_path(Path("shop.relevance.yaml")))
     'shop.tune.journal'
     """
-    return suite.with_name(f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.tune.journal")
+    return suite.with_name(f"{cut_suffix(suite)}.tune.journal")
 
 
 @dataclass(frozen=True, slots=True)

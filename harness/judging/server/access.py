@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import FormatError, UsageError
+from harness.files.paths import cut_suffix
 from harness.files.writing import PRIVATE, write_whole
 from harness.words import did_you_mean
 
@@ -52,8 +53,7 @@ def build_access_path(suite: Path, folder: Path | None = None) -> Path:
     >>> str(build_access_path(Path("shop.relevance.yaml")))
     '.shop.judges.json'
     """
-    name = suite.name.removesuffix(".yaml").removesuffix(".relevance")
-    return (folder or suite.parent) / f".{name}.judges.json"
+    return (folder or suite.parent) / f".{cut_suffix(suite)}.judges.json"
 
 
 @dataclass(slots=True)
