@@ -39,7 +39,7 @@ from harness.run.connections import (
     make_masker,
     move_to_target,
 )
-from harness.run.earlier_runs import check_history
+from harness.run.earlier_runs import read_histories
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.keeping import choose_history, keep_suite
@@ -437,7 +437,7 @@ class Runner(Closing):
         if options.depth is not None:
             suites = [replace(suite, depth=max(suite.depth, options.depth)) for suite in suites]
         _check_choices(suites, options, loaded.matrix)
-        check_history(suites, options)
+        histories = read_histories(suites, options)
         planned_cells = self._plan_cells(suites, options, loaded.matrix)
         clusters = self._open_clusters(planned_cells, loaded)
         maskers = self._make_maskers(planned_cells, clusters, loaded.configs)
@@ -447,7 +447,7 @@ class Runner(Closing):
             cell = _make_cell(planned, cluster, maskers[planned.suite.path], loaded)
             if cell.needs_history:
                 commit, _ = find_commit(self._environ, Path(planned.suite.path).parent)
-                cell = replace(cell, commit=commit)
+                cell = replace(cell, commit=commit, history=histories.get(planned.suite.name))
             record = self._open_record(cell, planned.selection, loaded)
             # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell is
             # not raised in here.

@@ -34,6 +34,7 @@ from harness.model import (
     Engine,
     Failure,
     FailureKind,
+    HistoryEntry,
     Hit,
     IndexState,
     Query,
@@ -111,6 +112,8 @@ class Cell:
     """How to reach the server."""
     commit: str | None = None
     """Of the suite, for its history; None if it is unknown or there is no history."""
+    history: Sequence[HistoryEntry] | None = None
+    """The earlier runs of the suite, of any request; None if no threshold compares with them."""
 
     @property
     def searched_suite(self) -> Suite:
@@ -739,7 +742,7 @@ def conclude_cell(
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,
-        history=find_history(selection.selected, run, options, cell.commit),
+        history=find_history(selection.selected, run, options, cell.commit, cell.history),
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
     run = _add_shown_titles(answered, run, verdicts, reference)

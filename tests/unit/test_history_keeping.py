@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import harness.run.earlier_runs
 import harness.search
 from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError, UsageError
@@ -214,6 +215,22 @@ def test_a_file_that_cannot_be_read_is_found_before_a_query_is_sent(suite, answe
     monkeypatch.setattr(harness.search, "open_search", None)
     with pytest.raises(HistoryError, match="not JSON"):
         run(suite, history=Path("kept"))
+
+
+def test_the_history_is_read_once_for_all_requests(suite, answers, monkeypatch):
+    suite.write_text(SINCE)
+    matrix = Matrix(requests=("current", "other"))
+    for _ in range(2):
+        run(suite, matrix=matrix, history=Path("kept"))
+    folders = []
+    monkeypatch.setattr(
+        harness.run.earlier_runs,
+        "read_history",
+        lambda folder, name: folders.append(folder) or read_history(folder, name),
+    )
+    report = run(suite, matrix=matrix, history=Path("kept"))
+    assert [verdict.status for part in report.suites for verdict in part.verdicts] == [Status.PASSED, Status.PASSED]
+    assert folders == [Path("kept")]
 
 
 def test_two_suites_of_one_name_are_refused(suite, answers):
