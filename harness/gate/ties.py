@@ -166,7 +166,7 @@ def compute_bands(
     The least and the greatest value of each of *measures* over all orders of tied documents, or over a sample; without
     those that ties do not move, and those that are undefined.
     """
-    groups = [(*group.shown, *group.below) for group in group_ties(order_by_profile(ranking, suite.profile))]
+    groups = [(*group.shown, *group.below) for group in group_ties(_order_by_profile(ranking, suite.profile))]
     if not groups:
         return {}
     depth = len(ranking.hits)
@@ -299,7 +299,7 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
         with them in the baseline and are not elsewhere in today's ranking. None where the rankings are the same, or it
         is unknown which documents tie.
     """
-    first, second = order_by_profile(before, suite.profile), order_by_profile(after, suite.profile)
+    first, second = _order_by_profile(before, suite.profile), _order_by_profile(after, suite.profile)
     if [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
         return None
     groups_before, groups_today = group_ties(first), group_ties(second)
@@ -394,7 +394,7 @@ def _has_score_of(group: TieGroup, other: TieGroup) -> bool:
     return is_tie(group.hit, other.hit, exact=group.exact_scores or other.exact_scores)
 
 
-def order_by_profile(ranking: Ranking, profile: Profile) -> Ranking:
+def _order_by_profile(ranking: Ranking, profile: Profile) -> Ranking:
     """*ranking* in the order that *profile* scores, which may be by score and id, whatever the engine sorted by."""
     if not rules_of(profile).sorts or any(hit.score is None for hit in ranking.hits):
         return ranking
@@ -419,7 +419,7 @@ def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     >>> [(hit.id, hit.score) for hit in replace_scores(ranking, Profile.STANDARD).hits]
     [('a', 0), ('b', -1), ('c', -1)]
     """
-    ordered = order_by_profile(ranking, profile)
+    ordered = _order_by_profile(ranking, profile)
     groups = group_ties(ordered)
     if not groups:
         hits = tuple(Hit(hit.id, -place) for place, hit in enumerate(ordered.hits))

@@ -75,7 +75,6 @@ def _build_timeline(entries: Sequence[HistoryEntry], suite: Suite, *, older: int
     query_texts = {query: kept.text for entry in entries for query, kept in entry.queries.items()}
     return Timeline(
         suite=newest.suite,
-        path=suite.path,
         request=newest.request,
         chosen_index=newest.chosen_index or "",
         measures=tuple(texts),

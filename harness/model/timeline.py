@@ -103,7 +103,6 @@ class Timeline:
     """The runs of one suite with one request on one target, oldest first."""
 
     suite: str
-    path: str
     request: str
     chosen_index: str
     """The index that an option named in place of the suite's own; empty for that."""
