@@ -369,13 +369,15 @@ def build_costs(report: TuningReport, most: int) -> Table:
         Column("difference", ColumnKind.SCORE),
         Column("part", ColumnKind.WORD),
     )
-    return Table(columns, tuple(_build_cost(cost) for cost in _select_costs(report, most)))
+    losing, gaining = split_costs(report)
+    return Table(columns, tuple(_build_cost(cost) for cost in (*losing[:most], *gaining[:most])))
 
 
-def _select_costs(report: TuningReport, most: int) -> list[QueryCost]:
+def split_costs(report: TuningReport) -> tuple[list[QueryCost], list[QueryCost]]:
+    """The queries that lose, and those that gain, each with the greatest change first."""
     losing = [cost for cost in report.costs if cost.difference < 0]
     gaining = [cost for cost in reversed(report.costs) if cost.difference > 0]
-    return [*losing[:most], *gaining[:most]]
+    return losing, gaining
 
 
 def _build_cost(cost: QueryCost) -> tuple[Cell, ...]:
@@ -390,13 +392,11 @@ def _build_cost(cost: QueryCost) -> tuple[Cell, ...]:
 
 
 def _count_more_costs(report: TuningReport, most: int) -> str:
-    losing = sum(cost.difference < 0 for cost in report.costs)
-    gaining = len(report.costs) - losing
-    more = [
-        f"{count(number - most, 'more query')} {verb}"
-        for number, verb in ((losing, "lose"), (gaining, "gain"))
-        if number > most
-    ]
+    losing, gaining = split_costs(report)
+    more = []
+    for costs, verb in ((losing, "lose"), (gaining, "gain")):
+        if len(costs) > most:
+            more.append(f"{count(len(costs) - most, 'more query')} {verb}")
     return ", ".join(more)
 
 

@@ -24,7 +24,7 @@ from harness.report.html import make_environment, render_template
 from harness.report.html.charts import Whisker, draw_whisker, round_up
 from harness.report.html.scatter import Axis, Dot, Scatter, make_plane
 from harness.report.sentences import format_difference, format_p, format_score
-from harness.report.tuning_document import build_tuning_document, describe_values, format_parameter_value
+from harness.report.tuning_document import build_tuning_document, describe_values, format_parameter_value, split_costs
 from harness.words import count
 
 STATUSES = {
@@ -125,8 +125,7 @@ def render(report: TuningReport, *, change: Sequence[str] = ()) -> str:
 def make_tuning_view(report: TuningReport) -> TuningView:
     """The page's view of *report*."""
     gain = report.held_out_gain
-    losing = [cost for cost in report.costs if cost.difference < 0]
-    gaining = [cost for cost in reversed(report.costs) if cost.difference > 0]
+    losing, gaining = split_costs(report)
     slices = [_make_slice(report, parameter) for parameter in _order_by_importance(report)]
     return TuningView(
         gain=None if gain is None else draw_gain(gain),
