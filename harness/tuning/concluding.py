@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 from harness.files.hold_outs import draw_hold_out, group_same_queries
 from harness.gate.selection import collect_thresholds, is_for_request
@@ -23,7 +24,7 @@ from harness.model import (
 from harness.model.tuning import TUNING_LEVEL
 from harness.statistics.tests import EQUAL
 from harness.suites.parameters import fill_parameters
-from harness.tuning.asking import TrialAnswer, list_decidable
+from harness.tuning.asking import list_decidable
 from harness.tuning.decision import (
     TODAY,
     TiedScores,
@@ -120,15 +121,18 @@ def conclude_tuning(
     )
 
 
+BothScores: TypeAlias = tuple[Mapping[str, float], Mapping[str, float]]
+"""The scores of today's request and those of the choice, by query."""
+
+
 @dataclass(frozen=True, slots=True)
 class DecidedHoldOut:
-    """What the hold-out says; without answers where today's request stays."""
+    """What the hold-out says; without a gain and scores where today's request stays, or where there are no answers."""
 
     decision: TuningDecision
     hold_out: HoldOut
     gain: TuningGain | None = None
-    today: TrialAnswer | None = None
-    chosen: TrialAnswer | None = None
+    scores: BothScores | None = None
 
 
 def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> DecidedHoldOut:
@@ -141,23 +145,28 @@ def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> Dec
     )
     gain = add_judged(gain, today.judged, answer.judged)
     if gain is None or today.failure or answer.failure:
-        return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out, None, today, answer)
+        return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out)
     hold_out = keep_look(tuning, study, chosen.values, gain)
-    return DecidedHoldOut(decision, hold_out, gain, today, answer)
+    return DecidedHoldOut(decision, hold_out, gain, (today.scores, answer.scores))
+
+
+def join_scores(tuned: TunedQueries, optimum: TuningOptimum, held_out: BothScores) -> BothScores:
+    """The scores on the tuning queries and on the hold-out."""
+    return {**tuned.table[TODAY], **held_out[0]}, {**tuned.table[optimum.chosen], **held_out[1]}
 
 
 def list_tag_gains(
     tuning: Tuning, tuned: TunedQueries, optimum: TuningOptimum, decided: DecidedHoldOut
 ) -> tuple[TagGain, ...]:
     """What the choice gains or loses by tag, the greatest loss first; nothing without answers of the hold-out."""
-    if decided.today is None or decided.chosen is None or decided.gain is None:
+    held_out = decided.scores
+    if held_out is None:
         return ()
     queries_by_tag: dict[str, set[str]] = {}
     for query in (*tuning.tuning_queries, *tuning.held_out_queries):
         for tag in query.tags:
             queries_by_tag.setdefault(tag, set()).add(query.id)
-    held_out = decided.today.scores, decided.chosen.scores
-    everywhere = {**tuned.table[TODAY], **held_out[0]}, {**tuned.table[optimum.chosen], **held_out[1]}
+    everywhere = join_scores(tuned, optimum, held_out)
     gains = []
     for tag, queries in queries_by_tag.items():
         overall = compute_tag_gain(*everywhere, queries, tuning.weights)
@@ -232,11 +241,9 @@ def join_gains(
     tuning: Tuning, tuned: TunedQueries, optimum: TuningOptimum, decided: DecidedHoldOut
 ) -> TuningGain | None:
     """The gain over all queries, by most of which the choice was made; None without answers of the hold-out."""
-    if decided.today is None or decided.chosen is None or decided.gain is None:
+    if decided.scores is None:
         return None
-    today = {**tuned.table[TODAY], **decided.today.scores}
-    chosen = {**tuned.table[optimum.chosen], **decided.chosen.scores}
-    return compute_gain(today, chosen, tuning.weights, is_tested=False)
+    return compute_gain(*join_scores(tuned, optimum, decided.scores), tuning.weights, is_tested=False)
 
 
 def estimate_folds(tuning: Tuning, tuned: TunedQueries) -> FoldsEstimate | None:
@@ -260,8 +267,8 @@ def list_costs(
 ) -> tuple[QueryCost, ...]:
     """The queries whose score the choice changes, the greatest loss first."""
     parts = [(tuning.tuning_queries, tuned.table[TODAY], tuned.table[optimum.chosen], False)]
-    if decided.today is not None and decided.chosen is not None:
-        parts.append((tuning.held_out_queries, decided.today.scores, decided.chosen.scores, True))
+    if decided.scores is not None:
+        parts.append((tuning.held_out_queries, *decided.scores, True))
     costs = []
     for queries, today, chosen, is_held_out in parts:
         for query in queries:
