@@ -29,7 +29,7 @@ from harness.cli.tune_changes import SuiteChanges
 from harness.errors import UsageError
 from harness.files.runs import read_measures
 from harness.model import TuningTrial
-from harness.model.tuning import SAMPLERS
+from harness.model.tuning import EFFECT, SAMPLERS, SEED, TRIALS
 from harness.options import read_seconds
 from harness.process import gc_paused
 from harness.report.json import dumps_tuning
@@ -65,7 +65,7 @@ def _read_share(text: str) -> float:
 @click.option(
     "--trials",
     type=click.IntRange(min=2),
-    default=100,
+    default=TRIALS,
     show_default=True,
     help="How many trials the study has in the end.",
 )
@@ -86,7 +86,7 @@ def _read_share(text: str) -> float:
 @click.option(
     "--effect",
     type=click.FloatRange(min=0, min_open=True),
-    default=0.02,
+    default=EFFECT,
     show_default=True,
     metavar="NUMBER",
     help="The smallest gain worth having; too few queries to show it are refused.",
@@ -96,7 +96,11 @@ def _read_share(text: str) -> float:
     "--budget", type=ReadText("SECONDS", read_seconds), metavar="SECONDS", help="Begin no trial after so many seconds."
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The random seed of hold-out and sampler."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=SEED,
+    show_default=True,
+    help="The random seed of hold-out and sampler.",
 )
 @click.option(
     "--storage",

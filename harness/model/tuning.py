@@ -15,6 +15,12 @@ from harness.model.suite import Json, TunedParameter
 
 SAMPLERS = ("tpe", "grid", "random", "cmaes")
 """What proposes the values of the next trial."""
+TRIALS = 100
+"""How many a study has in the end, unless the user says it."""
+SEED = 1
+"""Of the hold-out and the sampler, unless the user says it."""
+EFFECT = 0.02
+"""The smallest gain worth having, unless the user says it."""
 TUNING_LEVEL = 0.05
 """The level of the test on the hold-out."""
 

@@ -21,7 +21,7 @@ from harness.model import (
     Suite,
     TuningSpace,
 )
-from harness.model.tuning import SAMPLERS
+from harness.model.tuning import EFFECT, SAMPLERS, SEED, TRIALS
 from harness.options import RunOptions
 from harness.statistics.planning import FEWEST_QUERIES
 from harness.suites.parameters import choose_today
@@ -31,10 +31,6 @@ from harness.words import count, did_you_mean, listed
 
 PILOT = 5
 """The trials beside today's request from which the spread of differences is estimated."""
-SEED = 1
-EFFECT = 0.02
-"""The smallest gain worth having, unless the user says it."""
-TRIALS = 100
 
 
 @dataclass(frozen=True, slots=True)
