@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -242,14 +242,8 @@ def _refuse_several(node: Node, problems: Problems) -> None:
 def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
     sort = shape.sort if isinstance(shape.sort, list) else [shape.sort]
     hit_paths = [shape.ids, shape.scores, shape.titles, *sort, *shape.fields.values()]
-    answer_paths = [shape.hits, shape.total, shape.total_exact, shape.took, shape.partial, shape.error]
-    for path in (*answer_paths, *hit_paths):
-        if path is not None and not path.unset:
-            _check_path(path, problems)
-    if shape.hits is not None and not shape.hits.unset:
-        for path in hit_paths:
-            if path is not None and not path.unset:
-                _check_path_in_hit(path, shape.hits, problems)
+    answer_paths = [shape.total, shape.total_exact, shape.took, shape.partial, shape.error]
+    _check_paths(shape.hits, hit_paths, answer_paths, problems)
     return HttpRequest(
         method=shape.method,
         path=str(shape.path),
@@ -279,13 +273,7 @@ def _read_documents(
     """The request by ids beside *search*, of which it has the paths for the response that it does not give itself."""
     from harness.search.service_documents import find_documents_problem
 
-    for path in (shape.hits, shape.ids, shape.titles, shape.total, *shape.fields.values()):
-        if path is not None and not path.unset:
-            _check_path(path, problems)
-    if shape.hits is not None and not shape.hits.unset:
-        for path in (shape.ids, shape.titles, *shape.fields.values()):
-            if path is not None and not path.unset:
-                _check_path_in_hit(path, shape.hits, problems)
+    _check_paths(shape.hits, [shape.ids, shape.titles, *shape.fields.values()], [shape.total], problems)
     _check_service_request(shape, node, problems)
     # Documents that are looked up have no order.
     http = replace(
@@ -414,6 +402,23 @@ def _check_size(
             sentence = f"{preset.preset.title} takes the number of hits at {str(shape.size)!r}: {sentence}"
     if sentence and not (isinstance(written, ScalarNode) and written.unset):
         problems.note(written.mark, sentence)
+
+
+def _check_paths(
+    hits: ScalarNode | None,
+    hit_paths: Sequence[ScalarNode | None],
+    answer_paths: Sequence[ScalarNode | None],
+    problems: Problems,
+) -> None:
+    """Note what is no JSONPath, and *hit_paths* that begin in the answer although *hits* is given."""
+    for path in (hits, *answer_paths, *hit_paths):
+        if path is not None and not path.unset:
+            _check_path(path, problems)
+    if hits is None or hits.unset:
+        return
+    for path in hit_paths:
+        if path is not None and not path.unset:
+            _check_path_in_hit(path, hits, problems)
 
 
 def _check_path(expression: ScalarNode, problems: Problems) -> None:
