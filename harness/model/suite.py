@@ -748,6 +748,11 @@ class TunedParameter:
     """How many values of a range a grid has."""
     mark: Mark = Mark()
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether its values are choices, and no numbers of a range."""
+        return self.kind in (ParameterKind.CHOICE, ParameterKind.SWITCH)
+
     def is_in_force(self, values: Mapping[str, Json]) -> bool:
         """Whether *values* of the parameters above it let it have an effect."""
         return all(values[condition.parameter] in condition.values for condition in self.only_if)

@@ -242,7 +242,7 @@ def explain_impossible(parameter: TunedParameter, value: Json) -> str:
     >>> explain_impossible(TunedParameter("boost", ParameterKind.FLOAT, 2, 1, 8), 9)
     'expected a number from 1 to 8'
     """
-    if parameter.kind in (ParameterKind.CHOICE, ParameterKind.SWITCH):
+    if parameter.has_choices:
         texts = [format_choice(choice) for choice in parameter.choices]
         return "" if format_choice(value) in texts else f"expected one of {listed(texts)}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

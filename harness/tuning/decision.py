@@ -18,7 +18,6 @@ from harness.means import are_weighted, mean_of
 from harness.model import (
     FoldsEstimate,
     Json,
-    ParameterKind,
     TunedParameter,
     TuningDecision,
     TuningGain,
@@ -59,6 +58,7 @@ def measure_distance(
     """
     How far two trials are apart: the mean over *parameters*, each from 0 to 1.
 
+    >>> from harness.model import ParameterKind
     >>> boost = TunedParameter("boost", ParameterKind.FLOAT, 2, low=1, high=16, log=True)
     >>> measure_distance([boost], {"boost": 2}, {"boost": 8})
     0.5
@@ -66,7 +66,7 @@ def measure_distance(
     distances = []
     for parameter in parameters:
         one, other = first[parameter.name], second[parameter.name]
-        if parameter.kind in (ParameterKind.CHOICE, ParameterKind.SWITCH):
+        if parameter.has_choices:
             distances.append(float(one != other))
         elif parameter.log:
             distances.append(abs(math.log(one / other)) / math.log(parameter.high / parameter.low))

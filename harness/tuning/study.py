@@ -374,7 +374,7 @@ def suggest(trial: optuna.Trial, space: TuningSpace) -> dict[str, Json]:
 
 
 def _suggest_one(trial: optuna.Trial, parameter: TunedParameter) -> Json:
-    if parameter.kind in (ParameterKind.CHOICE, ParameterKind.SWITCH):
+    if parameter.has_choices:
         texts = [format_choice(choice) for choice in parameter.choices]
         return json.loads(trial.suggest_categorical(parameter.name, texts))
     if parameter.kind is ParameterKind.INTEGER:
@@ -403,7 +403,7 @@ def encode_values(space: TuningSpace, values: Mapping[str, Json]) -> dict[str, A
         if not parameter.is_in_force(values):
             continue
         value = values[parameter.name]
-        if parameter.kind in (ParameterKind.CHOICE, ParameterKind.SWITCH):
+        if parameter.has_choices:
             encoded[parameter.name] = format_choice(value)
         elif parameter.kind is ParameterKind.FLOAT:
             encoded[parameter.name] = float(value)
@@ -443,7 +443,7 @@ def list_grid_values(parameter: TunedParameter) -> list[Json]:
     >>> list_grid_values(TunedParameter("boost", ParameterKind.FLOAT, 2, low=1, high=16, log=True))
     [1, 2, 4, 8, 16]
     """
-    if parameter.kind in (ParameterKind.CHOICE, ParameterKind.SWITCH):
+    if parameter.has_choices:
         return list(parameter.choices)
     values: dict[Json, None] = {}
     for step in range(parameter.grid):

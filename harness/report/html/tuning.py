@@ -271,7 +271,7 @@ def _make_slice(report: TuningReport, parameter: TunedParameter) -> SliceView:
     plane = make_plane(*NARROW, dots, [scores[0]], (0.0, 1.0))
     band = None
     flat = [plane.across.place(xs[number]) for number in report.optimum.flat if number in xs]
-    if flat and not parameter.choices and report.decision is not TuningDecision.TODAY:
+    if flat and not parameter.has_choices and report.decision is not TuningDecision.TODAY:
         band = min(flat), round(max(flat) - min(flat), 1)
     return SliceView(
         parameter=parameter,
@@ -301,7 +301,7 @@ def place_value(parameter: TunedParameter, trial: TuningTrial) -> float:
     0.5
     """
     value: Any = trial.values[parameter.name]
-    if parameter.choices:
+    if parameter.has_choices:
         width = 1 / len(parameter.choices)
         # Trials with the same choice are strewn, so that they do not cover each other.
         return (parameter.choices.index(value) + 0.2 + 0.6 * (trial.number * 0.618 % 1)) * width
@@ -311,7 +311,7 @@ def place_value(parameter: TunedParameter, trial: TuningTrial) -> float:
 
 
 def _name_ends(parameter: TunedParameter) -> tuple[str, str]:
-    if parameter.choices:
+    if parameter.has_choices:
         return "", ""
     return f"{parameter.low:g}", f"{parameter.high:g}" + (" (log)" if parameter.log else "")
 
