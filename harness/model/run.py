@@ -428,7 +428,7 @@ class Run:
 
 
 class Status(StrEnum):
-    """The status of a threshold; docs/outcomes.md lists the exit status of each."""
+    """The status of a threshold; docs/reference/outcomes.md lists the exit status of each."""
 
     PASSED = "passed"
     FAILED = "failed"

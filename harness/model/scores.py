@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 
 class Outcome(StrEnum):
-    """The outcome of a query; docs/outcomes.md describes each."""
+    """The outcome of a query; docs/reference/outcomes.md describes each."""
 
     SCORED = "scored"
     ZERO_HITS = "zero hits"

@@ -7,6 +7,7 @@ links to, at the same path.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")
 """Pages at the top of the repository."""
 
-OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)")
-"""A link from a page in docs/ to a file outside it."""
+UPWARDS = re.compile(r"\]\((\.\./[^)#]+)")
+"""A link from a page to a file in another folder."""
 
 INSIDE = re.compile(r"\]\(docs/")
 """A link from a page at the top of the repository into docs/."""
@@ -41,13 +43,28 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def find_linked_files() -> list[str]:
     """The paths of the files outside docs/ that pages link to, without the pages of `PAGES`."""
     linked: set[str] = set()
-    for page in (ROOT / "docs").glob("*.md"):
-        linked.update(OUTSIDE.findall(page.read_text(encoding="utf-8")))
+    for page in DOCS.rglob("*.md"):
+        for link in UPWARDS.findall(page.read_text(encoding="utf-8")):
+            linked.add(find_outside(link, page.parent))
     for name in PAGES:
         linked.update(TOP.findall((ROOT / name).read_text(encoding="utf-8")))
     return sorted(path for path in linked if path not in PAGES and (ROOT / path).is_file())
 
 
+def find_outside(link: str, folder: Path) -> str:
+    """The path in the repository to which *link* leads from a page in *folder*; empty if it is in docs/."""
+    target = (folder / link).resolve()
+    return "" if target.is_relative_to(DOCS) else target.relative_to(ROOT).as_posix()
+
+
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Let links to files outside docs/ lead to their copies on the site."""
-    return OUTSIDE.sub(r"](\1", markdown)
+    folder = (DOCS / page.file.src_uri).parent
+
+    def lead_to_copy(match: re.Match[str]) -> str:
+        outside = find_outside(match[1], folder)
+        if not outside:
+            return match[0]
+        return f"]({os.path.relpath(DOCS / outside, folder)}"
+
+    return UPWARDS.sub(lead_to_copy, markdown)

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-COMPARE = yaml.safe_load((ROOT / "docs" / "relevance-compare.yml").read_text(encoding="utf-8"))
+COMPARE = yaml.safe_load((ROOT / "docs" / "examples" / "relevance-compare.yml").read_text(encoding="utf-8"))
 
 
 def run_step(step, folder, environ=None):

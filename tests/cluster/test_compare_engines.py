@@ -21,7 +21,7 @@ from harness.report.json import loads_comparison
 from harness.search import open_search
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "compare.md").read_text(encoding="utf-8")
 
 
 class Shop:
@@ -142,6 +142,6 @@ def test_the_session_of_the_page_is_so(engine_url: str, monkeypatch: pytest.Monk
 def test_the_test_of_the_page_passes(engine_url: str) -> None:
     [text] = [one for one in re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S) if "def test_" in one]
     names: dict[str, Any] = {}
-    exec(compile(text, "docs/compare.md", "exec"), names)
+    exec(compile(text, "docs/guides/compare.md", "exec"), names)
     with Relevance(ROOT, options=RunOptions(url=engine_url)) as relevance:
         names["test_the_candidate_costs_nothing"](relevance)

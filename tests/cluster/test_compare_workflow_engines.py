@@ -1,4 +1,4 @@
-"""The shell steps of docs/relevance-compare.yml on two branches of a repository, on a real engine."""
+"""The shell steps of docs/examples/relevance-compare.yml on two branches of a repository, on a real engine."""
 
 import shutil
 import subprocess
@@ -22,8 +22,8 @@ def workspace(tmp_path, monkeypatch):
     origin = tmp_path / "origin"
     suites = origin / "suites"
     shutil.copytree(ROOT / "suites", suites, ignore=shutil.ignore_patterns("failing"))
-    (origin / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "relevance-compare.sh", origin / "docs")
+    (origin / "docs" / "examples").mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "examples" / "relevance-compare.sh", origin / "docs" / "examples")
 
     def git(*words):
         subprocess.run(["git", "-C", str(origin), *words], check=True, capture_output=True)

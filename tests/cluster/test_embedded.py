@@ -115,7 +115,7 @@ def test_it_has_the_modules_of_the_engine(node: EmbeddedNode) -> None:
         "metric": {"precision": {"k": 2}},
     }
     assert call(node, "POST", "shoes/_rank_eval", rank_eval)["metric_score"] == 0.5
-    # A fraction of a rating is cut off: docs/measures.md says so of the profile.
+    # A fraction of a rating is cut off: docs/reference/measures.md says so of the profile.
     rank_eval["requests"][0]["ratings"][0]["rating"] = 1.9
     rank_eval["metric"] = {"dcg": {"k": 1}}
     assert call(node, "POST", "shoes/_rank_eval", rank_eval)["metric_score"] == 1.0

@@ -1,4 +1,4 @@
-"""The way from Quepid to a gate of docs/judging-together.md, as two people, one who settles and a machine go it."""
+"""docs/guides/judging-together.md, from Quepid to a gate, as two people, one who settles and a machine go it."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ for _package in ("werkzeug", "waitress", "krippendorff", "openai"):
     pytest.importorskip(_package, reason="people and a machine judge with the extras judge and llm")
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "judging-together.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "guides" / "judging-together.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("\n## From Quepid to a gate")[2].partition("\n## ")[0]
 DATA = Path(__file__).parent / "from_quepid"
 SUITE = Path("kitchen.relevance.yaml")

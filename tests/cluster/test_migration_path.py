@@ -1,4 +1,4 @@
-"""The steps of docs/migration.md from a Quepid export to a gate, as a reader takes them."""
+"""The steps of docs/coming-from/index.md from a Quepid export to a gate, as a reader takes them."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import pytest
 from harness.cli import main
 from harness.scaffold import list_scaffold_files
 
-PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "coming-from" / "index.md").read_text(encoding="utf-8")
 STEPS = PAGE.split("### From a Quepid export to a gate\n")[1].split("\n## ")[0]
 BLOCK = re.compile(r"(?:`([\w.]+)`:\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""docs/own-index.md from its first command to its last, as a reader types them, on an index of help pages."""
+"""docs/tutorials/own-index.md from its first command to its last, as a reader types them, on an index of help pages."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands,
 pytest.importorskip("werkzeug", reason="the page of harness judge needs the extra judge")
 pytest.importorskip("waitress", reason="the page of harness judge needs the extra judge")
 
-PAGE = (Path(__file__).parents[2] / "docs" / "own-index.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-index.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parent / "own_index"
 SUITE = Path("articles.relevance.yaml")
 EXAMPLE_URL = "http://127.0.0.1:9200"

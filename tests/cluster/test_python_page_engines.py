@@ -1,4 +1,4 @@
-"""The examples of docs/python.md, as they stand there, on the product suite and real engines."""
+"""The examples of docs/reference/python.md, as they stand there, on the product suite and real engines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.api import Relevance
 from harness.options import RunOptions
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "python.md"
+PAGE = ROOT / "docs" / "reference" / "python.md"
 SERVER = "http://127.0.0.1:9200"
 FIGURES = "before.mean('nDCG@10'):.4f"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -26,7 +26,7 @@ def example(word: str) -> str:
 
 def executed(text: str) -> dict[str, Any]:
     names: dict[str, Any] = {}
-    exec(compile(text, "docs/python.md", "exec"), names)
+    exec(compile(text, "docs/reference/python.md", "exec"), names)
     return names
 
 

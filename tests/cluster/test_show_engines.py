@@ -382,7 +382,7 @@ def test_what_differs_is_what_the_walkthrough_shows(
     words = (suite, "waterproof-jacket", "--url", opensearch_url, "--allow-write")
     assert main(["show", *words, "--explain", "sku-3501", "sku-1201"]) == 0
     table = capsys.readouterr().out.partition("what differs\n")[2].partition("\n\n")[0]
-    assert f"what differs\n{table}\n" in (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+    assert f"what differs\n{table}\n" in (ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.cranfield

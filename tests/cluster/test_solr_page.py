@@ -1,4 +1,4 @@
-"""docs/solr.md from its first command to its last, as a reader types them, on a Solr with the product catalogue."""
+"""docs/engines/solr.md, its commands as a reader types them, on a Solr with the product catalogue."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from builders.typed_page import BLOCK, assert_shown, split_commands, type_command
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "solr.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "engines" / "solr.md").read_text(encoding="utf-8")
 PRODUCTS = ROOT / "suites" / "products.relevance.yaml"
 REPLACED = re.compile(r"^target:.*?(?=^grades:)", re.MULTILINE | re.DOTALL)
 """What stands between the name of the product suite and its grades: target, fixture and requests."""

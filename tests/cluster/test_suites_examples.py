@@ -93,7 +93,7 @@ def test_the_folder_passes_as_the_readme_runs_it(engine_url):
     assert {query.id for query in shop.queries if query.outcome is Outcome.ZERO_HITS} == {"thermos"}
 
 
-@pytest.mark.parametrize(("page", "request_name"), [("README.md", "current"), ("docs/walkthrough.md", "candidate")])
+@pytest.mark.parametrize(("page", "request_name"), [("README.md", "current"), ("docs/tutorials/shop.md", "candidate")])
 def test_the_observed_values_of_a_page_are_those_of_the_run(products, page, request_name):
     verdicts = order_verdicts(products[request_name].verdicts)
     shown = [verdict for verdict in verdicts if not is_passed_of_query(verdict)]
@@ -107,7 +107,7 @@ def test_the_observed_values_of_a_page_are_those_of_the_run(products, page, requ
 
 def test_requests_are_put_beside_each_other_as_the_walkthrough_shows_them(engine_url):
     table = build_overview(both_requests(engine_url))
-    walkthrough = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+    walkthrough = (ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8")
     lines = [line.split() for line in walkthrough.splitlines() if line.startswith("products  c")]
     shown = {words[1]: words[2:] for words in lines[:2]}  # the table below has the counts
     means = {}

@@ -1,4 +1,4 @@
-"""docs/tuning.md, and the part of the tutorial on tuning, as a reader types them on the embedded node."""
+"""docs/guides/tuning.md, and the part of the tutorial on tuning, as a reader types them on the embedded node."""
 
 import re
 import shlex
@@ -13,8 +13,8 @@ from builders.typed_page import BLOCK, assert_shown, split_commands, type_comman
 from harness.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
-TUTORIAL = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
+TUTORIAL = (ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8")
 PART = TUTORIAL.partition("## Tuning a request\n")[2].partition("\n## ")[0]
 
 pytestmark = pytest.mark.embedded

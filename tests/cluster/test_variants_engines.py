@@ -36,7 +36,7 @@ def run_catalogue(tmp_path, engine_url):
 
 def test_the_tutorial_shows_what_variants_find(run_catalogue):
     report, (agreement, loss) = run_catalogue()
-    page = " ".join((ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8").split())
     assert agreement.status is loss.status is Status.FAILED
     assert f"FAILED {THRESHOLDS[0]} products.relevance.yaml:{agreement.mark.line}:5 {agreement.reason}" in page
     assert f"and is {loss.observed:.4f} in the mean" in page

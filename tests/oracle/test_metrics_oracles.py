@@ -323,7 +323,7 @@ def test_ndeval_on_judgments_by_subtopic(seed):
         (theirs,) = [each.value for each in ir_measures.iter_calc([measure], qrels, run)]
         assert score_diverse_query(parse_measure(text), ranking, judgments) == pytest.approx(theirs, abs=1e-6), text
 
-    # Under the same name, ndeval divides by the sum of five documents that cover every subtopic: docs/measures.md.
+    # ndeval divides by the sum of five documents that cover every subtopic: docs/reference/measures.md.
     subtopics = {subtopic for grades in judgments.values() for subtopic, grade in grades.items() if grade}
     (theirs,) = [each.value for each in ir_measures.iter_calc([ir_measures.alpha_DCG @ 5], qrels, run)]
     own = score_diverse_query(parse_measure("alpha_DCG@5"), ranking, judgments)

@@ -1,5 +1,5 @@
 """
-Decision 1 of the product, outcome by outcome, as docs/outcomes.md has it: missing never passes.
+Decision 1 of the product, outcome by outcome, as docs/reference/outcomes.md has it: missing never passes.
 
 Each row is one suite. It is run in pytest and by `harness run`, and the row says what a user of either sees, with which
 status they end, and what JUnit XML tells.
@@ -528,8 +528,8 @@ def test_a_wrong_suite_is_2_and_an_error_where_it_is_collected(
 
 
 def test_every_outcome_of_the_page_has_a_row() -> None:
-    """A column of docs/outcomes.md that grows needs a row here."""
-    page = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text(encoding="utf-8")
+    """A column of docs/reference/outcomes.md that grows needs a row here."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "outcomes.md").read_text(encoding="utf-8")
     table = page.split("## A query\n")[1].split("\n## ")[0]
     named = {line.split("`")[1] for line in table.splitlines() if line.startswith("| `")}
     assert named == {str(outcome) for outcome in Outcome}

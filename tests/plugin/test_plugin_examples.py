@@ -1,4 +1,4 @@
-"""The example of docs/pytest.md runs as it stands there."""
+"""The example of docs/reference/pytest.md runs as it stands there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_its_node_ids_are_those_of_the_page(
     pytester: pytest.Pytester, run: Callable[..., pytest.RunResult], pytestconfig: pytest.Config
 ) -> None:
     pytester.copy_example("shop")
-    page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
+    page = (pytestconfig.rootpath / "docs" / "reference" / "pytest.md").read_text(encoding="utf-8")
 
     collected = [line for line in run("--collect-only", "-q", "shop.relevance.yaml").outlines if "::" in line]
 
@@ -44,7 +44,7 @@ def test_its_node_ids_with_two_requests_are_those_of_the_page(
     before, line, after = path.read_text(encoding="utf-8").partition("""  query: {match: {title: "{{text}}"}}\n""")
     named = f"requests:\n  current:\n  {line}  candidate:\n  {line}"
     path.write_text(before.removesuffix("request:\n") + named + after, encoding="utf-8")
-    page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
+    page = (pytestconfig.rootpath / "docs" / "reference" / "pytest.md").read_text(encoding="utf-8")
 
     both = ("--relevance-request", "current", "--relevance-request", "candidate")
     collected = [line for line in run("--collect-only", "-q", "shop.relevance.yaml", *both).outlines if "::" in line]
@@ -54,7 +54,7 @@ def test_its_node_ids_with_two_requests_are_those_of_the_page(
 
 
 def test_every_option_is_on_the_page(pytester: pytest.Pytester, pytestconfig: pytest.Config) -> None:
-    page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
+    page = (pytestconfig.rootpath / "docs" / "reference" / "pytest.md").read_text(encoding="utf-8")
 
     shown = pytester.runpytest("--help").stdout.str().split()
 

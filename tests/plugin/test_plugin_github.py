@@ -150,7 +150,7 @@ def test_the_job_of_gitlab_writes_its_artifacts(
     suite: Suite, pytester: pytest.Pytester, engine: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command of the example, with nothing changed but the server."""
-    example = Path(__file__).parents[2] / "docs" / "relevance-gate.gitlab-ci.yml"
+    example = Path(__file__).parents[2] / "docs" / "examples" / "relevance-gate.gitlab-ci.yml"
     job = yaml.safe_load(example.read_text(encoding="utf-8"))["relevance"]
     program, *words = shlex.split(job["script"][-1].replace("http://elasticsearch:9200", engine.url))
     monkeypatch.setenv("CI_PROJECT_DIR", str(pytester.path))

@@ -144,7 +144,7 @@ def test_each_order_that_the_documents_may_have_is_looked_at(drawn):
 
 
 def possible(case):
-    """Every ranking of today, one by one, by the rule of docs/baselines.md."""
+    """Every ranking of today, one by one, by the rule of docs/reference/baselines.md."""
     if ids(case.before) == ids(case.after):
         return [ids(case.after)]
     parts, old = [], groups_of(case.before)

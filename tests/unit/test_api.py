@@ -228,7 +228,7 @@ def test_unknown_names_are_errors_with_the_nearest():
         evaluate({}, {}, measures=["P@0"])
 
 
-@pytest.mark.parametrize("name", ["python.md"])
+@pytest.mark.parametrize("name", ["reference/python.md"])
 def test_the_page_s_examples_give_what_they_show(name):
     for package in ("numpy", "pandas", "polars"):
         pytest.importorskip(package)

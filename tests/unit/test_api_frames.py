@@ -17,7 +17,7 @@ from harness.errors import MeasureError, UsageError
 from harness.model import Failure, FailureKind, Hit, QueryReport, RankedDocument, Ranking
 from harness.report.html.notebook import THRESHOLDS, render_run_summary
 
-PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 GOOD = Ranking((Hit("a", 2.5), Hit("x", 1.0)))
 BAD = Ranking((Hit("x", 3.0), Hit("y", 2.0), Hit("a", 1.0)))
 EMPTY = Ranking(())

@@ -411,8 +411,8 @@ def test_what_an_import_finds_in_a_folder_leads_not_out_of_it(tree, capsys, kind
 
 
 def test_the_way_that_the_documentation_has_for_strangers(tmp_path, monkeypatch, capsys, engine_that_answers):
-    """The command of docs/security.md, with a pull request that tries all it can beside a suite that is sound."""
-    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    """The command of docs/explanation/security.md, with a pull request that tries all it can."""
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
     [command] = re.findall(r"run: harness (run .*theirs.*)$", page, re.MULTILINE)
     monkeypatch.setenv("SEARCH_API_KEY", SECRET)
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"

@@ -1,4 +1,4 @@
-"""docs/ci.md and the workflows beside it: what they name is there, and what they promise is what the code does."""
+"""docs/guides/ci.md and the workflows of docs/examples: what they name is there, and what they promise is so."""
 
 import configparser
 import re
@@ -16,9 +16,9 @@ from harness.report.outputs import KINDS, SUFFIXES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGE = (DOCS / "ci.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "guides" / "ci.md").read_text(encoding="utf-8")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-WORKFLOWS = sorted(DOCS.glob("relevance-*.yml"))
+WORKFLOWS = sorted((DOCS / "examples").glob("relevance-*.yml"))
 
 
 def blocks(language: str) -> list[str]:
@@ -27,7 +27,7 @@ def blocks(language: str) -> list[str]:
 
 def test_every_workflow_is_told_of():
     assert len(WORKFLOWS) == 4
-    assert all(f"({path.name})" in PAGE for path in WORKFLOWS)
+    assert all(f"(../examples/{path.name})" in PAGE for path in WORKFLOWS)
 
 
 def test_the_table_of_inputs_is_that_of_the_action():
@@ -40,7 +40,7 @@ def test_the_table_of_inputs_is_that_of_the_action():
 def test_the_action_s_workflow_is_the_one_of_the_page():
     [step] = [block for block in blocks("yml") if block.startswith("- uses")]
     [used] = yaml.safe_load(step)
-    workflow = yaml.safe_load((DOCS / "relevance-gate-action.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load((DOCS / "examples" / "relevance-gate-action.yml").read_text(encoding="utf-8"))
     steps = workflow["jobs"]["relevance"]["steps"]
     assert used in steps
     assert set(used["with"]) <= set(ACTION["inputs"])
@@ -86,7 +86,7 @@ def test_every_kind_of_report_is_named():
 
 @pytest.mark.parametrize("number", [MOST_BYTES, THRESHOLDS_SHOWN, NOTES_SHOWN])
 def test_the_limits_of_markdown_are_told(number):
-    text = (DOCS / "report.md").read_text(encoding="utf-8").split("## Markdown\n")[1].split("\n## ")[0]
+    text = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8").split("## Markdown\n")[1].split("\n## ")[0]
     assert re.search(rf"(?<![\d,]){number:,}(?![\d,])", text)
 
 

@@ -1,4 +1,4 @@
-"""What docs/compare.md shows is so: its files give its figures, its forms and options are those that there are."""
+"""What docs/guides/compare.md shows is so: its files give its figures, and its forms and options exist."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from harness.cli import main
 from harness.compare import read_thresholds
 from harness.compare.forms import SideWord
 
-PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""docs/relevance-compare.yml and its script: who may write, and what they do without an engine."""
+"""docs/examples/relevance-compare.yml and its script: who may write, and what they do without an engine."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from builders.workflow import COMPARE, ROOT, fake_program, run_step
 
 JOBS = COMPARE["jobs"]
-SCRIPT = ROOT / "docs" / "relevance-compare.sh"
+SCRIPT = ROOT / "docs" / "examples" / "relevance-compare.sh"
 SUITE = "suites/shop.relevance.yaml"
 HARNESS = """\
 #!{python}

@@ -12,10 +12,10 @@ from harness.suites import load_suite
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-WALKTHROUGH = ROOT / "docs" / "walkthrough.md"
-OWN_INDEX = ROOT / "docs" / "own-index.md"
+WALKTHROUGH = ROOT / "docs" / "tutorials" / "shop.md"
+OWN_INDEX = ROOT / "docs" / "tutorials" / "own-index.md"
 PAGES = [README, WALKTHROUGH, OWN_INDEX]
-ALL_PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL_PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
@@ -31,7 +31,7 @@ def commands(page: Path) -> list[str]:
     return [line[2:].split("  #")[0] for line in lines if line.startswith("$ ")]
 
 
-@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
     for text, target in re.findall(r"\[([^\]]+)\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
         if target.startswith("https://"):
@@ -47,7 +47,8 @@ def test_links_lead_somewhere(page):
 
 def test_every_page_of_the_documentation_is_linked_from_the_readme():
     linked = set(re.findall(r"\(docs/([^)#]+)", README.read_text(encoding="utf-8")))
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked  # that of the site
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert pages - {"index.md"} <= linked  # that of the site
 
 
 def test_the_page_that_most_users_need_is_linked_first():
@@ -100,7 +101,7 @@ def test_the_failing_session_is_that_of_the_failing_suite():
 
 
 def test_the_workflow_to_copy_is_the_one_in_the_readme():
-    text = (ROOT / "docs" / "relevance-gate.yml").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "examples" / "relevance-gate.yml").read_text(encoding="utf-8")
     assert text in blocks(README, "yaml")
     steps = yaml.safe_load(text)["jobs"]["relevance"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
@@ -108,7 +109,7 @@ def test_the_workflow_to_copy_is_the_one_in_the_readme():
     assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-listed-addresses ")
 
 
-@pytest.mark.parametrize("page", ["reliability.md", "security.md"])
+@pytest.mark.parametrize("page", ["explanation/reliability.md", "explanation/security.md"])
 def test_the_tests_that_a_page_names_exist(page):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     named = re.findall(r"`((?:unit|plugin|property|cluster)/[\w/]+\.py)(?:::([\w:]+))?`", text)

@@ -25,7 +25,7 @@ NEEDED = {
 
 
 def blocks():
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), start=1):
             text = re.sub(f"^{match[1]}", "", match[2], flags=re.MULTILINE)
             entries = "queries:\n" if text.lstrip().startswith("- id:") else ""

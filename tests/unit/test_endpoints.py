@@ -1,4 +1,4 @@
-"""The requests that commands send to an engine only read, and are those that docs/engines.md lists."""
+"""The requests that commands send to an engine only read, and are those that docs/engines/index.md lists."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ COMMANDS = [
     ["judgments", "lint", "shop.relevance.yaml"],
     ["verify", "shop.relevance.yaml"],
 ]
-PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+PAGE = Path(__file__).parents[2] / "docs" / "engines" / "index.md"
 
 
 def listed() -> list[re.Pattern[str]]:

@@ -1,4 +1,4 @@
-"""docs/relevance-gate.gitlab-ci.yml: GitLab can read it, and its commands write the artifacts that it names."""
+"""docs/examples/relevance-gate.gitlab-ci.yml: GitLab can read it, and its commands write its artifacts."""
 
 import re
 import shlex
@@ -11,7 +11,8 @@ import yaml
 from harness.report.outputs import find_output
 
 ROOT = Path(__file__).parents[2]
-JOB = yaml.safe_load((ROOT / "docs" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
+EXAMPLES = ROOT / "docs" / "examples"
+JOB = yaml.safe_load((EXAMPLES / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
 LINES = [*JOB["before_script"], *JOB["script"]]
 PYTEST = shlex.split(JOB["script"][-1])
 

@@ -1,4 +1,4 @@
-"""The judging page, its command and docs/judging.md say the same in the same words."""
+"""The judging page, its command and docs/guides/judging.md say the same in the same words."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import harness.judging.page
 from harness.cli.judge import SOMEBODY, command
 
-TEXT = (Path(__file__).parents[2] / "docs" / "judging.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "judging.md").read_text(encoding="utf-8")
 PAGE = Path(harness.judging.page.__file__).parent
 SCRIPT = (PAGE / "judge.js").read_text(encoding="utf-8")
 SCRIPTS = "".join(path.read_text(encoding="utf-8") for path in sorted(PAGE.glob("*.js")))

@@ -1,4 +1,4 @@
-"""What docs/judgments.md shows of ``harness judgments`` is what it does."""
+"""What docs/reference/judgments.md shows of ``harness judgments`` is what it does."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from harness.cli import main
 from harness.cli.judgments import command
 
-TEXT = (Path(__file__).parents[2] / "docs" / "judgments.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ harness judgments (.*)$", TEXT, re.MULTILINE)
 
 SUITE = """\

@@ -1,4 +1,4 @@
-"""docs/measures.md: its examples run, and it has a section on every measure."""
+"""docs/reference/measures.md: its examples run, and it has a section on every measure."""
 
 import doctest
 import re
@@ -9,7 +9,7 @@ import pytest
 from harness.metrics import registry
 from harness.metrics.registry import DEFINITIONS, Registry
 
-PAGE = Path(__file__).parents[2] / "docs" / "measures.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "measures.md"
 
 
 @pytest.fixture(autouse=True)

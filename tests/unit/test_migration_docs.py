@@ -1,4 +1,4 @@
-"""What docs/migration.md shows is what the commands write."""
+"""What docs/coming-from/index.md shows is what the commands write."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ import pytest
 from harness.cli import main
 from harness.migrate import FORMATS
 
-TEXT = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "coming-from" / "index.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n")[0]: part for part in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]}
 SAMPLE = re.compile(r"such\s+as `([\w./-]+)`:\n\n```\w*\n(.*?)```", re.DOTALL)
 WRITTEN = re.compile(r"^`harness ((?:im|ex)port [^`]*)` writes:\n\n```\w+\n(.*?)```", re.DOTALL | re.MULTILINE)

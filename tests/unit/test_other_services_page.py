@@ -1,4 +1,4 @@
-"""docs/other-services.md: by the paths that it shows, answers of the shape that each service publishes are read."""
+"""docs/engines/others.md: by the paths that it shows, answers of the shape that each service publishes are read."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from harness.search.service_sizes import read_size, write_size
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
-PAGE = (Path(__file__).parents[2] / "docs" / "other-services.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "engines" / "others.md").read_text(encoding="utf-8")
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SERVICES = {name: re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1] for name, text in SECTION.findall(PAGE)}
 

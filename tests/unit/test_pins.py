@@ -11,8 +11,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-WORKFLOWS = sorted([*(ROOT / "docs").glob("relevance-*.yml"), *(ROOT / ".github" / "workflows").glob("*.yml")])
-PAGES = [ROOT / "README.md", ROOT / "action.yml", *sorted((ROOT / "docs").glob("*.md")), *WORKFLOWS]
+EXAMPLES = ROOT / "docs" / "examples"
+WORKFLOWS = sorted([*EXAMPLES.glob("relevance-*.yml"), *(ROOT / ".github" / "workflows").glob("*.yml")])
+PAGES = [ROOT / "README.md", ROOT / "action.yml", *sorted((ROOT / "docs").rglob("*.md")), *WORKFLOWS]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 LOCKS = ROOT / "scripts" / "locks"
@@ -108,7 +109,7 @@ def test_the_published_workflow_runs_the_lowest_and_the_newest_versions():
     assert "tox" not in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", ["Dockerfile", "docs/relevance-gate.gitlab-ci.yml", "docker-compose.yml"])
+@pytest.mark.parametrize("path", ["Dockerfile", "docs/examples/relevance-gate.gitlab-ci.yml", "docker-compose.yml"])
 def test_an_image_without_a_digest_says_how_it_is_pinned(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     assert "@sha256:" in text

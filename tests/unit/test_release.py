@@ -64,6 +64,6 @@ def test_the_form_of_a_bug_asks_for_what_harness_info_prints():
 
 def test_the_navigation_of_the_site_has_each_page_once():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    navigation = re.findall(r"[\w-]+\.md", text[text.index("\nnav:") :])
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {"CHANGELOG.md", "CONTRIBUTING.md"}
-    assert sorted(navigation) == sorted(pages)
+    navigation = re.findall(r"[\w/-]+\.md", text[text.index("\nnav:") :])
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert sorted(navigation) == sorted(pages | {"CHANGELOG.md", "CONTRIBUTING.md"})

@@ -1,4 +1,4 @@
-"""docs/reliability.md: the tests that it names are there, and its numbers are those of the code."""
+"""docs/explanation/reliability.md: the tests that it names are there, and its numbers are those of the code."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from harness.search import answers, batches, connection, engine, server_health
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "reliability.md").read_text(encoding="utf-8")
 PARTS = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n?)*)", PAGE, re.MULTILINE))
 TESTS = ROOT / "tests"
 

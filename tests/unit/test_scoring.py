@@ -1,4 +1,4 @@
-"""Every outcome of the table in docs/outcomes.md has its own score, and only two of them have a value."""
+"""Every outcome of the table in docs/reference/outcomes.md has its own score, and only two of them have a value."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from builders.sigv4 import check, signing_server
 from harness.cli import main
 from harness.hooks import ENTRY_POINTS, load_installed_hooks
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "sigv4.py"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "sigv4.py"
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 WHEN = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
 HEADERS = {"host": "example.amazonaws.com", "x-amz-date": "20150830T123600Z"}

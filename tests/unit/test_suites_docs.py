@@ -1,4 +1,4 @@
-"""What docs/suites.md shows is true: its suites load, its harness.toml is read, and its tables name every key."""
+"""What docs/reference/suites.md shows is true: its suites load, and its tables name every key."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from harness.errors import SuiteError
 from harness.suites import load_suite
 from harness.suites.shape import QueryShape, SuiteShape
 
-DOCS = Path(__file__).parents[2] / "docs" / "suites.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "suites.md"
 TEXT = DOCS.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 SUITES = [block for block in BLOCKS if block.startswith("suite:")]

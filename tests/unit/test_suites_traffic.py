@@ -39,4 +39,4 @@ def test_it_passes_by_weight_where_each_query_counted_once_would_fail(report):
 
 def test_the_table_of_the_reference_is_what_is_printed(report):
     printed = "".join(f"{line}\n" for line in tag_lines(report))
-    assert f"```\n{printed}```" in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    assert f"```\n{printed}```" in (ROOT / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")

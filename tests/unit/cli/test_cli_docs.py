@@ -1,4 +1,4 @@
-"""docs/cli.md and the command line say the same."""
+"""docs/reference/cli.md and the command line say the same."""
 
 import re
 from dataclasses import fields
@@ -15,7 +15,7 @@ CONTEXT = click.Context(root)
 
 
 def section(name):
-    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
     return re.split(r"^## ", text.split(f"## harness {name}\n")[1], flags=re.MULTILINE)[0]
 
 
@@ -32,6 +32,6 @@ def test_every_option_is_in_the_manual_and_no_other(name):
 
 
 def test_the_page_s_limits_are_told():
-    text = (DOCS / "report.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8")
     for field in fields(Limits):
         assert f"{field.default:,}" in text

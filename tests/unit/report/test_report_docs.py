@@ -1,4 +1,4 @@
-"""docs/report.md says what the forms hold, and its examples run."""
+"""docs/reference/reports.md says what the forms hold, and its examples run."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from harness.report.comparison_sentences import Change
 from harness.report.markdown.comparison import MOST
 from harness.report.markdown.escape import MOST_BYTES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def run_example(tmp_path, monkeypatch, capsys):
     def run(number):
         example = PAGE.split("```python\n")[number].split("```")[0]
         monkeypatch.chdir(tmp_path)
-        exec(compile(example, "docs/report.md", "exec"), {})
+        exec(compile(example, "docs/reference/reports.md", "exec"), {})
         return capsys.readouterr().out
 
     return run
