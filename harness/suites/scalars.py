@@ -268,7 +268,12 @@ RequestBody = Annotated[
     WithJsonSchema(
         {
             "type": "object",
-            "properties": {"gate": {"type": ["array", "object"]}},
+            "properties": {
+                "gate": {
+                    "description": "A part of the body. For `gate: false`, write the body below the key `body`.",
+                    "type": ["array", "object"],
+                }
+            },
             "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]},
         }
     ),

@@ -120,30 +120,41 @@ Severity = Annotated[Literal["fail", "warn"], accept_words(["fail", "warn"])]
 class WaiverShape(Shape):
     """The reason and the last day of an xfail or skip."""
 
-    reason: Text = Field(description="The reason, shown with the test.")
-    until: Day = Field(None, description="The last day on which it is in force, such as 2027-01-31.")
+    reason: Text = Field(description="Why, in words. Reports and pytest show it.")
+    until: Day = Field(None, description="The last day on which it is in force, such as `2027-01-31`. Default: no end.")
 
 
 class TargetShape(Shape):
     """Where the suite runs, or one of its requests."""
 
-    cluster: Text = Field(None, description="A name in harness.toml, or a URL without a login. Default: default.")
-    index: Indexes = Field(None, description="The index, alias or pattern to search.")
+    cluster: Text = Field(
+        None, description="The name of a cluster in harness.toml, or a URL without a login. Default: `default`."
+    )
+    index: Indexes = Field(None, description="The index, alias or pattern to search, or several with commas between.")
     engine: Text = Field(
-        None, description="The engine, if the login may not ask the server: elasticsearch 9.4.3, opensearch 2.19."
+        None,
+        description="The engine and its version, if the login may not ask the server: `elasticsearch 9.4.3`, "
+        "`opensearch 2.19`.",
     )
     ids: Annotated[Literal["per_index", "unique"], accept_words(["per_index", "unique"])] = Field(
         "per_index",
-        description="Whether an _id identifies a document per index, or in all indexes. Default: per_index.",
+        description="`unique` if an `_id` identifies the same document in all indexes that are searched. Default: "
+        "`per_index`.",
     )
     point_in_time: Truth = Field(
-        False, description="Whether runs open a point in time of the index and search that. Default: false."
+        False, description="`true` opens a point in time of the index for each run and searches that. Default: `false`."
     )
     id_field: Text = Field(
-        None, description="The field with the id of a document, a keyword or a whole number. Default: _id."
+        None,
+        description="The field with the ids that judgments use: a keyword or a whole number in each document. "
+        "Default: `_id`.",
     )
     service: Annotated[Literal["engine", "http", "solr", "typesense", "weaviate"], accept_words(SERVICES)] | None = (
-        Field(None, description="What the cluster is, if harness.toml does not say so. Default: by the requests.")
+        Field(
+            None,
+            description="What the cluster is, if harness.toml does not say so. Default: what the requests are "
+            "written for.",
+        )
     )
 
 
@@ -167,15 +178,17 @@ class LineShape(Shape):
 class ThresholdShape(LineShape):
     """A threshold with more keys."""
 
-    threshold: Text = Field(description="The threshold, such as mean nDCG@10 >= 0.8.")
-    xfail: WaiverShape | None = Field(None, description="An expected failure.")
-    skip: WaiverShape | None = Field(None, description="Skipped.")
-    markers: Markers = Field([], description="pytest markers of its test.")
-    severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
+    threshold: Text = Field(description="The threshold, such as `mean nDCG@10 >= 0.8`.")
+    xfail: WaiverShape | None = Field(None, description="A failure is expected, and does not fail the run.")
+    skip: WaiverShape | None = Field(None, description="The threshold is not decided.")
+    markers: Markers = Field([], description="The names of pytest markers for its test.")
+    severity: Severity = Field(
+        "fail", description="`warn` makes a failure a warning, which does not fail the run. Default: `fail`."
+    )
     estimate: Annotated[Literal["prediction-powered"] | None, accept_words(["prediction-powered"])] = Field(
         None,
-        description="How it is estimated from people's grades of a sample of the queries and a machine's of all. "
-        "Default: it is not estimated.",
+        description="How the mean is estimated from people's grades of a sample of the queries and a machine's "
+        "grades of all. Default: it is not estimated.",
     )
     requests: list[Name] | None = Field(
         None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
@@ -185,11 +198,13 @@ class ThresholdShape(LineShape):
 class ExpectationShape(LineShape):
     """An expectation with more keys."""
 
-    expect: Text = Field(description="The expectation, such as sku-17 in top 3.")
-    xfail: WaiverShape | None = Field(None, description="An expected failure.")
-    skip: WaiverShape | None = Field(None, description="Skipped.")
-    markers: Markers = Field([], description="pytest markers of its test.")
-    severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
+    expect: Text = Field(description="The expectation, such as `sku-17 in top 3`.")
+    xfail: WaiverShape | None = Field(None, description="A failure is expected, and does not fail the run.")
+    skip: WaiverShape | None = Field(None, description="The expectation is not decided.")
+    markers: Markers = Field([], description="The names of pytest markers for its test.")
+    severity: Severity = Field(
+        "fail", description="`warn` makes a failure a warning, which does not fail the run. Default: `fail`."
+    )
     requests: list[Name] | None = Field(
         None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
     )
@@ -213,34 +228,41 @@ ExpectationLine = Annotated[
 class VariantRulesShape(Shape):
     """Variants of the text of a query, made by rule."""
 
-    typos: Positive = Field(None, description="How many variants have a typing error. Default: none.")
-    plural: Truth = Field(False, description="The last word in its other number, in English. Default: false.")
-    case: Truth = Field(False, description="In capital letters. Default: false.")
-    accents: Truth = Field(False, description="Without its accents. Default: false.")
-    order: Truth = Field(False, description="The words in another order. Default: false.")
+    typos: Positive = Field(None, description="The number of variants with a typing error. Default: none.")
+    plural: Truth = Field(
+        False,
+        description="`true` makes a variant with the last word in its other number, in English. Default: `false`.",
+    )
+    case: Truth = Field(False, description="`true` makes a variant in capital letters. Default: `false`.")
+    accents: Truth = Field(False, description="`true` makes a variant without accents. Default: `false`.")
+    order: Truth = Field(False, description="`true` makes a variant with the words in another order. Default: `false`.")
 
 
 class QueryVariantsShape(VariantRulesShape):
     """Variants that are written, and variants that are made by rule."""
 
-    written: list[Text] = Field([], description="Texts beside those that are made.")
+    written: list[Text] = Field([], description="Variants in your own words, beside those that the rules make.")
 
 
 class QueryShape(Shape):
     """One query: an information need with its judgments."""
 
-    id: Name = Field(description="Its id, unique in the suite.")
-    text: Text = Field(None, description="What the user types; fills {{text}}.")
+    id: Name = Field(description="The query's id, unique in the suite.")
+    text: Text = Field(None, description="What the user types. It takes the place of `{{text}}` in requests.")
     need: Text = Field(None, description="What would satisfy the user, in sentences, for those who judge.")
-    params: dict[Key, JsonValue] = Field({}, description="Values for the request's other placeholders, by name.")
-    tags: list[Name] = Field([], description="Groups of queries; a threshold may apply to one of them.")
-    weight: Weight = Field(
-        None, description="Its weight in a mean, such as its traffic. Either all queries have one, or none."
+    params: dict[Key, JsonValue] = Field({}, description="Values for the other placeholders of requests, by name.")
+    tags: list[Name] = Field(
+        [], description="Groups of queries. A threshold may be for one of them, and runs can select them."
     )
-    judgments: dict[Key, Grade] = Field({}, description="Document id: grade, by number or by the name of a grade.")
-    thresholds: list[ThresholdLine] = Field([], description="Its own thresholds, such as nDCG@10 >= 0.9.")
+    weight: Weight = Field(
+        None, description="The query's weight in a mean, such as its traffic. Either all queries have one, or none."
+    )
+    judgments: dict[Key, Grade] = Field(
+        {}, description="The grade of each document by its id: a number, or a name of `grades`."
+    )
+    thresholds: list[ThresholdLine] = Field([], description="Thresholds on this query alone, such as `nDCG@10 >= 0.9`.")
     expect: list[ExpectationLine] = Field(
-        [], description="What is expected of its hits: sku-17 in top 3, in_stock = true in top 3."
+        [], description="What is expected of its hits, such as `sku-17 in top 3` or `in_stock = true in top 3`."
     )
     variants: (
         Annotated[
@@ -250,28 +272,34 @@ class QueryShape(Shape):
         | None
     ) = Field(None, description="Other texts that should find the same, or the rules that make them.")
     same_as: Name = Field(None, description="The id of another query that should find the same.")
-    markers: Markers = Field([], description="pytest markers of its tests.")
-    xfail: WaiverShape | None = Field(None, description="Expected failure of its thresholds and expectations.")
-    skip: WaiverShape | None = Field(None, description="Skipped.")
+    markers: Markers = Field([], description="The names of pytest markers for its tests.")
+    xfail: WaiverShape | None = Field(
+        None, description="Failures of its thresholds and expectations are expected, and do not fail the run."
+    )
+    skip: WaiverShape | None = Field(None, description="Its thresholds and expectations are not decided.")
 
 
 class QueryFileShape(Shape):
     """A query file, and queries of the suite itself beside those of the file."""
 
-    file: Text = Field(description="The query file: .tsv, .csv or .jsonl.")
+    file: Text = Field(description="The path of the query file, relative to the suite: `.tsv`, `.csv` or `.jsonl`.")
     inline: list[QueryShape] = Field(
-        [], description="Queries; one that the file has too adds to it, such as tags and judgments."
+        [],
+        description="Queries beside those of the file. One that the file has too adds to it, such as tags and "
+        "judgments.",
     )
 
 
 class VectorFileShape(Shape):
     """A file with a vector for each query."""
 
-    file: Text = Field(description="The file: JSON lines with id and vector, or NumPy's .npy.")
+    file: Text = Field(
+        description="The path of the file, relative to the suite: JSON lines with `id` and `vector`, or NumPy's `.npy`."
+    )
     ids: Text = Field(
         None,
-        description="A file with the query id of each row of a .npy file, one a line. Default: the suite's queries, in "
-        "their order.",
+        description="A file with the query id of each row of a `.npy` file, one a line. Default: the suite's "
+        "queries, in their order.",
     )
 
 
@@ -281,28 +309,38 @@ Method = Annotated[Literal["GET", "POST", "PUT"], accept_words(["GET", "POST", "
 class DocumentsShape(Shape):
     """A request to an HTTP service for documents by their ids."""
 
-    method: Method = Field("GET", description="The HTTP method.")
+    method: Method = Field("GET", description="The HTTP method. Default: `GET`.")
     path: Text = Field(None, description="The path below the cluster's URL. Default: that of the search.")
-    params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL; {{ids}} and {{count}} are filled.")
-    headers: dict[Key, Text] = Field({}, description="Headers.")
-    json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON; filled as params are.")
-    join: Characters = Field(
-        None, description="The text between two ids. Default: none, {{ids}} is a list or a repeated parameter."
+    params: dict[Key, JsonValue] = Field(
+        {}, description="Parameters of the URL. `{{ids}}` becomes the ids, `{{count}}` their number."
     )
-    each: Text = Field(None, description="How an id is written, such as with quotes around {{id}}. Default: {{id}}.")
+    headers: dict[Key, Text] = Field({}, description="HTTP headers.")
+    json_body: JsonValue = Field(
+        None, alias="json", description="The body, sent as JSON, with the placeholders of `params`."
+    )
+    join: Characters = Field(
+        None, description="The text between two ids. Default: none; `{{ids}}` becomes a list or a repeated parameter."
+    )
+    each: Text = Field(
+        None, description="How an id is written, such as with quotes around `{{id}}`. Default: `{{id}}`."
+    )
     escape: dict[Key, Characters] = Field({}, description="What is written for a text in an id, such as for a quote.")
     unwritable: list[Characters] = Field(
-        [], description="Texts that the service does not read as they are; an id that has one, as written, is not sent."
+        [],
+        description="Texts that the service does not read as they are. An id that has one, as it is written, is not "
+        "sent.",
     )
-    batch: Positive = Field(100, description="The most ids of one request.")
+    batch: Positive = Field(100, description="The largest number of ids in a request. Default: 100.")
     filter: dict[Key, JsonValue] = Field(
-        {}, description="Parameters of the URL that restrict the search to the ids; {{ids}} is filled."
+        {}, description="Parameters of the URL that restrict the search to the ids, with `{{ids}}`."
     )
-    hits: Text = Field(None, description="JSONPath to the list of hits, if it is not that of the search.")
-    ids: Text = Field(None, description="JSONPath to the ids, if it is not that of the search.")
-    titles: Text = Field(None, description="JSONPath to the titles, if it is not that of the search.")
-    total: Text = Field(None, description="JSONPath to the number of documents, if it is not that of the search.")
-    fields: dict[Key, Text] = Field({}, description="JSONPaths to fields that the search has no, or another, path for.")
+    hits: Text = Field(None, description="JSONPath to the list of hits. Default: that of the search.")
+    ids: Text = Field(None, description="JSONPath to the ids. Default: that of the search.")
+    titles: Text = Field(None, description="JSONPath to the titles. Default: that of the search.")
+    total: Text = Field(None, description="JSONPath to the number of documents. Default: that of the search.")
+    fields: dict[Key, Text] = Field(
+        {}, description="JSONPaths to fields, by name, for which the search has no path or another one."
+    )
 
 
 def _require_nothing(schema: dict[str, Any]) -> None:
@@ -315,38 +353,44 @@ class HttpShape(Shape):
 
     model_config = ConfigDict(json_schema_extra=_require_nothing)
 
-    method: Method = Field("GET", description="The HTTP method.")
-    path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")
-    ids: Text = Field(description="JSONPath to the id in a hit; without hits, to the ids, best first.")
-    params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL.")
-    headers: dict[Key, Text] = Field({}, description="Headers.")
-    json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON.")
+    method: Method = Field("GET", description="The HTTP method. Default: `GET`.")
+    path: Text = Field(description="The path below the cluster's URL. Values of placeholders in it are encoded.")
+    ids: Text = Field(description="JSONPath to the id in a hit. Without `hits`, to all ids, best first.")
+    params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL, with placeholders.")
+    headers: dict[Key, Text] = Field({}, description="HTTP headers, with placeholders.")
+    json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON, with placeholders.")
     hits: Text = Field(
-        None, description="JSONPath to the hits, best first. Paths of ids, scores, titles, sort, fields begin in a hit."
+        None,
+        description="JSONPath to the hits, best first. The paths of `ids`, `scores`, `titles`, `sort` and `fields` "
+        "then begin in a hit.",
     )
-    scores: Text = Field(None, description="JSONPath to the score in a hit; without hits, to the scores.")
-    titles: Text = Field(None, description="JSONPath to the title in a hit; without hits, to the titles.")
+    scores: Text = Field(None, description="JSONPath to the score in a hit. Without `hits`, to all scores.")
+    titles: Text = Field(None, description="JSONPath to the title in a hit. Without `hits`, to all titles.")
     sort: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
         select_branch("a JSONPath, or a list of JSONPaths"),
-    ] = Field([], description="JSONPaths to the values that order the hits and break ties.")
+    ] = Field([], description="JSONPath to the value by which hits are ordered, or a list of several.")
     fields: dict[Key, Text] = Field(
-        {}, description="JSONPaths to further fields of hits, by names that display and expectations use."
+        {}, description="JSONPaths to further values of a hit, by names that `display` and expectations use."
     )
     total: Text = Field(None, description="JSONPath to the number of matching documents.")
-    total_exact: Text = Field(None, description="JSONPath to false if the total is a lower bound, else to true.")
-    took: Text = Field(None, description="JSONPath to the service's own time in milliseconds.")
+    total_exact: Text = Field(None, description="JSONPath to `false` if the total is a lower bound, else to `true`.")
+    took: Text = Field(
+        None, description="JSONPath to the service's own time in milliseconds, which latency thresholds compare."
+    )
     partial: Text = Field(None, description="JSONPath to what says that only a part of the documents was searched.")
     error: Text = Field(None, description="JSONPath to the reason in an answer that is an error.")
     ids_optional: bool = Field(
-        False, description="Whether the answer has no list where nothing matches; a misspelled path is no error."
+        False,
+        description="`true` if the answer has no list of ids where nothing matches. A misspelled path is then no "
+        "error. Default: `false`.",
     )
     size: Text = Field(
         None,
-        description="Where the number of hits stands: the name of a parameter, or a JSON pointer into the body, which "
-        "begins with a slash.",
+        description="Where the number of hits stands: the name of a parameter, or a JSON pointer into the body, "
+        "which begins with a slash.",
     )
-    max_size: Positive = Field(None, description="The most hits that the service returns to one request.")
+    max_size: Positive = Field(None, description="The largest number of hits that the service returns to a request.")
     documents: DocumentsShape | None = Field(None, description="A request for documents by their ids.")
 
 
@@ -354,15 +398,21 @@ class RequestShape(Shape):
     """A request with its own target, index or URL parameters, one in a file, or one over HTTP."""
 
     target: TargetShape | None = Field(
-        None, description="Its own target: the keys in it take the place of those of the suite's."
+        None, description="Its own target. The keys in it take the place of those of the suite's target."
     )
-    index: Indexes = Field(None, description="The index, in place of the target's.")
-    body: JsonObject | None = Field(None, description="The body of _search.")
-    file: Text = Field(None, description="A file with the request, .json, .yaml or .yml, such as the body of _search.")
+    index: Indexes = Field(None, description="The index to search, in place of the target's.")
+    body: JsonObject | None = Field(None, description="The body of `_search`. `{{text}}` is the query's text.")
+    file: Text = Field(
+        None, description="The path of a file with the request, relative to the suite: `.json`, `.yaml` or `.yml`."
+    )
     routing: Text = Field(None, description="The routing values whose shards are searched, with commas between.")
-    url_params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL of _search.")
+    url_params: dict[Key, JsonValue] = Field(
+        {}, description="Parameters of the URL of `_search`, such as `preference`."
+    )
     http: HttpShape | None = Field(None, description="A request to an HTTP search service.")
-    gate: Gate = Field(True, description="Whether thresholds are decided for it; false only shows it. Default: true.")
+    gate: Gate = Field(
+        True, description="`false` shows the request in reports and decides no threshold for it. Default: `true`."
+    )
 
 
 def _find_request_tag(node: Node) -> str:
@@ -380,10 +430,12 @@ Request = Annotated[
 class FixtureShape(Shape):
     """An index that the suite builds with --allow-write."""
 
-    documents: Text = Field(description="A document file, one JSON object per line, relative to the suite.")
-    mappings: JsonObject = Field({}, description="The index's mappings.")
-    settings: JsonObject = Field({}, description="The index's settings.")
-    id: Text = Field(None, description="The field with the id of a document. Default: id.")
+    documents: Text = Field(
+        description="The path of the document file, relative to the suite, with a JSON object in each line."
+    )
+    mappings: JsonObject = Field({}, description="The mappings of the index.")
+    settings: JsonObject = Field({}, description="The settings of the index.")
+    id: Text = Field(None, description="The field with the id of a document. Default: `id`.")
 
 
 class JudgmentFilesShape(Shape):
@@ -392,12 +444,16 @@ class JudgmentFilesShape(Shape):
     files: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
         select_branch("the path of a judgment file, or a list of paths"),
-    ] = Field(description="Paths relative to the suite: TREC qrels, CSV, JSON lines, YAML.")
+    ] = Field(
+        description="The path of a judgment file, or a list of paths, relative to the suite: TREC qrels, CSV, JSON "
+        "lines, Parquet, YAML."
+    )
     other_queries: Annotated[Literal["refuse", "ignore"], accept_words(["refuse", "ignore"])] = Field(
-        "refuse", description="Judgments for queries that the suite does not have. Default: refuse."
+        "refuse",
+        description="`ignore` leaves out judgments for queries that the suite does not have. Default: `refuse`.",
     )
     ungraded: Annotated[Literal["refuse", "ignore"], accept_words(["refuse", "ignore"])] = Field(
-        "refuse", description="Documents without a grade; ignored ones are unjudged. Default: refuse."
+        "refuse", description="`ignore` takes documents without a grade for unjudged. Default: `refuse`."
     )
 
 
@@ -415,8 +471,8 @@ GainValue = Annotated[
 class GradeShape(Shape):
     """A grade with its description."""
 
-    grade: Number = Field(description="The grade.")
-    description: Text = Field(None, description="What it means, for those who judge.")
+    grade: Number = Field(description="The grade, a number.")
+    description: Text = Field(None, description="What the grade means, for those who judge.")
 
 
 NamedGrade = Annotated[
@@ -428,10 +484,12 @@ NamedGrade = Annotated[
 class DisplayShape(Shape):
     """What is shown of a document beside its id."""
 
-    title: Text = Field(None, description="The field with its title.")
+    title: Text = Field(None, description="The field with the title.")
     fields: list[Text] = Field([], description="The fields shown below the title. Default: the longest text.")
     image: Text = Field(None, description="The field with the URL of a picture.")
-    image_hosts: list[Text] = Field([], description="The hosts from which pictures may be loaded.")
+    image_hosts: list[Text] = Field(
+        [], description="The hosts from which pictures are loaded. Pictures from elsewhere are not shown."
+    )
     link: Text = Field(None, description="The field with the URL of the document's page.")
 
 
@@ -440,58 +498,82 @@ class ParameterShape(Shape):
 
     low: Number | None = Field(None, alias="from", description="The least value of a range.")
     high: Number | None = Field(None, alias="to", description="The greatest value of a range.")
-    log: Truth = Field(False, description="Whether values of the range are spread by their logarithm. Default: false.")
-    integer: Truth = Field(False, description="Whether the range has whole numbers only. Default: false.")
-    grid: Positive = Field(None, description="How many values of the range a grid has. Default: 5.")
-    choices: list[JsonValue] = Field([], description="The values, of any type.")
-    switch: Truth = Field(False, description="Whether the values are true and false. Default: false.")
-    only_if: dict[Key, JsonValue] = Field(
-        {}, description="Parameters above this one, each with the value, or a list of values, with which it has effect."
+    log: Truth = Field(
+        False, description="`true` spreads the values of the range by their logarithm, as boosts are. Default: `false`."
     )
-    today: JsonValue = Field(None, description="The value in every other run; with a pointer it is in the request.")
+    integer: Truth = Field(False, description="`true` if the range has whole numbers only. Default: `false`.")
+    grid: Positive = Field(None, description="The number of values of the range that a grid has. Default: 5.")
+    choices: list[JsonValue] = Field([], description="The values to choose from, of any type.")
+    switch: Truth = Field(False, description="`true` if the values are true and false. Default: `false`.")
+    only_if: dict[Key, JsonValue] = Field(
+        {},
+        description="Parameters above this one, each with the value, or the list of values, with which this one has "
+        "an effect.",
+    )
+    today: JsonValue = Field(
+        None, description="The value in every other run. With a pointer, it is what the request has."
+    )
     pointer: Text = Field(
         None,
-        description="A JSON pointer to its place in the body, such as /query/match/title/boost.",
+        description="A JSON pointer to the place of the parameter in the body, such as `/query/match/title/boost`.",
     )
 
 
 class TuneShape(Shape):
     """What `harness tune` may change of the requests."""
 
-    parameters: dict[Name, ParameterShape] = Field({}, description="The parameters by name; {{param:NAME}} is one.")
+    parameters: dict[Name, ParameterShape] = Field(
+        {}, description="The parameters by name. `{{param:NAME}}` in a request stands for the value."
+    )
 
 
 class SuiteShape(Shape):
     """A suite file. All keys are optional here, so that missing ones have our own messages."""
 
-    suite: Text = Field(None, description="The suite's name.")
-    target: TargetShape | None = Field(None, description="The cluster and the index.")
-    grades: dict[Key, NamedGrade] = Field({}, description="Names for grades.")
+    suite: Text = Field(None, description="The name of the suite.")
+    target: TargetShape | None = Field(None, description="The cluster and the index to search.")
+    grades: dict[Key, NamedGrade] = Field({}, description="Names for grades, such as `{good: 2, bad: 0}`.")
     judges: list[Name] = Field(
-        [], description="Whose grades count, in this order: people, or the name of a machine. Default: people."
+        [], description="Whose grades count, and in which order: `people`, and machines by name. Default: `people`."
     )
-    guidelines: Text = Field(None, description="The path of a Markdown file for those who judge.")
-    gain: GainValue | None = Field(None, description="The gain of a grade.")
+    guidelines: Text = Field(
+        None, description="The path of a Markdown file for those who judge, relative to the suite."
+    )
+    gain: GainValue | None = Field(
+        None,
+        description="What a grade counts in a measure: `exponential`, `linear`, or a gain for each grade. Default: "
+        "that of the profile.",
+    )
     profile: Annotated[str, accept_words([profile.value for profile in Profile])] = Field(
         Profile.STANDARD.value,
-        description="The system whose scores are reproduced.",
+        description="The system whose scores are reproduced. Default: `standard`.",
         json_schema_extra={"enum": [profile.value for profile in Profile]},
     )
-    request: Request | None = Field(None, description="The body of _search; {{text}} is the query's text.")
-    requests: dict[Name, Request] | None = Field(
-        None, description="Several requests by name; the first is the default."
+    request: Request | None = Field(
+        None,
+        description="The request for each query: the body of `_search`, or a mapping with `body`, `file` or `http`. "
+        "`{{text}}` is the query's text.",
     )
-    measures: list[Text] = Field([], description="The measures, such as nDCG@10.")
-    thresholds: list[ThresholdLine] = Field([], description="The thresholds.")
+    requests: dict[Name, Request] | None = Field(
+        None, description="Several requests by name. The first is the default."
+    )
+    measures: list[Text] = Field(
+        [],
+        description="The measures that are reported, such as `nDCG@10`. Default: those of the thresholds, else "
+        "`nDCG@10`.",
+    )
+    thresholds: list[ThresholdLine] = Field(
+        [], description="What the scores must reach, such as `mean nDCG@10 >= 0.8`."
+    )
     expect: list[ExpectationLine] = Field(
-        [], description="What is expected of the hits of each query: every hit in top 10 has in_stock = true."
+        [], description="What is expected of the hits of each query, such as `every hit in top 10 has in_stock = true`."
     )
     queries: Annotated[
         Annotated[Text, Tag("<text>")]
         | Annotated[list[QueryShape], Tag("<list>")]
         | Annotated[QueryFileShape, Tag("<mapping>")],
         select_branch("a list of queries, the path of a query file, or a mapping with file and inline"),
-    ] = Field(None, description="The queries, or a query file: .tsv, .csv or .jsonl.")
+    ] = Field(None, description="The queries: a list, or the path of a query file, `.tsv`, `.csv` or `.jsonl`.")
     vectors: dict[
         Key,
         Annotated[
@@ -506,32 +588,36 @@ class SuiteShape(Shape):
         select_branch(
             "the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"
         ),
-    ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines, YAML.")
+    ] = Field(
+        None, description="The path of a judgment file, or a list of paths: TREC qrels, CSV, JSON lines, Parquet, YAML."
+    )
     variants: VariantRulesShape | None = Field(
         None, description="The rules that make variants of each query without variants of its own."
     )
     undefined: Annotated[Literal["fail", "skip"], accept_words(["fail", "skip"])] = Field(
-        "fail", description="Whether a query with an undefined measure fails or is skipped. Default: fail."
+        "fail", description="`skip` leaves out the queries for which a measure is undefined. Default: `fail`."
     )
     baseline: Annotated[Literal["required", "optional"], accept_words(["required", "optional"])] = Field(
         "required",
-        description="Whether a threshold on a drop fails or warns if there is no baseline. Default: required.",
+        description="`optional` warns instead of failing if there is no baseline to compare with. Default: `required`.",
     )
     depth: Positive = Field(
-        None, description="The number of hits requested. Default: the deepest cutoff in use, at least 10."
+        None, description="The number of hits that are requested. Default: the deepest cutoff in use, at least 10."
     )
     display: DisplayShape | None = Field(None, description="What is shown of a document beside its id.")
     checks: Truth = Field(
         True,
-        description="Whether runs check that the target has the judged documents, and the fields that requests name. "
-        "Default: true.",
+        description="`false` turns off the checks that the target has the judged documents and the fields that "
+        "requests name. Default: `true`.",
     )
     warm_up: Positive = Field(
-        None, description="How often all queries are sent before, for answers that are thrown away. Default: never."
+        None, description="How often all queries are sent before the run, to warm caches. Default: never."
     )
-    fixture: FixtureShape | None = Field(None, description="An index that the suite builds from its own documents.")
+    fixture: FixtureShape | None = Field(
+        None, description="An index that the suite builds from its own documents, with `--allow-write`."
+    )
     tune: TuneShape | None = Field(None, description="The parameters of the requests that `harness tune` tries.")
-    markers: Markers = Field([], description="pytest markers of all its tests.")
+    markers: Markers = Field([], description="The names of pytest markers for all tests of the suite.")
 
 
 REQUIRED = ("suite", "queries")

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("jsonschema")
 
+import re
 from pathlib import Path
 
 import jsonschema
@@ -121,14 +122,25 @@ def test_a_suite_of_another_shape_does_not_fit(old, new):
     assert not VALIDATOR.is_valid(tree_of(SHOP.replace(old, new, 1)))
 
 
-def test_every_key_is_described():
-    def undescribed(node, path):
-        for key, value in node.get("properties", {}).items():
-            if not value.get("description"):
-                yield f"{path}.{key}"
+def list_descriptions(node, path):
+    """Each key of the schema, and what an editor shows where the mouse is over it."""
+    if isinstance(node, list):
+        return [entry for item in node for entry in list_descriptions(item, path)]
+    if not isinstance(node, dict):
+        return []
+    descriptions = []
+    for key, value in node.get("properties", {}).items():
+        descriptions.append((f"{path}.{key}", value.get("description", "")))
+    for key, value in node.items():
+        descriptions += list_descriptions(value, f"{path}.{key}")
+    return descriptions
 
-    shapes = {"suite": SCHEMA, **SCHEMA["$defs"]}
-    assert [name for key, shape in shapes.items() for name in undescribed(shape, key)] == []
+
+def test_every_key_is_described_by_a_sentence():
+    descriptions = list_descriptions(SCHEMA, "suite")
+
+    assert len(descriptions) > 120
+    assert [key for key, text in descriptions if not re.fullmatch(r"[A-Z`].{9,}\.", text)] == []
 
 
 def test_the_schema_takes_a_request_whose_paths_a_preset_gives():
