@@ -1,4 +1,4 @@
-"""The forms of requests that docs/engines/index.md describes, and the kinds of targets, on real engines."""
+"""The forms of requests that docs/guides/hybrid.md shows, and the kinds of targets, on real engines."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from harness.model import Absence, Explained, SearchRequest
 from harness.options import RunOptions
 from harness.search.explain import explain_documents
 
-PAGE = (Path(__file__).parents[2] / "docs" / "engines" / "index.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "hybrid.md").read_text(encoding="utf-8")
 SUITES = re.findall(r"```yaml\n(suite: nearest\n.*?)```", PAGE, re.DOTALL)
 DOCUMENTS = {
     "sku-2": {"title": "red tent", "brand": "north", "price": 20, "vector": [1.0, 0.1]},

@@ -1,7 +1,7 @@
 """
 A lexical and a vector request of one suite on an index that the harness did not make: judged, compared, gated.
 
-The suite and the commands are those of docs/engines/index.md. An engine without kNN gets the page's exact script.
+The suite and the commands are those of docs/guides/hybrid.md. An engine without kNN gets the page's exact script.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from harness.cli import main
 from harness.report.json import loads_comparison, loads_report
 from harness.search.engine import EngineSearch
 
-PAGE = (Path(__file__).parents[2] / "docs" / "engines" / "index.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("### A lexical and a vector request")[2].partition("\n## ")[0]
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "hybrid.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("## A lexical and a vector request")[2].partition("\n## ")[0]
 SUITE = re.search(r"```yaml\n(.*?)```", SECTION, re.DOTALL)[1]  # type: ignore[index]
 COMMANDS = dict(
     line.removeprefix("$ harness ").removeprefix("$ ").split(" ", 1)

@@ -14,7 +14,8 @@ from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
 PAGE = (Path(__file__).parents[2] / "docs" / "engines" / "others.md").read_text(encoding="utf-8")
-SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+PAGE = PAGE.partition("\n## Services that were not run\n")[2]
+SECTION = re.compile(r"^### (.+?)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 SERVICES = {name: re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1] for name, text in SECTION.findall(PAGE)}
 
 ANSWERS = {
