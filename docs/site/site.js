@@ -6,6 +6,14 @@ function label() {
   document.querySelectorAll(".md-code__nav").forEach((nav, number) => {
     nav.setAttribute("aria-label", `Code ${number + 1}`);
   });
+  // The label of a section that has a page of its own is empty.
+  document.querySelectorAll(".md-nav[aria-labelledby]").forEach((nav) => {
+    const labels = document.getElementById(nav.getAttribute("aria-labelledby"));
+    if (labels && labels.textContent.trim() === "") {
+      nav.removeAttribute("aria-labelledby");
+      nav.setAttribute("aria-label", nav.querySelector(".md-nav__title").textContent.trim());
+    }
+  });
   document.querySelectorAll(".md-typeset__scrollwrap").forEach((table) => {
     table.setAttribute("tabindex", "0");
   });

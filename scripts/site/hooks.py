@@ -29,6 +29,8 @@ INSIDE = re.compile(r"\]\(docs/")
 TOP = re.compile(r"\]\((?!docs/|https?:|#)([^)#]+)")
 """A link between files at the top of the repository."""
 
+EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
+
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages at the top of the repository, and the files that pages link to."""
@@ -68,3 +70,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         return f"]({os.path.relpath(DOCS / outside, folder)}"
 
     return UPWARDS.sub(lead_to_copy, markdown)
+
+
+def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Make the empty corner of a table a plain cell: a header without a text is read out as one without a name."""
+    return EMPTY_HEADER.sub(r"<td\1></td>", html)
