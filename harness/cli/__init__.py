@@ -19,31 +19,43 @@ from harness.cli.exits import READER_LEFT, WRONG_USE, run_guarded, silence_stdou
 from harness.errors import UsageError
 from harness.words import did_you_mean
 
-COMMANDS = {
-    "run": "Run suites against an engine and report the results.",
-    "merge": "Put the parts of a run together, and report as one run.",
-    "show": "Show one query: its request, its ranking by rank, and why documents score.",
-    "validate": "Check suites without an engine and report all problems.",
-    "verify": "Compare the scores of suites with those of the cluster's own _rank_eval.",
-    "baseline": "Save the rankings of suites as baselines for later runs.",
-    "history": "Show how measures went over the runs that were kept.",
-    "queries": "Draw queries for a suite from a log of searches.",
-    "judgments": "Collect unjudged documents, and find errors in judgments.",
-    "judge": "Grade unjudged documents on a page in the browser.",
-    "import": "Write a suite from Quepid, RRE and others, or grades from clicks.",
-    "export": "Write suites as files of other systems.",
-    "init": "Write a small suite with documents, ready to run.",
-    "engine": "Start and stop the embedded engine.",
-    "evaluate": "Score a run file against a judgment file, without an engine.",
-    "compare": "Compare two runs side by side, with tests of significance.",
-    "plan": "Count the queries that would show an effect, from two sides.",
-    "tune": "Tune the parameters of a request, and decide on queries held out.",
-    "significance": "Test whether run files differ significantly.",
-    "schema": "Print the JSON Schema of suites or of JSON reports.",
-    "doctor": "Check a server: connection, privileges, index, fields, clock.",
-    "info": "Print versions, extras and plugins, for an issue report.",
+COMMAND_GROUPS = {
+    "Daily": {
+        "init": "Write a small suite with documents, ready to run.",
+        "validate": "Check suites without an engine and report all problems.",
+        "run": "Run suites against an engine and report the results.",
+        "show": "Show one query: its request, its ranking by rank, and why documents score.",
+        "baseline": "Save the rankings of suites as baselines for later runs.",
+        "judge": "Grade unjudged documents on a page in the browser.",
+        "compare": "Compare two runs side by side, with tests of significance.",
+    },
+    "Queries and judgments": {
+        "queries": "Draw queries for a suite from a log of searches.",
+        "judgments": "Collect unjudged documents, and find errors in judgments.",
+        "import": "Write a suite from Quepid, RRE and others, or grades from clicks.",
+        "export": "Write suites as files of other systems.",
+    },
+    "Analysis": {
+        "history": "Show how measures went over the runs that were kept.",
+        "tune": "Tune the parameters of a request, and decide on queries held out.",
+        "plan": "Count the queries that would show an effect, from two sides.",
+        "evaluate": "Score a run file against a judgment file, without an engine.",
+        "significance": "Test whether run files differ significantly.",
+    },
+    "Engines": {
+        "doctor": "Check a server: connection, privileges, index, fields, clock.",
+        "engine": "Start and stop the embedded engine.",
+        "verify": "Compare the scores of suites with those of the cluster's own _rank_eval.",
+    },
+    "Others": {
+        "merge": "Put the parts of a run together, and report as one run.",
+        "schema": "Print the JSON Schema of suites or of JSON reports.",
+        "info": "Print versions, extras and plugins, for an issue report.",
+    },
 }
-"""Each command, and what it does."""
+"""Each command and what it does, in the groups of the help."""
+
+COMMANDS = {name: sentence for group in COMMAND_GROUPS.values() for name, sentence in group.items()}
 
 
 class LazyGroup(click.Group):
@@ -90,8 +102,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list of commands, without importing one."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, commands in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

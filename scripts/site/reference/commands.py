@@ -1,0 +1,146 @@
+"""The commands and their options, from what click knows of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from functools import cache, partial
+
+import click
+
+from harness.cli import COMMAND_GROUPS, COMMANDS, root
+from reference.markdown import mark_code, write_block, write_paragraph, write_table
+
+CONTEXT = click.Context(root, info_name="harness")
+
+
+def write_list_of_commands() -> str:
+    """All commands, each with what it does and a link to its options."""
+    tables = []
+    for title, commands in COMMAND_GROUPS.items():
+        rows = [(f"[`harness {name}`](#harness-{name})", mark_code(sentence)) for name, sentence in commands.items()]
+        tables.append(write_table((title.lower(), ""), rows))
+    return "\n\n".join(tables)
+
+
+def write_command(name: str) -> str:
+    """What the help of a command says; of a group, the help of each of its commands under a heading."""
+    command = root.get_command(CONTEXT, name)
+    assert command is not None
+    if not isinstance(command, click.Group):
+        return describe_command(f"harness {name}", command)
+    sections = []
+    for word, subcommand in command.commands.items():
+        full_name = f"harness {name} {word}"
+        sections.append(f"### {full_name}\n\n{describe_command(full_name, subcommand)}")
+    return "\n\n".join(sections)
+
+
+def describe_command(full_name: str, command: click.Command) -> str:
+    """The help of a command as Markdown: its first sentence, usage, examples, the rest, and the options."""
+    first, *others = split_paragraphs(command.help or "")
+    usage = " ".join([full_name, *command.collect_usage_pieces(CONTEXT)])
+    parts = [write_paragraph(first), write_block("text", [usage])]
+    *notes, examples = split_paragraphs(command.epilog or "")
+    parts.append(write_block("console", [f"$ {line.strip()}" for line in examples.splitlines()[2:]]))
+    parts.extend(write_paragraph(paragraph) for paragraph in others)
+    # The first line of each is click's mark for a paragraph that keeps its line ends.
+    parts.extend(write_block("text", note.splitlines()[1:]) for note in notes)
+    parts.extend(describe_options(full_name, command))
+    return "\n\n".join(parts)
+
+
+def split_paragraphs(text: str) -> list[str]:
+    return inspect.cleandoc(text).split("\n\n")
+
+
+def list_options(command: click.Command) -> list[click.Option]:
+    return [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+
+
+def describe_options(full_name: str, command: click.Command) -> Iterator[str]:
+    """A table of the options of a command, and a sentence with those that another command has too."""
+    rows = []
+    shared: dict[str, list[str]] = {}
+    for option in list_options(command):
+        other_name = find_describing_commands()[make_key(option)]
+        if other_name == full_name:
+            rows.append((f"`{spell_option(option)}`", describe_option(option)))
+        else:
+            shared.setdefault(other_name, []).append(f"`{option.opts[0]}`")
+    if rows:
+        yield write_table(("option", "meaning"), rows)
+    for other_name, names in shared.items():
+        anchor = other_name.replace(" ", "-")
+        yield write_paragraph(f"As for [`{other_name}`](#{anchor}): {', '.join(names)}.")
+
+
+def make_key(option: click.Option) -> tuple[str, str]:
+    """Two options of the same key are described once."""
+    return spell_option(option), describe_option(option)
+
+
+@cache
+def find_describing_commands() -> dict[tuple[str, str], str]:
+    """For each option the command that describes it: `harness run`, else the first one that has it."""
+    commands = {}
+    for name in ["run", *COMMANDS]:
+        command = root.get_command(CONTEXT, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            for word, subcommand in command.commands.items():
+                commands[f"harness {name} {word}"] = subcommand
+        else:
+            commands[f"harness {name}"] = command
+    found: dict[tuple[str, str], str] = {}
+    for full_name, command in commands.items():
+        for option in list_options(command):
+            found.setdefault(make_key(option), full_name)
+    return found
+
+
+def spell_option(option: click.Option) -> str:
+    """
+    How an option is written, with a word for its value.
+
+    >>> spell_option(click.Option(["-p", "--port"], type=int))
+    '-p, --port N'
+    """
+    names = ", ".join(option.opts)
+    if option.is_flag:
+        return names
+    return f"{names} {option.metavar or name_value(option)}"
+
+
+def name_value(option: click.Option) -> str:
+    if isinstance(option.type, click.Choice):
+        return max(option.opts, key=len).removeprefix("--").upper()
+    if isinstance(option.type, click.types.IntParamType):
+        return "N"
+    if isinstance(option.type, click.types.FloatParamType):
+        return "NUMBER"
+    if isinstance(option.type, click.Path):
+        return "FILE"
+    return option.type.name.upper()
+
+
+def describe_option(option: click.Option) -> str:
+    """The help of an option, its choices, its least value and its default."""
+    sentences = [mark_code(" ".join((option.help or "").split()))]
+    default = option.default if option.show_default is True else option.show_default or None
+    if isinstance(option.type, click.Choice):
+        choices = [f"`{choice}`" for choice in option.type.choices]
+        sentences.append(f"One of {', '.join(choices)}.")
+    if isinstance(option.type, click.IntRange | click.FloatRange) and option.type.min is not None:
+        sentences.append(f"{'Above' if option.type.min_open else 'At least'} {option.type.min:g}.")
+    if default is not None:
+        sentences.append(f"Default: {mark_code(str(default))}.")
+    if option.required:
+        sentences.append("Required.")
+    return " ".join(sentences)
+
+
+PARTS = {
+    "the commands": write_list_of_commands,
+    **{f"harness {name}": partial(write_command, name) for name in COMMANDS},
+}

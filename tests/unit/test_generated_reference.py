@@ -1,0 +1,31 @@
+"""The generated parts of the pages are what the code gives."""
+
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parents[2] / "scripts" / "site"
+COMMAND = "python3 scripts/site/make-reference"
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    monkeypatch.syspath_prepend(SITE)
+    from reference import pages
+
+    return pages
+
+
+def test_the_generated_parts_of_pages_are_what_the_code_gives(pages):
+    outdated = [page.relative_to(pages.DOCS).as_posix() for page in pages.find_outdated_pages()]
+    assert not outdated, f"{', '.join(outdated)}: run {COMMAND}, and commit what it writes"
+
+
+def test_each_part_stands_on_one_page(pages):
+    assert sorted(pages.find_generated_parts()) == sorted(pages.PARTS)
+
+
+def test_a_part_that_nothing_makes_is_named(pages):
+    match = pages.GENERATED.search("<!-- begin generated: harness runs -->\n<!-- end generated -->")
+    with pytest.raises(SystemExit, match="there is no part 'harness runs', only the commands, harness init,"):
+        pages.write_part(match)
