@@ -20,11 +20,17 @@ DOCS = ROOT / "docs"
 PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")
 """Pages at the top of the repository."""
 
+README = "README.md"
+"""Its sections are on the first page of the site, which is where links to them lead."""
+
 UPWARDS = re.compile(r"\]\((\.\./[^)#]+)")
 """A link from a page to a file in another folder."""
 
 INSIDE = re.compile(r"\]\(docs/")
 """A link from a page at the top of the repository into docs/."""
+
+SECTION = re.compile(r"^\[[^\]]+\]\(\.\./README\.md#([\w-]+)\)$", re.MULTILINE)
+"""A line that is only a link to a section of the README."""
 
 TOP = re.compile(r"\]\((?!docs/|https?:|#)([^)#]+)")
 """A link between files at the top of the repository."""
@@ -43,14 +49,14 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def find_linked_files() -> list[str]:
-    """The paths of the files outside docs/ that pages link to, without the pages of `PAGES`."""
+    """The paths of the files outside docs/ that pages link to, without those that are pages of the site."""
     linked: set[str] = set()
     for page in DOCS.rglob("*.md"):
         for link in UPWARDS.findall(page.read_text(encoding="utf-8")):
             linked.add(find_outside(link, page.parent))
     for name in PAGES:
         linked.update(TOP.findall((ROOT / name).read_text(encoding="utf-8")))
-    return sorted(path for path in linked if path not in PAGES and (ROOT / path).is_file())
+    return sorted(path for path in linked if path not in (*PAGES, README) and (ROOT / path).is_file())
 
 
 def find_outside(link: str, folder: Path) -> str:
@@ -60,13 +66,16 @@ def find_outside(link: str, folder: Path) -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Let links to files outside docs/ lead to their copies on the site."""
+    """Put sections of the README where links to them stand, and let links out of docs/ lead to copies on the site."""
+    markdown = SECTION.sub(lambda match: read_section(match[1]), markdown)
     folder = (DOCS / page.file.src_uri).parent
 
     def lead_to_copy(match: re.Match[str]) -> str:
         outside = find_outside(match[1], folder)
         if not outside:
             return match[0]
+        if outside == README:
+            return f"]({os.path.relpath(DOCS / 'index.md', folder)}"
         return f"]({os.path.relpath(DOCS / outside, folder)}"
 
     return UPWARDS.sub(lead_to_copy, markdown)
@@ -75,3 +84,13 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Make the empty corner of a table a plain cell: a header without a text is read out as one without a name."""
     return EMPTY_HEADER.sub(r"<td\1></td>", html)
+
+
+def read_section(anchor: str) -> str:
+    """The text below the heading of the README that has this anchor."""
+    text = (ROOT / README).read_text(encoding="utf-8")
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        heading, _, content = section.partition("\n")
+        if heading.lower().replace(" ", "-") == anchor:
+            return INSIDE.sub("](", content.strip())
+    raise ValueError(f"{README} has no section #{anchor}")

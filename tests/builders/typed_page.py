@@ -11,6 +11,9 @@ from harness.model import Cluster
 from harness.search import open_search
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+"""Each block, also one that names no language."""
+
 CHANGING = {
     r"\d+ ms": "N ms",
     r"\d{4}-\d\d-\d\d": "DAY",
@@ -18,6 +21,11 @@ CHANGING = {
     r"http://127\.0\.0\.1:\d+(/#token=\S+)?": "PAGE",
 }
 """What another run of the same commands prints differently."""
+
+
+def find_blocks(text, language):
+    """The blocks of a page in *language*; an empty one finds those that name none."""
+    return [block for name, block in FENCED.findall(text) if name == language]
 
 
 def split_commands(block):
