@@ -74,7 +74,7 @@ def read_config(path: Path) -> Config:
     places = find_places(source.text)
     problems = ConfigProblems(source, places)
     check_top_level(content, problems)
-    values = {key: read(content[key], problems) for key, read in TOP_LEVEL.items() if key in content}
+    values = {name: key.read(content[name], problems) for name, key in TOP_LEVEL.items() if name in content}
     if problems.found:
         raise ConfigError(problems.found)
     clusters: dict[str, Cluster] = {}

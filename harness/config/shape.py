@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -117,34 +118,106 @@ _Text = Annotated[str, _check(_find_blank_problem)]
 _Variable = Annotated[str, _check(_find_variable_problem)]
 
 
-class _ClusterShape(BaseModel):
+class ClusterShape(BaseModel):
+    """A table of a cluster. The reference of harness.toml shows the descriptions of its keys."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    url: Annotated[str, _check(find_url_problem)] | None = None
-    nodes: tuple[Annotated[str, _check(find_url_problem)], ...] = Field(default=(), strict=False)
-    cloud_id: _Text | None = None
-    engine: Annotated[str, _check(find_engine_problem)] | None = None
-    service: Annotated[str, _check(_find_service_problem)] = "engine"
-    api_key_env: _Variable | None = None
-    username_env: _Variable | None = None
-    password_env: _Variable | None = None
-    ca_certs: _Text | None = None
-    fingerprint: Annotated[str, _check(_find_fingerprint_problem)] | None = None
-    timeout: Annotated[float, _check(_find_timeout_problem)] = 30.0
-    headers_env: dict[Annotated[str, _check(_find_header_problem)], _Variable] = Field(default_factory=dict)
-    bearer_token_env: _Variable | None = None
-    client_cert: _Text | None = None
-    client_key: _Text | None = None
-    client_key_password_env: _Variable | None = None
-    verify_certs: bool = True
-    proxy: Annotated[str, _check(_find_proxy_problem)] | None = None
-    proxy_username_env: _Variable | None = None
-    proxy_password_env: _Variable | None = None
-    host: Annotated[str, _check(_find_host_problem)] | None = None
-    requests: tuple[Annotated[str, _check(_find_request_problem)], ...] = Field(default=(), strict=False)
-    concurrency: Annotated[int, _check(_find_concurrency_problem)] = 4
-    batch: Annotated[int, _check(_find_batch_problem)] | None = None
-    rate: Annotated[float, _check(_find_rate_problem)] | None = None
+    url: Annotated[str, _check(find_url_problem)] | None = Field(
+        None,
+        description="The address, http or https; it may have a path, and no login. A cluster has `url` or `cloud_id`.",
+    )
+    nodes: tuple[Annotated[str, _check(find_url_problem)], ...] = Field(
+        default=(),
+        strict=False,
+        description="URLs of the cluster's other nodes. All take turns, and one that does not answer is left out.",
+    )
+    cloud_id: _Text | None = Field(None, description="The id of a deployment in Elastic Cloud, in place of `url`.")
+    engine: Annotated[str, _check(find_engine_problem)] | None = Field(
+        None,
+        description="The engine and its version, such as `elasticsearch 9.4.3`, if the login may not ask the server. "
+        "Default: asked.",
+    )
+    service: Annotated[str, _check(_find_service_problem)] = Field(
+        "engine",
+        description="`engine` for Elasticsearch and OpenSearch, `http` for an application's own search API, or `solr`, "
+        "`typesense`, `weaviate`. Default: `engine`.",
+    )
+    api_key_env: _Variable | None = Field(
+        None,
+        description="The variable with an API key, base64-encoded or as `id:key`.",
+    )
+    username_env: _Variable | None = Field(None, description="The variable with a user name; needs `password_env`.")
+    password_env: _Variable | None = Field(None, description="The variable with the password; needs `username_env`.")
+    ca_certs: _Text | None = Field(
+        None,
+        description="A PEM file with the CA of the server's certificate, relative to harness.toml. Default: "
+        "the CAs of the system.",
+    )
+    fingerprint: Annotated[str, _check(_find_fingerprint_problem)] | None = Field(
+        None,
+        description="The SHA-256 of the server's certificate, 64 hexadecimal digits with or without colons. Nothing "
+        "else of it is then checked.",
+    )
+    timeout: Annotated[float, _check(_find_timeout_problem)] = Field(
+        30.0,
+        description="Seconds for one request, including its whole answer. Default: 30.",
+    )
+    headers_env: dict[Annotated[str, _check(_find_header_problem)], _Variable] = Field(
+        default_factory=dict,
+        description='Headers, each with the variable that holds its value: `{Authorization = "SHOP_TOKEN"}`.',
+    )
+    bearer_token_env: _Variable | None = Field(
+        None,
+        description="The variable with a token, sent as `Authorization: Bearer …`.",
+    )
+    client_cert: _Text | None = Field(
+        None,
+        description="A PEM file with the client's certificate, relative to harness.toml; it may hold the key too.",
+    )
+    client_key: _Text | None = Field(None, description="A PEM file with the key of `client_cert`.")
+    client_key_password_env: _Variable | None = Field(
+        None,
+        description="The variable with the password of an encrypted key.",
+    )
+    verify_certs: bool = Field(
+        True,
+        description="`false` accepts any certificate, and each report says so. Default: `true`.",
+    )
+    proxy: Annotated[str, _check(_find_proxy_problem)] | None = Field(
+        None,
+        description="The URL of an HTTP proxy, without a login. Default: that of the environment.",
+    )
+    proxy_username_env: _Variable | None = Field(
+        None,
+        description="The variable with the user name for the proxy; needs `proxy_password_env`.",
+    )
+    proxy_password_env: _Variable | None = Field(
+        None,
+        description="The variable with the password for the proxy; needs `proxy_username_env`.",
+    )
+    host: Annotated[str, _check(_find_host_problem)] | None = Field(
+        None,
+        description="The value of the header `Host`. Default: the host of `url`.",
+    )
+    requests: tuple[Annotated[str, _check(_find_request_problem)], ...] = Field(
+        default=(),
+        strict=False,
+        description="Requests that may be sent to an HTTP service though they may change data, such as "
+        '`["POST /indexes/*/search"]`.',
+    )
+    concurrency: Annotated[int, _check(_find_concurrency_problem)] = Field(
+        4,
+        description="Requests at once, at most: 1 to 64. Default: 4.",
+    )
+    batch: Annotated[int, _check(_find_batch_problem)] | None = Field(
+        None,
+        description="Searches of one request, at most; fewer while the engine is slow or busy. Default: 1000.",
+    )
+    rate: Annotated[float, _check(_find_rate_problem)] | None = Field(
+        None,
+        description="Searches a second, at most, for a cluster that others use. Default: no limit.",
+    )
 
 
 PLAIN_KEYS = frozenset({"url", "nodes", "engine", "timeout", "concurrency", "batch", "rate"})
@@ -230,26 +303,69 @@ _Number = Annotated[float, _check(_find_number_problem)]
 _Count = Annotated[int, _check(_find_count_problem)]
 
 
-class _JudgeShape(BaseModel):
+class JudgeShape(BaseModel):
+    """A table of a language model that judges. The reference of harness.toml shows the descriptions of its keys."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    base_url: Annotated[str, _check(_find_judge_url_problem)]
-    model: _Text
-    api_key_env: _Variable | None = None
-    prompt: _Text | None = None
-    fields: tuple[_Text, ...] = Field(default=(), strict=False)
-    temperature: _Number = 0.0
-    seed: int | None = None
-    reasoning: _Text | None = None
-    answers: Annotated[str, _check(_find_answers_problem)] = "schema"
-    most_output_tokens: _Count = 300
-    timeout: Annotated[float, _check(_find_timeout_problem)] = 60.0
-    concurrency: Annotated[int, _check(_find_concurrency_problem)] = 4
-    requests_per_minute: _Count | None = None
-    tokens_per_minute: _Count | None = None
-    input_price: _Number | None = None
-    output_price: _Number | None = None
-    budget: _Number | None = None
+    base_url: Annotated[str, _check(_find_judge_url_problem)] = Field(
+        description="An API like that of OpenAI: OpenAI, Azure (`https://NAME.openai.azure.com/openai/v1`), vLLM, "
+        "Ollama (`http://localhost:11434/v1`), llama.cpp, LiteLLM. Required.",
+    )
+    model: _Text = Field(description="The name of the model there. Required.")
+    api_key_env: _Variable | None = Field(
+        None,
+        description="The variable with the key, masked in all output. Default: no key.",
+    )
+    prompt: _Text | None = Field(
+        None,
+        description="A prompt of your own, relative to harness.toml. Default: that of the harness.",
+    )
+    fields: tuple[_Text, ...] = Field(
+        default=(),
+        strict=False,
+        description="The fields of a document that may be sent. Default: those that people are shown.",
+    )
+    temperature: _Number = Field(0.0, description="Default: 0.")
+    seed: int | None = Field(None, description="A number sent with each call. Default: none.")
+    reasoning: _Text | None = Field(
+        None,
+        description="The effort of a model that thinks before it answers, such as `low`. It is sent `reasoning_effort` "
+        "and `max_completion_tokens`, and no temperature.",
+    )
+    answers: Annotated[str, _check(_find_answers_problem)] = Field(
+        "schema",
+        description="`schema` if the server keeps the model to a JSON schema, `text` if it cannot. Default: `schema`.",
+    )
+    most_output_tokens: _Count = Field(
+        300,
+        description="Tokens of an answer, thoughts included; a longer one is cut, and is no grade. Default: 300.",
+    )
+    timeout: Annotated[float, _check(_find_timeout_problem)] = Field(
+        60.0,
+        description="Seconds for one answer. Default: 60.",
+    )
+    concurrency: Annotated[int, _check(_find_concurrency_problem)] = Field(
+        4,
+        description="Calls at once, 1 to 64. Default: 4.",
+    )
+    requests_per_minute: _Count | None = Field(
+        None,
+        description="Calls are spread so that they stay within it. Default: no limit.",
+    )
+    tokens_per_minute: _Count | None = Field(
+        None,
+        description="Calls are spread so that they stay within it. Default: no limit.",
+    )
+    input_price: _Number | None = Field(
+        None,
+        description="The price of a million tokens that are sent; needs `output_price`.",
+    )
+    output_price: _Number | None = Field(
+        None,
+        description="The price of a million tokens of answers; needs `input_price`.",
+    )
+    budget: _Number | None = Field(None, description="What one command may spend at these prices. Default: no limit.")
 
 
 def _read_judges(tables: Any, problems: ConfigProblems) -> dict[str, MachineJudge]:
@@ -271,10 +387,10 @@ def _read_judge(name: str, table: Any, problems: ConfigProblems) -> MachineJudge
     elif name == PEOPLE:
         problems.note(place, f"expected another name than {PEOPLE}, which stands for all judges who are people")
     try:
-        shape = _JudgeShape.model_validate(table)
+        shape = JudgeShape.model_validate(table)
     except ValidationError as error:
         for failure in error.errors(include_url=False):
-            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure, _JudgeShape))
+            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure, JudgeShape))
         return None
     if (shape.input_price is None) != (shape.output_price is None):
         problems.note(place, "expected input_price and output_price together")
@@ -283,18 +399,29 @@ def _read_judge(name: str, table: Any, problems: ConfigProblems) -> MachineJudge
     return MachineJudge(name=name, **shape.model_dump())
 
 
-TOP_LEVEL: Mapping[str, Callable[[Any, ConfigProblems], Any]] = {
-    "clusters": _read_clusters,
-    "variables": _read_variables,
-    "addresses": _read_addresses,
-    "judge": _read_judges,
-    "intervals": _read_intervals,
-    "history": _read_history,
+@dataclass(frozen=True, slots=True)
+class TopLevelKey:
+    """A key at the top of the file."""
+
+    read: Callable[[Any, ConfigProblems], Any]
+    """Takes the value, returns that of the field of the same name in `Config`, and notes problems."""
+    description: str
+
+
+TOP_LEVEL: Mapping[str, TopLevelKey] = {
+    "clusters": TopLevelKey(_read_clusters, "Tables such as `[clusters.default]`, each with a server."),
+    "variables": TopLevelKey(
+        _read_variables,
+        "The variables of the environment that suites may read: names, or patterns such as `SHOP_*`.",
+    ),
+    "addresses": TopLevelKey(
+        _read_addresses,
+        "`listed` allows suites the addresses of this file and of the command line only. Default: `any`.",
+    ),
+    "judge": TopLevelKey(_read_judges, "Tables such as `[judge.gpt]`, each with a language model that judges."),
+    "intervals": TopLevelKey(_read_intervals, "`false` leaves the intervals of means out of reports. Default: `true`."),
+    "history": TopLevelKey(_read_history, "The folder in which each whole run is kept, relative to harness.toml."),
 }
-"""
-What reads each top-level key: it takes the value, returns that of the field of the same name in `Config`, and notes
-problems.
-"""
 
 
 def check_top_level(content: Mapping[str, Any], problems: ConfigProblems) -> None:
@@ -317,10 +444,10 @@ def _read_cluster(name: str, table: Any, problems: ConfigProblems) -> Cluster | 
     if "://" in name or not name.strip():
         problems.note(place, "expected the name of a cluster, such as default; its address is its url")
     try:
-        shape = _ClusterShape.model_validate(table)
+        shape = ClusterShape.model_validate(table)
     except ValidationError as error:
         for failure in error.errors(include_url=False):
-            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure, _ClusterShape))
+            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure, ClusterShape))
         return None
     _check_together(shape, place, problems)
     return Cluster(name=name, **shape.model_dump())
@@ -341,7 +468,7 @@ def _describe_failure(failure: Any, shape: type[BaseModel]) -> str:
     return f"found {_describe_type(failure['input'])}, expected {_TYPES.get(kind, failure['msg'])}"
 
 
-def _check_together(shape: _ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
+def _check_together(shape: ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
     if (shape.url is None) == (shape.cloud_id is None):
         found = "neither" if shape.url is None else "both"
         problems.note(place, f"found {found} url and cloud_id, expected one of them")
@@ -363,7 +490,7 @@ _NEEDED_KEYS = {"client_key": "client_cert", "client_key_password_env": "client_
 _TLS_KEYS = ("ca_certs", "fingerprint", "client_cert")
 
 
-def _check_logins(shape: _ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
+def _check_logins(shape: ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
     for name, password in (("username_env", "password_env"), ("proxy_username_env", "proxy_password_env")):
         if (getattr(shape, name) is None) != (getattr(shape, password) is None):
             problems.note(place, f"expected {name} and {password} together")
@@ -375,7 +502,7 @@ def _check_logins(shape: _ClusterShape, place: tuple[str, ...], problems: Config
             problems.note((*place, key), f"{key} needs {needed}")
 
 
-def _check_tls(shape: _ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
+def _check_tls(shape: ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
     is_secure = shape.cloud_id is not None or uses_tls(shape.url or "")
     given = [key for key in _TLS_KEYS if getattr(shape, key) is not None]
     if given and not is_secure:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.config import read_config
-from harness.config.shape import _ClusterShape
 from harness.errors import SuiteError
 from harness.suites import load_suite
 from harness.suites.shape import QueryShape, SuiteShape
@@ -77,18 +75,11 @@ def test_the_error_of_the_reference_is_the_loaders(tmp_path, monkeypatch):
     assert f"```\n{caught.value}\n```" in TEXT
 
 
-def test_the_harness_toml_of_the_reference_is_read(tmp_path):
-    (block,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
-    (tmp_path / "harness.toml").write_text(block, encoding="utf-8")
-    assert list(read_config(tmp_path / "harness.toml").clusters) == ["default", "staging", "cloud", "api"]
-
-
 @pytest.mark.parametrize(
     ("heading", "keys"),
     [
         ("Keys of a suite", SuiteShape.list_keys()),
         ("Queries", QueryShape.list_keys()),
-        ("harness.toml", list(_ClusterShape.model_fields)),
     ],
 )
 def test_a_table_of_the_reference_names_every_key(heading, keys):

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from reference import commands
+from reference import commands, settings
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
-PARTS: Mapping[str, Callable[[], str]] = {**commands.PARTS}
+PARTS: Mapping[str, Callable[[], str]] = {**commands.PARTS, **settings.PARTS}
 """What makes each part, by the name in the comment above it."""
 
 GENERATED = re.compile(
