@@ -29,6 +29,7 @@ COMMANDS = [
     ["judgments", "pool", "shop.relevance.yaml"],
     ["judgments", "lint", "shop.relevance.yaml"],
     ["verify", "shop.relevance.yaml"],
+    ["doctor", "--index", "products"],
 ]
 PAGE = Path(__file__).parents[2] / "docs" / "engines" / "index.md"
 
