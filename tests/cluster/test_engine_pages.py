@@ -11,7 +11,7 @@ from harness.search.engine import EngineSearch
 ENGINES = Path(__file__).parents[2] / "docs" / "engines"
 EXAMPLE_URL = "http://localhost:9200"
 TEXT = {"type": "text", "analyzer": "english"}
-MAPPINGS = {"properties": {"sku": {"type": "keyword"}, "title": TEXT, "description": TEXT, "price": {"type": "integer"}}}
+FIELDS = {"sku": {"type": "keyword"}, "title": TEXT, "description": TEXT, "price": {"type": "integer"}}
 PRODUCTS = {
     "sku-2": {"sku": "sku-2", "title": "Tent for two", "description": "Two poles, 2 kg", "price": 240},
     "sku-3": {"sku": "sku-3", "title": "Steel pegs", "description": "For any tent", "price": 9},
@@ -27,7 +27,7 @@ def products(engine_url, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("CI", raising=False)
     Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine_url}"\n', encoding="utf-8")
-    with hold_index(engine_url, "products", PRODUCTS, MAPPINGS):
+    with hold_index(engine_url, "products", PRODUCTS, {"properties": FIELDS}):
         yield
 
 
