@@ -35,6 +35,12 @@ SECTION = re.compile(r"^\[[^\]]+\]\(\.\./README\.md#([\w-]+)\)$", re.MULTILINE)
 TOP = re.compile(r"\]\((?!docs/|https?:|#)([^)#]+)")
 """A link between files at the top of the repository."""
 
+PICTURE = re.compile(
+    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
+    r'<img alt="([^"]+)" src="([^"]+)"[^>]*>\s*</picture>'
+)
+"""A picture in two schemes, as a code host shows it."""
+
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 
 
@@ -66,7 +72,7 @@ def find_outside(link: str, folder: Path) -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Put sections of the README where links to them stand, and let links out of docs/ lead to copies on the site."""
+    """Bring in sections of the README, lead links out of docs/ to copies, and let the site's switch choose pictures."""
     markdown = SECTION.sub(lambda match: read_section(match[1]), markdown)
     folder = (DOCS / page.file.src_uri).parent
 
@@ -78,6 +84,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
             return f"]({os.path.relpath(DOCS / 'index.md', folder)}"
         return f"]({os.path.relpath(DOCS / outside, folder)}"
 
+    # The theme has a switch of its own between light and dark, and resolves only the paths of Markdown.
+    markdown = PICTURE.sub(r"![\2](\3#only-light)\n![\2](\1#only-dark)", markdown)
     return UPWARDS.sub(lead_to_copy, markdown)
 
 
