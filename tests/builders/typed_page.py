@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 from harness.cli import main
 from harness.model import Cluster
@@ -14,6 +15,8 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 """Each block, also one that names no language."""
 
+FILE = re.compile(r"`([\w./-]+)`:\Z")
+"""The end of a paragraph above a block that is a file, or a part of one."""
 CHANGING = {
     r"\d+ ms": "N ms",
     r"\d{4}-\d\d-\d\d": "DAY",
@@ -33,6 +36,31 @@ def split_commands(block):
     for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         line, _, shown = text.rstrip("\n").partition("\n")
         yield line, shown
+
+
+def follow_page(text):
+    """
+    Do what a page says, in the working directory: write its files, and give out each command with what it shows.
+
+    A block below a paragraph that ends with `NAME`: is that file. Below "Append to" it is added to the file; below
+    "writes" the file is there already, and has this content.
+    """
+    end = 0
+    for block in FENCED.finditer(text):
+        paragraph = text[end : block.start()].rstrip("\n").rpartition("\n\n")[2]
+        named = FILE.search(paragraph)
+        end = block.end()
+        if block[1] == "console":
+            yield from split_commands(block[2])
+        elif named:
+            path = Path(named[1])
+            if "writes" in paragraph:
+                assert path.read_text(encoding="utf-8") == block[2]
+            elif "Append to" in paragraph:
+                path.write_text(path.read_text(encoding="utf-8") + block[2], encoding="utf-8")
+            else:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(block[2], encoding="utf-8")
 
 
 def type_command(line, capfd):

@@ -1,53 +1,63 @@
-"""The steps of docs/coming-from/index.md from a Quepid export to a gate, as a reader takes them."""
+"""The pages of docs/coming-from, from an export to a gate and back, as a reader takes them."""
 
+import json
 import os
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from builders.typed_page import assert_shown, follow_page, hold_index, type_command
 from harness.scaffold import list_scaffold_files
 
-PAGE = (Path(__file__).parents[2] / "docs" / "coming-from" / "index.md").read_text(encoding="utf-8")
-STEPS = PAGE.split("### From a Quepid export to a gate\n")[1].split("\n## ")[0]
-BLOCK = re.compile(r"(?:`([\w.]+)`:\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
+PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
+TEXT = {"type": "text", "analyzer": "english"}
+COMMANDS = {
+    "csv.md": 3,
+    "quepid.md": 4,
+    "rank-eval.md": 4,
+    "rre.md": 3,
+    "search-relevance-workbench.md": 3,
+    "trec-eval.md": 4,
+}
+"""How many commands each page has; beir.md has a collection that is downloaded."""
+
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.xdist_group("index-of-coming-from"),  # all of them need the one index
+    pytest.mark.skipif("RELEVANCE_TEST_OPENSEARCH" in os.environ, reason="the pages show the embedded node's scores"),
+]
 
 
-def words_of(line):
-    return " ".join(line.split())
+def cut_section(page, heading):
+    return page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-@pytest.mark.embedded
-@pytest.mark.skipif("RELEVANCE_TEST_OPENSEARCH" in os.environ, reason="the page shows the embedded node's scores")
-def test_the_steps_lead_where_the_page_says(opensearch_url, tmp_path, monkeypatch, capsys):
+@pytest.fixture(scope="module")
+def products(opensearch_url):
+    """An index of this name with the documents that `harness init` writes."""
+    lines = list_scaffold_files()["products/documents.jsonl"].splitlines()
+    documents = {document["id"]: document for document in map(json.loads, lines)}
+    mappings = {"properties": {"title": TEXT, "description": TEXT}}
+    with hold_index(opensearch_url, "products", documents, mappings):
+        yield
+
+
+def test_every_page_with_a_gate_is_taken():
+    gated = {path.name for path in PAGES.glob("*.md") if "\n## From an export to a gate\n" in path.read_text("utf-8")}
+    assert gated == set(COMMANDS)
+
+
+@pytest.mark.usefixtures("products")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_commands_lead_where_the_page_says(name, opensearch_url, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    Path("fixture.relevance.yaml").write_text(
-        "suite: migration-path\nrequest: {query: {match: {title: '{{text}}'}}}\n"
-        "fixture:\n  documents: documents.jsonl\n"
-        "  settings: {number_of_shards: 1, number_of_replicas: 0}\n  mappings: {properties: {title: {type: text,"
-        " analyzer: english}, description: {type: text, analyzer: english}}}\n"
-        "queries: [{id: q, text: tent, judgments: {p07: 1}}]\n"
-    )
-    Path("documents.jsonl").write_text(list_scaffold_files()["products/documents.jsonl"])
-    assert main(["run", "fixture.relevance.yaml", "--url", opensearch_url, "--allow-write"]) == 0
-    index = re.search(r"index (migration-path-\S+)", capsys.readouterr().out)[1]
-    ran = 0
-    for name, kind, text in BLOCK.findall(STEPS):
-        if kind != "console":
-            path = Path(name)
-            path.write_text((path.read_text() if kind == "yaml" else "") + text)
-            continue
-        for command in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-            line, *expected = command.strip("\n").split("\n")
-            words = shlex.split(line.replace("http://127.0.0.1:9200", opensearch_url).replace("products", index))[1:]
-            status = main(words)
-            printed = capsys.readouterr().out.replace(opensearch_url, "http://127.0.0.1:9200")
-            shown = [words_of(one) for one in printed.splitlines()]
-            assert status == (1 if "FAILED" in command else 0), line
-            for one in map(words_of, expected):
-                assert one in shown, f"{line}\n{printed}"
-            ran += 1
-    assert ran == 7
+    page = (PAGES / name).read_text(encoding="utf-8")
+    steps = cut_section(page, "From an export to a gate") + cut_section(page, "Going back")
+    typed = 0
+    for line, shown in follow_page(steps):
+        status, printed = type_command(line.replace("http://127.0.0.1:9200", opensearch_url), capfd)
+        assert status == (1 if "FAILED" in shown else 0), f"{line}\n{printed}"
+        assert_shown(shown, printed, line)
+        typed += 1
+    assert typed == COMMANDS[name]
