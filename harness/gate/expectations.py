@@ -3,9 +3,9 @@ The text of an expectation, read into its condition.
 
 ::
 
-    expect      = document [ "not" ] "in top" k | document "before" document     of a query only
+    expect      = document [ "not" ] "in top" k | document "before" document        of a query only
                 | "hits" op n [ "for" tag ]
-                | requirement "in top" k [ "for" tag ]                           at least one of these hits meets it
+                | requirement "in top" k [ "for" tag ]                              at least one of these hits meets it
                 | "every hit in top" k "has" requirement [ "for" tag ]
                 | "no hit in top" k "has" requirement [ "for" tag ]
                 | "distinct" field op n "in top" k [ "for" tag ]
@@ -13,8 +13,8 @@ The text of an expectation, read into its condition.
     requirement = field "=" value
                 | field ( ">=" | ">" | "<=" | "<" ) limit
                 | field "in {" value { "," value } "}"
-                | field "in" limit ".." limit                                    both included
-                | field                                                          any value, only after "has"
+                | field "in" limit ".." limit                                       both included
+                | field                                                             any value, only after "has"
     op          = ">=" | ">" | "<=" | "<" | "="
     limit       = a number, or a date such as 2026-01-31 or 2026-01-31T12:00Z
     document, field, value = characters without blanks, or any in single or double quotes

@@ -3,18 +3,17 @@ The text of a threshold, read into its condition, and what no score can meet. `e
 
 ::
 
-    threshold = [ statistic ] measure op number [ "for" tag ]       a statistic always, but on a query's own threshold
+    threshold = [ statistic ] measure op number [ "for" tag ]        a query's own has neither statistic nor tag
               | "drop" [ "every" ] measure "<=" number [ "%" ] [ since ] [ "for" tag ]
-              | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
-              | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ since ] [ "for" tag ]
-                                                                                           of a suite only
-              | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
+              | "drop" measure "is not significant at" number "%" [ "for" tag ]            suites only
+              | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ since ] [ "for" tag ]    suites only
+              | [ statistic ] agreement op number [ "for" tag ]                 compared with the baseline's rankings
               | [ statistic ] agreement "of variants" op number [ "for" tag ]
               | "loss" [ "every" ] measure "of variants" "<=" number [ "for" tag ]
-              | "machine" measure "<=" number "%" [ "for" tag ]                            of a suite only
-              | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           of a suite only
-              | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"  by `took`, or to the last byte
-    since     = "since" n "runs"                                     with the median of runs, in place of the baseline
+              | "machine" measure "<=" number "%" [ "for" tag ]                            suites only
+              | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           suites only
+              | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
+    since     = "since" n "runs"                     the median of runs of the history, in place of the baseline
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
     op        = ">=" | ">" | "<=" | "<" | "="

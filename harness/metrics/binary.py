@@ -54,11 +54,11 @@ def batch_total(batch: Batch, settings: Settings) -> Floats:
 
 def precision(relevant: Sequence[bool], cutoff: int | None) -> float:
     """
-    The share of the first *cutoff* ranks that hold a relevant document; a rank without a hit holds none.
+    Precision: the relevant documents among the first k, over k.
 
-    Without a cutoff, the share of the hits; 0 where there are none.
+    Without a cutoff they are divided by the number of hits; without hits it is 0.
 
-    Source: van Rijsbergen (1979); the fixed divisor is trec_eval's.
+    Source: van Rijsbergen (1979); the fixed divisor is that of trec_eval.
 
     >>> precision([True, False, True], cutoff=5)
     0.4
@@ -88,7 +88,7 @@ P = Definition(
 
 def recall(relevant: Sequence[bool], total: int) -> float:
     """
-    The share of the relevant documents that were returned.
+    Recall: the relevant documents among the first k, over R.
 
     Source: van Rijsbergen (1979).
 
@@ -109,9 +109,9 @@ R = Definition(
 
 def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: float = 1.0) -> float:
     """
-    The weighted harmonic mean of precision and recall; recall counts *beta* times as much as precision.
+    The weighted harmonic mean of precision and recall: (1 + beta^2) P R / (beta^2 P + R).
 
-    F = (1 + beta^2) P R / (beta^2 P + R); 0 where nothing relevant was returned.
+    Recall counts *beta* times as much as precision. It is 0 if nothing relevant was returned.
 
     Source: van Rijsbergen (1979), 1 - E.
 
@@ -167,7 +167,7 @@ F = Definition(
 
 def reciprocal_rank(relevant: Sequence[bool]) -> float:
     """
-    1 / the rank of the first relevant document, 0 where there is none.
+    Reciprocal rank: 1 / the rank of the first relevant document, 0 without one.
 
     Source: Kantor & Voorhees (2000).
 
@@ -199,10 +199,9 @@ RR = Definition(
 
 def average_precision(relevant: Sequence[bool], total: int) -> float:
     """
-    The mean, over all relevant documents, of the precision at the rank of each; 0 for one that was not returned.
+    Average precision: the sum, over the relevant ranks, of the precision at that rank, divided by R.
 
-    A cutoff cuts *relevant*, not *total*: it is divided by all relevant documents, so that a cutoff below their number
-    keeps it below 1.
+    A cutoff cuts the ranking, not R, so that a cutoff below R keeps it below 1.
 
     Source: Harman (1992); Buckley & Voorhees (2005).
 
@@ -237,7 +236,7 @@ AP = Definition(
 
 def r_precision(relevant: Sequence[bool], total: int) -> float:
     """
-    The precision at rank R, where R is the number of relevant documents; there precision equals recall.
+    The precision at rank R, where precision equals recall.
 
     Source: Buckley & Voorhees (2005).
 
@@ -264,7 +263,7 @@ RPREC = Definition(
 
 def success(relevant: Sequence[bool]) -> float:
     """
-    1 where at least one relevant document was returned, else 0.
+    1 if a relevant document is among the first k, else 0.
 
     Source: Craswell & Hawking (2004).
 
@@ -285,9 +284,10 @@ SUCCESS = Definition(
 
 def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, *, nearest: bool = False) -> float:
     """
-    The greatest precision at any rank from which on *recall* is reached; 0 where it never is.
+    The greatest precision at any rank at which at least *recall* of the R relevant documents is found, else 0.
 
-    *recall* of *total* documents is a number of documents: rounded up from a tenth on, or to the *nearest*.
+    *recall* times R is seldom a whole number of documents. A fraction of at least a tenth is rounded up; with
+    *rounding* ``nearest`` it is rounded to the nearest.
 
     Source: Manning, Raghavan & Schütze (2008), section 8.4; the rounding is that of trec_eval 9, or 10.
 

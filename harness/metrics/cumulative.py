@@ -97,7 +97,7 @@ def _check(settings: Settings) -> str | None:
 
 def cg(gains: Sequence[float]) -> float:
     """
-    Cumulative gain: the sum of the gains, whatever their order.
+    Cumulative gain: the sum of g(r) over the ranks.
 
     Source: Järvelin & Kekäläinen (2002).
 
@@ -146,11 +146,11 @@ CG = Definition(
 
 def dcg(gains: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE) -> float:
     """
-    Discounted cumulative gain: the sum of gain / log_b(rank + 1), where *log* is b.
+    Discounted cumulative gain: the sum of ``g(r) / log_b(r + 1)``, where *log* is b.
 
-    *discount* chooses Järvelin & Kekäläinen's own instead, see `discount`.
+    With *discount* ``jarvelin`` it is that of the original paper: none before rank b, ``log_b(r)`` from there on.
 
-    Source: Burges et al. (2005) for the discount log(rank + 1); Järvelin & Kekäläinen (2002) for the measure.
+    Source: Järvelin & Kekäläinen (2002); the discount log(r + 1) is from Burges et al. (2005).
 
     >>> round(dcg([3, 2, 3, 0, 1, 2]), 3)
     6.861
@@ -236,11 +236,13 @@ def ndcg(
     gains: Sequence[float], ideal: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
 ) -> float:
     """
-    Normalized discounted cumulative gain: DCG over the DCG of the *ideal* ranking.
+    Normalized discounted cumulative gain: DCG over the DCG of the ideal ranking.
+
+    The ideal ranking has the best k of all judged documents of positive gain, returned or not.
 
     Args:
         gains: The gain at each rank, cut at k.
-        ideal: The gains of the best k of all judged documents, returned or not, only positive ones, best first.
+        ideal: The gains of the ideal ranking, best first.
         log: Base of the logarithm; it cancels out, except under Järvelin & Kekäläinen's discount.
         discount: Which discount.
 
@@ -365,10 +367,10 @@ def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContr
 
 def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None, beta: float = 1.0) -> float:
     """
-    The Q-measure: average precision in which precision is blended with cumulative gain.
+    The Q-measure, average precision with graded judgments: precision is blended with cumulative gain.
 
-    At each rank r with a relevant document, (relevant so far + beta CG(r)) / (r + beta ideal CG(r)); their sum over
-    the number of relevant documents, or over the cutoff where that is less.
+    It is the sum, over the relevant ranks, of (relevant so far + beta CG(r)) / (r + beta ideal CG(r)), divided by the
+    lesser of R and k. Documents of positive gain are relevant.
 
     Args:
         gains: The gain at each rank, cut at k; none below 0.

@@ -35,10 +35,10 @@ def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float
 
 def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
     """
-    Discounted cumulative gain in which a subtopic that was covered before is worth less each time.
+    DCG with a gain of (1 - alpha)^c for each subtopic of a document, if c documents above cover the subtopic too.
 
-    The measure of this name in ndeval and ir_measures is another one: this sum, divided by that of documents that all
-    cover every subtopic.
+    The measure of this name in ndeval and ir_measures is another one: this sum, divided by that of k documents which
+    all cover every subtopic.
 
     Source: Clarke et al. (2008).
 
@@ -60,7 +60,9 @@ def alpha_ndcg(
     covers: Sequence[Collection[str]], ideal: Sequence[Collection[str]], cutoff: int | None, alpha: float = 0.5
 ) -> float:
     """
-    alpha-DCG over that of the *ideal* ranking, which `ideal_covers` builds.
+    alpha-DCG over that of the ideal order.
+
+    The ideal order is found greedily, as in ndeval. It is close to the best order, but not always equal to it.
 
     Raises:
         UndefinedScore: no document is relevant to any subtopic.
@@ -107,7 +109,7 @@ ALPHA_NDCG = Definition("alpha_nDCG", parameters=NOVELTY, diverse=_alpha_ndcg)
 
 def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha: float = 0.5) -> float:
     """
-    Expected reciprocal rank, averaged over the subtopics, over that of documents that all cover every subtopic.
+    ERR over the subtopics, divided by that of documents that all cover every subtopic.
 
     Args:
         covers: The subtopics that the document at each rank covers.

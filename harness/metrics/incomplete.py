@@ -27,9 +27,9 @@ SMOOTHING = 0.00001
 
 def judged(grades: Sequence[float | None]) -> float:
     """
-    The share of the hits that have a judgment, whatever its grade; 0 where there are no hits.
+    The judged documents among the first k hits, divided by the number of these hits; 0 without hits.
 
-    Divided by the number of hits, not by k: a short ranking is not an unjudged one.
+    A short ranking is not an unjudged one, so it is not divided by k.
 
     Source: Judged@k of ir_measures.
 
@@ -60,10 +60,11 @@ def bpref(
     grades: Sequence[float | None], judgments: Collection[float], level: float = 1.0, *, least: float = -inf
 ) -> float:
     """
-    Binary preference: how often a relevant document comes before the judged non-relevant ones; unjudged do not count.
+    Binary preference: how often a relevant document comes before the judged non-relevant ones.
 
-    With R relevant and N non-relevant judged documents it is 1/R times the sum, over the relevant documents returned,
-    of 1 - min(n, R) / min(N, R), where n non-relevant ones stand before it.
+    It is 1 / R times the sum, over the relevant documents returned, of 1 - min(n, R) / min(N, R). n is the number of
+    judged non-relevant documents above the document, N that of all. With *negative* ``skipped``, as in trec_eval, a
+    grade below 0 is unjudged.
 
     Args:
         grades: The grade at each rank.
@@ -128,11 +129,11 @@ BPREF = Definition("Bpref", _bpref, {**LEVEL, **NEGATIVE}, Cutoff.NONE, batch=_b
 
 def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) -> float:
     """
-    Average precision, estimated where only a sample of the pool was judged.
+    Average precision, estimated if only a sample of the pool was judged.
 
-    A grade below 0 marks a document that was in the pool and not judged; None one that was not in the pool, which
-    counts as non-relevant. The precision above a relevant document at rank k is estimated from the judged ones of the k
-    - 1 above it: 1/k + (k-1)/k * (in the pool above / (k-1)) * (relevant above / judged above).
+    The precision at a relevant document at rank r is estimated as 1/r + (r - 1)/r times the share of the documents
+    above it that were in the pool, times the relevant share of the judged ones above it. A grade below 0 marks a
+    document that was in the pool and not judged. One without a grade was not in the pool, and counts as non-relevant.
 
     Args:
         grades: The grade at each rank.

@@ -151,10 +151,10 @@ def compatibility(
     ranking: Sequence[str], judgments: Mapping[str, float], p: float = 0.95, *, normalize: bool = True
 ) -> float:
     """
-    The rank-biased overlap, with persistence *p*, of *ranking* with the ideal ranking that is most similar to it.
+    Rank-biased overlap, with persistence *p*, with the ideal ranking that is most similar.
 
-    The ideal holds the documents of positive grade, best first, equal grades in the order of the ranking. With
-    *normalize* it is divided by what the ideal itself would reach.
+    The ideal ranking has the documents of positive grade, best first, equal grades in the order of the ranking. With
+    *normalize* the overlap is divided by that of the ideal ranking itself.
 
     Raises:
         UndefinedScore: no grade is positive.

@@ -68,9 +68,9 @@ SET_R = Definition("SetR", R.formula, LEVEL, Cutoff.NONE, batch=R.batch, worth=r
 
 def set_f(relevant: Sequence[bool], total: int, weight: float = 1.0) -> float:
     """
-    `f_measure` of all hits, in which recall counts the root of *weight* times as much as precision.
+    (1 + beta) P R / (beta P + R) of all hits: recall counts the root of beta times as much as precision.
 
-    Source: set_F of trec_eval.
+    Source: ir_measures; set_F of trec_eval, whose beta is the square of F's.
 
     >>> round(set_f([True, False, True], total=4, weight=2.0), 4)
     0.5455
@@ -92,9 +92,9 @@ SET_F = Definition(
 
 def set_average_precision(relevant: Sequence[bool], total: int) -> float:
     """
-    Precision times recall, of all hits: average precision where their order is not known.
+    Precision times recall, of all hits: average precision for an unknown order.
 
-    Source: set_map of trec_eval.
+    Source: ir_measures; set_map of trec_eval.
 
     >>> round(set_average_precision([True, False, True], total=4), 4)
     0.3333

@@ -57,9 +57,13 @@ def _check_top(grade: float, top: float, name: str) -> None:
 
 def err(stops: Sequence[float]) -> float:
     """
-    Expected reciprocal rank: the mean of 1 / rank of the document at which the user stops.
+    Expected reciprocal rank: the sum over r of s(r) / r, times the product of 1 - s above r.
 
-    *stops* holds, by rank, the probability that the document satisfies a user who gets there.
+    s = (2^grade - 1) / 2^max is the probability that a document satisfies a user who gets there. So this is the mean of
+    1 / the rank at which users stop.
+
+    Args:
+        stops: s at each rank.
 
     Source: Chapelle et al. (2009).
 
@@ -138,9 +142,14 @@ def usefulness(grade: float, top: float) -> float:
 
 def rbp(useful: Sequence[float], p: float) -> float:
     """
-    Rank-biased precision: the gain per document of a user who goes on to the next one with probability *p*.
+    Rank-biased precision: (1 - p) times the sum of u(r) p^(r - 1).
 
-    *useful* holds, by rank, how useful the document is: 0 or 1, or between for graded judgments.
+    It is the gain per document of a user who goes on to the next one with probability *p*. u(r) is rel(r). With *max*,
+    for graded judgments, it is grade / max.
+
+    Args:
+        useful: u at each rank.
+        p: As above.
 
     Source: Moffat & Zobel (2008), equation 6.
 
@@ -201,10 +210,15 @@ RBP = Definition(
 
 def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = True) -> float:
     """
-    By how much RBP could rise: the weight of the unjudged documents, and of all ranks below the last hit.
+    By how much RBP rises if all unjudged hits, and all ranks below the last hit, are relevant.
 
-    *unjudged* holds 1 by rank where the document is unjudged, else 0. trec_eval 10 counts the ranks below only where a
-    hit is unjudged, as with *tail_always* False.
+    With *tail* ``unjudged``, as in trec_eval 10, the ranks below the last hit count only if a hit is unjudged. With
+    *negative* ``skipped`` a grade below 0 is unjudged.
+
+    Args:
+        unjudged: By rank, 1 if the document is unjudged, else 0.
+        p: That of RBP.
+        tail_always: Whether the ranks below the last hit count in any case.
 
     Source: Moffat & Zobel (2008), section 4.3.
 

@@ -106,7 +106,7 @@ def _check_settings(reading: Reading) -> None:
         if not is_listed:
             expected = (
                 "one of how the index of a fixture is analysed and searched, such as analysis or number_of_shards; "
-                "docs/reference/suites.md lists them"
+                "docs/reference/suite-keys.md lists them"
             )
             guess = did_you_mean(plain_name, SETTINGS)
             reading.problems.note(key.mark, f"found the setting {name!r}, expected {expected}{guess}")

@@ -130,7 +130,11 @@ class TargetShape(Shape):
     cluster: Text = Field(
         None, description="The name of a cluster in harness.toml, or a URL without a login. Default: `default`."
     )
-    index: Indexes = Field(None, description="The index, alias or pattern to search, or several with commas between.")
+    index: Indexes = Field(
+        None,
+        description="The index, alias or pattern to search, or several with commas between. Not needed over HTTP, with "
+        "a fixture, or where each request has its own.",
+    )
     engine: Text = Field(
         None,
         description="The engine and its version, if the login may not ask the server: `elasticsearch 9.4.3`, "
@@ -332,7 +336,9 @@ class DocumentsShape(Shape):
     )
     batch: Positive = Field(100, description="The largest number of ids in a request. Default: 100.")
     filter: dict[Key, JsonValue] = Field(
-        {}, description="Parameters of the URL that restrict the search to the ids, with `{{ids}}`."
+        {},
+        description="Parameters of the URL that restrict the search to the ids, with `{{ids}}`. They tell whether a "
+        "document that is not returned matches. Needs `total` of the search.",
     )
     hits: Text = Field(None, description="JSONPath to the list of hits. Default: that of the search.")
     ids: Text = Field(None, description="JSONPath to the ids. Default: that of the search.")
@@ -378,8 +384,16 @@ class HttpShape(Shape):
     took: Text = Field(
         None, description="JSONPath to the service's own time in milliseconds, which latency thresholds compare."
     )
-    partial: Text = Field(None, description="JSONPath to what says that only a part of the documents was searched.")
-    error: Text = Field(None, description="JSONPath to the reason in an answer that is an error.")
+    partial: Text = Field(
+        None,
+        description="JSONPath to what says that only a part of the documents was searched: anything but null, "
+        "`false`, 0 and what is empty. The query then has an error.",
+    )
+    error: Text = Field(
+        None,
+        description="JSONPath to the reason of an error, also in an answer with status 200: anything but null, "
+        "`false`, 0 and what is empty. Not for a service whose warnings stand there.",
+    )
     ids_optional: bool = Field(
         False,
         description="`true` if the answer has no list of ids where nothing matches. A misspelled path is then no "
@@ -388,7 +402,7 @@ class HttpShape(Shape):
     size: Text = Field(
         None,
         description="Where the number of hits stands: the name of a parameter, or a JSON pointer into the body, "
-        "which begins with a slash.",
+        "which begins with a slash. The harness fills it in, also to search deeper.",
     )
     max_size: Positive = Field(None, description="The largest number of hits that the service returns to a request.")
     documents: DocumentsShape | None = Field(None, description="A request for documents by their ids.")
@@ -503,7 +517,7 @@ class ParameterShape(Shape):
     )
     integer: Truth = Field(False, description="`true` if the range has whole numbers only. Default: `false`.")
     grid: Positive = Field(None, description="The number of values of the range that a grid has. Default: 5.")
-    choices: list[JsonValue] = Field([], description="The values to choose from, of any type.")
+    choices: list[JsonValue] = Field([], description="The values to choose from: 2 to 100, of any type.")
     switch: Truth = Field(False, description="`true` if the values are true and false. Default: `false`.")
     only_if: dict[Key, JsonValue] = Field(
         {},
@@ -511,7 +525,9 @@ class ParameterShape(Shape):
         "an effect.",
     )
     today: JsonValue = Field(
-        None, description="The value in every other run. With a pointer, it is what the request has."
+        None,
+        description="The value that all other commands send. Needed without a pointer; with one, it is what the "
+        "request has.",
     )
     pointer: Text = Field(
         None,
@@ -602,7 +618,9 @@ class SuiteShape(Shape):
         description="`optional` warns instead of failing if there is no baseline to compare with. Default: `required`.",
     )
     depth: Positive = Field(
-        None, description="The number of hits that are requested. Default: the deepest cutoff in use, at least 10."
+        None,
+        description="The number of hits that are requested. Measures without a cutoff use all of them. Default: the "
+        "deepest cutoff in use, at least 10.",
     )
     display: DisplayShape | None = Field(None, description="What is shown of a document beside its id.")
     checks: Truth = Field(

@@ -188,7 +188,7 @@ def test_a_setting_that_does_more_than_the_search_of_this_index_is_refused_in_it
     assert place.startswith("shop.relevance.yaml:3:")
     assert sentence.startswith("found the setting '")
     assert "expected one of how the index of a fixture is analysed and searched" in sentence
-    assert "docs/reference/suites.md" in sentence
+    assert "docs/reference/suite-keys.md" in sentence
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_a_misspelled_setting_names_the_nearest(folder):
 
 
 def test_the_page_lists_the_settings():
-    page = (Path(__file__).parents[2] / "docs/reference/suites.md").read_text(encoding="utf-8")
-    section = page.partition("### Fixture\n")[2].partition("\n### ")[0]
+    page = (Path(__file__).parents[2] / "docs/reference/suite-keys.md").read_text(encoding="utf-8")
+    section = page.partition("## fixture\n")[2].partition("\n## ")[0]
     assert [name for name in SETTINGS if f"`{name}`" not in section] == []

@@ -6,11 +6,16 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from reference import commands, settings
+from reference import commands, measures, settings, suite_keys
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
-PARTS: Mapping[str, Callable[[], str]] = {**commands.PARTS, **settings.PARTS}
+PARTS: Mapping[str, Callable[[], str]] = {
+    **commands.PARTS,
+    **measures.PARTS,
+    **settings.PARTS,
+    **suite_keys.PARTS,
+}
 """What makes each part, by the name in the comment above it."""
 
 GENERATED = re.compile(
