@@ -43,6 +43,21 @@ PICTURE = re.compile(
 
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 
+REPORTS = {
+    "a-red-gate.html": "A gate that failed",
+    "a-run.html": "A run whose gate holds",
+    "a-comparison.html": "A comparison of two requests",
+}
+"""The reports that `scripts/site/build` makes, and their names in the navigation."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Show the reports in the navigation, if they have been made."""
+    if find_reports(config):
+        reports = [{title: f"demo/{name}"} for name, title in REPORTS.items()]
+        config.nav.insert(1, {"Reports to look at": reports})
+    return config
+
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages at the top of the repository, and the files that pages link to."""
@@ -51,7 +66,15 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=INSIDE.sub("](", text)))
     for path in find_linked_files():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
+    for report in find_reports(config):
+        files.append(File.generated(config, f"demo/{report.name}", abs_src_path=str(report)))
     return files
+
+
+def find_reports(config: MkDocsConfig) -> list[Path]:
+    """The files of the reports to show; none where they have not been made."""
+    files = [ROOT / config.extra["reports"] / name for name in REPORTS]
+    return files if all(file.is_file() for file in files) else []
 
 
 def find_linked_files() -> list[str]:

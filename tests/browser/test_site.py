@@ -7,13 +7,31 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+REPORTS = ("a-run.html", "a-red-gate.html", "a-comparison.html")
 PAGES = ("", "tutorials/own-index/", "reference/suites/", "reference/api/", "engines/")
+
+
+class Anchors(HTMLParser):
+    """The links of a page, and the places in it to which a link may lead."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.ids = [], {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.links += [found[name] for name in ("href", "src") if found.get(name)]
+        if "id" in found:
+            self.ids.add(found["id"])
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -26,8 +44,11 @@ def site(tmp_path_factory):
     """The folder with the site."""
     pytest.importorskip("mkdocs", reason="mkdocs is not installed")
     folder = tmp_path_factory.mktemp("site")
+    reports = tmp_path_factory.mktemp("reports")
+    for name in REPORTS:
+        (reports / name).write_text(f"<!doctype html><title>{name}</title>", encoding="utf-8")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "RELEVANCE_SITE_REPORTS": str(reports)}
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder
@@ -46,6 +67,33 @@ def url(site):
 def test_files_of_the_repository_that_pages_link_to_are_on_the_site(site):
     text = (ROOT / "suites" / "products.relevance.yaml").read_text(encoding="utf-8")
     assert (site / "suites" / "products.relevance.yaml").read_text(encoding="utf-8") == text
+
+
+def test_the_reports_that_were_made_are_in_the_navigation(site):
+    home = (site / "index.html").read_text(encoding="utf-8")
+    for name in REPORTS:
+        assert (site / "demo" / name).is_file()
+        assert f'href="demo/{name}"' in home
+
+
+def test_each_link_leads_to_a_file_and_a_place_of_the_site(site):
+    pages = {
+        page: Anchors(page.read_text(encoding="utf-8")) for page in site.rglob("*.html") if page.name != "404.html"
+    }
+    lost = []
+    for page, anchors in pages.items():
+        for link in anchors.links:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            if target.is_dir():
+                target /= "index.html"
+            known = pages.get(target)
+            if not target.is_file() or (address.fragment and known and unquote(address.fragment) not in known.ids):
+                lost.append(f"{page.relative_to(site)}: {link}")
+    assert len(pages) > 40
+    assert lost == []
 
 
 def test_the_reference_of_python_has_what_the_package_exports(site):
