@@ -133,7 +133,8 @@ def command(
     Write a suite from the files of another system, or grades from clicks.
 
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
-    request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced.
+    request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced, but
+    for an older relevance.schema.json, by which editors complete suites.
     """
     request = None if request_file is None else read_node(request_file).object()
     matching = None if match_ids is None else IdMatching(match_ids)

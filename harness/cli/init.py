@@ -19,6 +19,7 @@ from harness.migrate.live_index import draft_suite, list_index_names
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
 from harness.scaffold import write_scaffold
+from harness.suites.schema_file import refuse_foreign_schema, update_schema
 
 
 @click.command(
@@ -44,9 +45,10 @@ def command(
     """
     Write a small suite with documents and judgments that runs at once on the embedded engine, or a suite from an index.
 
-    DIR is where, the current folder if it is not given. A file that is there already is never replaced. An index is
-    only read: its text fields, and a few documents. Its suite has a multi_match request, and no judgments yet. With
-    --index alone the cluster is `default` of harness.toml; a login is that of harness.toml and not written.
+    DIR is where, the current folder if it is not given. No file is replaced, but for an older
+    relevance.schema.json, by which editors complete suites. An index is only read: its text fields, and a few
+    documents. Its suite has a multi_match request, and no judgments yet. With --index alone the cluster is `default` of
+    harness.toml; a login is that of harness.toml and not written.
     """
     options = RunOptions(url=url, cluster=cluster, entry=COMMAND, **arguments)
     if index is not None:
@@ -65,7 +67,12 @@ def command(
 
 def _write_first_suite(folder: Path) -> int:
     """Write the suite with documents of its own."""
-    for path in write_scaffold(folder):
+    refuse_foreign_schema(folder)
+    written = write_scaffold(folder)
+    schema = update_schema(folder)
+    if schema is not None:
+        written.append(schema)
+    for path in written:
         click.echo(f"wrote {path}")
     suite = str(folder / "products.relevance.yaml")
     click.echo(f"\nRun it:\n{_format_command('run', suite, '--embedded', '--allow-write')}")

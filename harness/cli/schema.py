@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from harness.cli.examples import format_examples
+from harness.errors import UsageError
+from harness.files.writing import write_whole
 from harness.report.json import (
     comparison_schema,
     inspection_schema,
@@ -16,12 +19,14 @@ from harness.report.json import (
     tuning_schema,
     verification_schema,
 )
+from harness.report.sentences import make_loggable
+from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME
 from harness.suites.shape import suite_schema
 
-EDITOR_HINT = """\b
-In VS Code with the YAML extension, write it to a file and name the file in a suite's first line:
-  harness schema > relevance.schema.json
-  # yaml-language-server: $schema=relevance.schema.json
+EDITOR_HINT = f"""\b
+harness init and harness import write the schema beside a suite, and name it in the first line.
+For other suites, write the file and add the line:
+  {SCHEMA_COMMENT.strip()}
 """
 
 SCHEMAS = {
@@ -38,7 +43,7 @@ SCHEMAS = {
 
 @click.command(
     "schema",
-    epilog=format_examples("harness schema > relevance.schema.json", before=EDITOR_HINT),
+    epilog=format_examples(f"harness schema --output {SCHEMA_NAME}", before=EDITOR_HINT),
 )
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
@@ -47,6 +52,15 @@ SCHEMAS = {
 @click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
 @click.option("--plan", "of", flag_value="plan", help="That of what harness plan --json prints.")
 @click.option("--tuning", "of", flag_value="tuning", help="That of what harness tune --json prints.")
-def command(of: str | None) -> None:
-    """Print the JSON Schema of suites, for editors that check YAML while it is written."""
-    click.echo(json.dumps(SCHEMAS[of](), indent=2))
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it to FILE.")
+def command(of: str | None, output: Path | None) -> None:
+    """Print the JSON Schema of suites, by which editors complete and check YAML while it is written."""
+    text = json.dumps(SCHEMAS[of](), indent=2) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        write_whole(output, text)
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None
+    click.echo(f"wrote {make_loggable(str(output))}")

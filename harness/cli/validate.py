@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ from harness.metrics.score import measures_of
 from harness.model import Measure, Suite
 from harness.report.sentences import format_value, make_loggable
 from harness.suites import load_suites
+from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state
 from harness.words import count, grouped, listed
 
 TAGS_SHOWN = 12
@@ -59,7 +61,15 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
         for line in _describe_groups(suite):
             click.echo(f"  {make_loggable(line)}")
     click.echo(f"{count(len(loaded_suites), 'suite')} checked: no problems")
+    for folder in sorted({path.parent for path in found.suites}):
+        if read_schema_state(folder) is SchemaState.OUTDATED:
+            _print_outdated_schema(folder / SCHEMA_NAME)
     print_left_out(found)
+
+
+def _print_outdated_schema(path: Path) -> None:
+    refresh = shlex.join(["harness", "schema", "--output", str(path)])
+    click.echo(make_loggable(f"{path} is the schema of another version of the harness; update it with {refresh}"))
 
 
 def _describe_contents(suite: Suite) -> str:

@@ -171,13 +171,16 @@ def write_drafts(
         beside: The texts of other files to write, by path.
 
     Returns:
-        The files that were written, what was not carried over, and the problems of the suites.
+        The files that were written, with the schema that the suites name, what was not carried over, and the problems
+        of the suites.
 
     Raises:
         UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
+            The schema may exist, and is brought up to date.
     """
     from harness.migrate.spellings import leave_look_alikes
     from harness.migrate.suite_yaml import render_suite
+    from harness.suites.schema_file import refuse_foreign_schema, update_schema
 
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
@@ -189,11 +192,15 @@ def write_drafts(
         leftovers += draft.leftovers.values()
     if beside is not None:
         files |= beside
+    folders = dict.fromkeys(path.parent for path in paths)
+    for folder in folders:
+        refuse_foreign_schema(folder)
     write_files(files)
+    schemas = [schema for schema in map(update_schema, folders) if schema is not None]
     problems: list[Problem] = []
     for draft, path in zip(drafts, paths, strict=True):
         problems += _validate_suite(draft, path)
-    return MigrationResult(tuple(files), tuple(leftovers), tuple(dict.fromkeys(problems)))
+    return MigrationResult((*files, *schemas), tuple(leftovers), tuple(dict.fromkeys(problems)))
 
 
 def _validate_suite(draft: Draft, path: Path) -> tuple[Problem, ...]:

@@ -15,6 +15,7 @@ from harness.migrate.exported import format_json_lines, simplify_number, strip_s
 from harness.model import Display, Json, Mark
 from harness.report.sentences import printable
 from harness.suites.dumping import escape_dollars
+from harness.suites.schema_file import SCHEMA_COMMENT
 from harness.suites.yaml import resolve
 
 INLINE_JUDGMENTS = 2_000
@@ -46,7 +47,7 @@ def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
     else:
         sections.append("queries:\n" + "\n".join(_list_query_lines(draft.queries)))
     suite = "\n".join(section.rstrip("\n") + "\n" for section in sections)
-    return {path: suite, **files}
+    return {path: SCHEMA_COMMENT + suite, **files}
 
 
 def _list_judgments(queries: Sequence[DraftQuery]) -> Iterator[Json]:

@@ -641,17 +641,22 @@ class SuiteShape(Shape):
 REQUIRED = ("suite", "queries")
 
 
+SCHEMA_REMARK = "Written by relevance-harness for editors. Changes by hand are lost when a suite is written beside it."
+"""The comment in the schema, by which a file with it is recognized."""
+
+
 def suite_schema() -> dict[str, Any]:
     """
-    JSON Schema 2020-12 of `*.relevance.yaml`.
+    JSON Schema of `*.relevance.yaml`.
 
-    It describes the shape of a suite. Checks that involve several places, such as names of grades, are in the loader
-    only.
+    It is of draft 7, which all releases of the YAML language server read. It describes the shape of a suite. Checks
+    that involve several places, such as names of grades, are in the loader only.
     """
     schema: dict[str, Any] = _tidy(SuiteShape.model_json_schema(by_alias=True))
     schema.update(
         {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "$comment": SCHEMA_REMARK,
             "title": "Suite",
             "description": "A search relevance suite: queries with graded judgments, requests and thresholds.",
             "required": list(REQUIRED),

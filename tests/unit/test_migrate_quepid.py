@@ -348,8 +348,8 @@ def test_without_a_request_validate_names_the_places(capsys):
     assert main(["import", "quepid", "basic.csv", "--output", "moved.relevance.yaml"]) == 0
     assert main(["validate", "moved.relevance.yaml"]) == 2
     said = capsys.readouterr().err
-    assert "moved.relevance.yaml:3:9: found nothing, expected text" in said
-    assert "moved.relevance.yaml:6:9: found nothing, expected a mapping" in said
+    assert "moved.relevance.yaml:4:9: found nothing, expected text" in said
+    assert "moved.relevance.yaml:7:9: found nothing, expected a mapping" in said
 
 
 def test_the_rank_of_a_document_is_no_rating(capsys):

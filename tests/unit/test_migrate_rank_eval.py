@@ -128,11 +128,11 @@ def test_a_suite_that_validate_refuses_is_written_with_its_problems(tmp_path, mo
     (tmp_path / "eval.json").write_text(json.dumps(body))
     assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml", *words]) == 2
     out, err = capsys.readouterr()
-    assert out == "wrote shop.relevance.yaml\n"
+    assert out == "wrote shop.relevance.yaml\nwrote relevance.schema.json\n"
     assert err.startswith("harness validate refuses what was written; the files stay, to be corrected by hand:\n")
     assert main(["validate", "shop.relevance.yaml"]) == 2
     refused = capsys.readouterr().err
-    assert "shop.relevance.yaml:9:1: ERR(max=1)@3 cannot score query" in refused
+    assert "shop.relevance.yaml:10:1: ERR(max=1)@3 cannot score query" in refused
     assert err.endswith(refused)
 
 
@@ -219,7 +219,7 @@ def test_without_an_index_validate_names_the_place(tmp_path, monkeypatch, capsys
     (tmp_path / "eval.json").write_text(json.dumps(one_request({"match": {"title": "tent"}})))
     assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml"]) == 0
     assert main(["validate", "shop.relevance.yaml"]) == 2
-    assert "shop.relevance.yaml:3:9: found nothing, expected text" in capsys.readouterr().err
+    assert "shop.relevance.yaml:4:9: found nothing, expected text" in capsys.readouterr().err
 
 
 def test_the_line_of_a_console_names_the_index(moved, capsys):
@@ -269,7 +269,7 @@ def test_requests_with_different_keys_are_several_suites(tmp_path, monkeypatch, 
     requests = [{"id": "a", "request": plain, "ratings": []}, {"id": "b", "request": {**plain, "sort": []}}]
     (tmp_path / "eval.json").write_text(json.dumps({"requests": requests, "metric": {"recall": {}}}))
     assert main(["import", "rank_eval", "eval.json", "--index", "shop", "--output", "out"]) == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.yaml")) == [
         "eval-2.relevance.yaml",
         "eval.relevance.yaml",
     ]

@@ -169,7 +169,7 @@ def test_what_is_to_be_filled_in_hides_no_other_problem(capsys):
     assert main(["import", "csv", "b.csv", "--strict", "--output", "b.relevance.yaml"]) == 0
     assert capsys.readouterr().err == ""
     assert main(["import", "csv", "a.csv", "--strict", "--output", "a.relevance.yaml"]) == 2
-    assert "a.relevance.yaml:1:1: an exponential gain cannot be computed for grade" in capsys.readouterr().err
+    assert "a.relevance.yaml:2:1: an exponential gain cannot be computed for grade" in capsys.readouterr().err
 
 
 def test_a_text_that_some_queries_lack_is_a_problem(capsys):

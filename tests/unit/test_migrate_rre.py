@@ -103,7 +103,10 @@ def test_each_template_is_a_suite(capsys):
     ratings["topics"][0]["query_groups"][1]["queries"][0]["template"] = "other.json"
     write_files({"ratings/a.json": ratings, "templates/match.json": TEMPLATE})
     assert main(["import", "rre", "ratings/a.json", "--output", "out"]) == 0
-    assert sorted(path.name for path in Path("out").iterdir()) == ["a-match.relevance.yaml", "a-other.relevance.yaml"]
+    assert sorted(path.name for path in Path("out").glob("*.yaml")) == [
+        "a-match.relevance.yaml",
+        "a-other.relevance.yaml",
+    ]
     said = capsys.readouterr().err
     assert "the mean over all queries: each template is a suite, 2 in all" in said
     assert "the template 'other.json', which is in no folder 'templates'" in said
@@ -143,7 +146,7 @@ def test_a_placeholder_that_a_query_lacks_is_a_problem(capsys):
     template = '{"query": {"match": {"t": "$query $lang"}}}'
     write_files({"r/a.json": {"index": "i", "queries": queries}, "templates/m.json": template})
     assert main(["import", "rre", "r/a.json", "--strict", "--output", "moved.relevance.yaml"]) == 2
-    assert "moved.relevance.yaml:14:10: query 'b' has no param 'lang', which the request" in capsys.readouterr().err
+    assert "moved.relevance.yaml:15:10: query 'b' has no param 'lang', which the request" in capsys.readouterr().err
 
 
 def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):

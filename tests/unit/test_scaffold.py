@@ -20,6 +20,7 @@ def test_the_suite_its_documents_and_judgments_are_written(tmp_path, capsys):
         "products.relevance.yaml",
         "products/documents.jsonl",
         "products/judgments.qrels",
+        "relevance.schema.json",
     }
     assert f"harness run {folder}/products.relevance.yaml --embedded --allow-write" in capsys.readouterr().out
 

@@ -15,7 +15,7 @@ from harness.suites.discovery import find_suites
 from harness.suites.shape import suite_schema
 
 SCHEMA = suite_schema()
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 SUITES = Path(__file__).parents[2] / "suites"
 
 SHOP = """\
@@ -58,7 +58,7 @@ def tree_of(text):
 
 
 def test_the_schema_is_one():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("path", find_suites([SUITES]).suites, ids=lambda path: path.name)

@@ -76,7 +76,7 @@ def test_a_suite_reads_what_was_written(capsys, log, way, suffix):
 def test_a_suite_is_written_to_begin_with(capsys, log):
     status, out, _ = sample(capsys, log.name, "--size", 6, "--output", "shop.relevance.yaml", "--index", "products")
     assert status == 0
-    assert out.endswith("wrote shop.relevance.yaml\n")
+    assert out.endswith("wrote shop.relevance.yaml\nwrote relevance.schema.json\n")
     text = log.with_name("shop.relevance.yaml").read_text()
     assert "index: products" in text
     assert "request:   # TODO" in text

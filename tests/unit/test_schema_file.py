@@ -1,0 +1,144 @@
+"""The schema beside suites, by which editors complete and check them: written, kept up to date, and named by suites."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from builders.moving import write_files
+from harness.cli import main
+from harness.errors import UsageError
+from harness.judging.writing import GradedFiles
+from harness.suites import load_suite
+from harness.suites.discovery import find_suites
+from harness.suites.editing import SuiteTexts
+from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME, render_schema
+
+SUITES = Path(__file__).parents[2] / "suites"
+BODY = {"query": {"match": {"title": "{{text}}"}}}
+TUNED = f"""\
+{SCHEMA_COMMENT}# The shop.
+suite: shop
+target: {{index: products}}
+tune: {{parameters: {{boost: {{from: 1, to: 5, today: 2}}}}}}
+request: {{query: {{match: {{title: {{query: "{{{{text}}}}", boost: "{{{{param:boost}}}}"}}}}}}}}
+queries:
+  - {{id: q, text: shoes, judgments: {{sku-1: 1}}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def import_queries(output="new/shop.relevance.yaml"):
+    write_files({"a.csv": "query,document,grade\nred shoes,sku-1,3\n", "body.json": BODY})
+    return main(["import", "csv", "a.csv", "--output", output, "--index", "shop", "--request-file", "body.json"])
+
+
+def read_outdated():
+    schema = json.loads(render_schema())
+    del schema["properties"]["tune"]
+    return json.dumps(schema)
+
+
+def test_the_schema_of_the_example_suites_is_that_of_today():
+    written = (SUITES / SCHEMA_NAME).read_text(encoding="utf-8")
+    assert written == render_schema(), f"harness schema --output suites/{SCHEMA_NAME}"
+
+
+@pytest.mark.parametrize(
+    "path", [*find_suites([SUITES]).suites, *SUITES.glob("*/*.failing.yaml")], ids=lambda p: p.name
+)
+def test_the_first_line_of_each_example_suite_names_the_schema(path):
+    first_line = path.read_text(encoding="utf-8").splitlines()[0]
+    comment, _, name = first_line.partition("=")
+    assert comment == "# yaml-language-server: $schema"
+    assert (path.parent / name).samefile(SUITES / SCHEMA_NAME)
+
+
+@pytest.mark.parametrize("write", [lambda: main(["init", "new"]), import_queries], ids=["init", "import"])
+def test_a_suite_that_is_written_names_the_schema_beside_it(write, capsys):
+    assert write() == 0
+    assert f"wrote new/{SCHEMA_NAME}\n" in capsys.readouterr().out
+    [suite] = find_suites([Path("new")]).suites
+    text = suite.read_text(encoding="utf-8")
+    assert text.startswith(SCHEMA_COMMENT)
+    schema = json.loads(Path("new", SCHEMA_NAME).read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(yaml.safe_load(text))
+
+
+def test_a_schema_that_is_there_is_not_written_again(capsys):
+    assert main(["init", "new"]) == 0
+    before = Path("new", SCHEMA_NAME).stat()
+    capsys.readouterr()
+    assert import_queries() == 0
+    assert SCHEMA_NAME not in capsys.readouterr().out
+    after = Path("new", SCHEMA_NAME).stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_schema_of_another_version_is_brought_up_to_date(capsys):
+    write_files({f"new/{SCHEMA_NAME}": read_outdated()})
+    assert import_queries() == 0
+    assert f"wrote new/{SCHEMA_NAME}\n" in capsys.readouterr().out
+    assert Path("new", SCHEMA_NAME).read_text(encoding="utf-8") == render_schema()
+
+
+@pytest.mark.parametrize("content", ["mine", "[]", "{}", "\udcff", "[" * 100_000])
+@pytest.mark.parametrize("write", [lambda: main(["init", "new"]), import_queries], ids=["init", "import"])
+def test_another_file_of_that_name_stays_and_nothing_is_written(write, content, capsys):
+    path = Path("new", SCHEMA_NAME)
+    path.parent.mkdir()
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    assert write() == 2
+    assert f"{path}: found another file, expected the schema of suites or none" in capsys.readouterr().err
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_folder_with_the_schema_alone_has_no_suite():
+    assert main(["schema", "--output", SCHEMA_NAME]) == 0
+    with pytest.raises(UsageError, match="found no suite in this folder"):
+        find_suites([Path()])
+
+
+def test_validate_names_a_schema_of_another_version_and_what_updates_it(capsys):
+    assert import_queries("sp ace/shop.relevance.yaml") == 0
+    Path("sp ace", SCHEMA_NAME).write_text(read_outdated(), encoding="utf-8")
+    capsys.readouterr()
+
+    assert main(["validate", "sp ace"]) == 0
+    command = f"harness schema --output 'sp ace/{SCHEMA_NAME}'"
+    told = capsys.readouterr().out
+    assert f"sp ace/{SCHEMA_NAME} is the schema of another version of the harness; update it with {command}\n" in told
+
+    assert main(["validate", "--quiet", "sp ace"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["schema", "--output", f"sp ace/{SCHEMA_NAME}"]) == 0
+    assert main(["validate", "sp ace"]) == 0
+    assert SCHEMA_NAME not in capsys.readouterr().out.partition("\n")[2]
+
+
+def test_a_schema_that_cannot_be_written_is_a_sentence(capsys):
+    assert main(["schema", "--output", "no/such/folder"]) == 2
+    assert "no/such/folder: cannot be written" in capsys.readouterr().err
+
+
+def test_the_comment_stays_where_grades_and_values_are_written():
+    path = Path("shop.relevance.yaml")
+    path.write_text(TUNED, encoding="utf-8")
+
+    GradedFiles.read(path).write({("q", "sku-2"): 2.0}, {})
+    texts = SuiteTexts.read(load_suite(path, {}))
+    texts.write(texts.put_values("request", {"boost": 3}))
+    texts = SuiteTexts.read(load_suite(path, {}))
+    texts.write([texts.add_request("tuned", "request", {"boost": 4}, "by hand")])
+
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"{SCHEMA_COMMENT}# The shop.\n")
+    assert load_suite(path, {}).queries[0].judgments == {"sku-1": 1, "sku-2": 2}
+    assert "today: 3" in text
+    assert "tuned:" in text
