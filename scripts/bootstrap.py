@@ -21,6 +21,7 @@ DEMO = LOCKS / "embedded.txt"
 DEVELOPMENT = LOCKS / "development.txt"
 JUDGE = LOCKS / "judge.txt"
 MODEL = LOCKS / "model.txt"
+PACKAGE = LOCKS / "package.txt"
 
 
 def install(lock: Path) -> None:

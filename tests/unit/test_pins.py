@@ -86,6 +86,10 @@ def test_locks_have_the_same_versions():
     everything = read_pins("development")
     for name in CONTENTS:
         assert read_pins(name).items() <= everything.items()
+    tools = read_pins("package")
+    shared = tools.keys() & everything.keys()
+    assert "hatchling" in shared
+    assert {name: tools[name] for name in shared} == {name: everything[name] for name in shared}
 
 
 def test_the_lowest_lock_has_the_floors_that_the_project_promises():

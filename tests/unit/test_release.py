@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import re
 import runpy
+import subprocess
+import tomllib
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
+import requests
 import yaml
 
 from harness import __version__
@@ -67,3 +73,48 @@ def test_the_navigation_of_the_site_has_each_page_once():
     navigation = re.findall(r"[\w/-]+\.md", text[text.index("\nnav:") :])
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(navigation) == sorted(pages | {"CHANGELOG.md", "CONTRIBUTING.md"})
+
+
+def test_the_description_of_the_package_leads_to_no_file_of_the_repository():
+    describe_package = runpy.run_path(str(ROOT / "hatch_build.py"))["describe_package"]
+    readme = (
+        "# Name\n\n![picture](docs/a.svg)\n\nSee [the guide](docs/guides/ci.md), [Install](#install) and "
+        '[others](https://search.example/).\n\n<picture>\n  <source srcset="docs/b.svg">\n  <img src="docs/a.svg">\n'
+        "</picture>\n\nText.\n"
+    )
+    expected = "# Name\n\nSee the guide, Install and [others](https://search.example/).\n\nText.\n"
+    assert describe_package(readme) == expected
+    description = describe_package((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert not re.findall(r"\]\((?!https://)|<(?:img|source)\b", description)
+
+
+def test_the_sdist_names_all_that_is_in_the_repository():
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    tops = {line.partition("/")[0] for line in listed.stdout.splitlines()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    named = set(project["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"])
+    assert tops == named | {".gitignore", "LICENSE", "pyproject.toml"}  # which hatchling adds
+
+
+def test_a_local_index_serves_packages_with_their_digests(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    package_index = importlib.import_module("package_index")
+    wheel = tmp_path / "some_project-1.0.0rc1-py3-none-any.whl"
+    wheel.write_bytes(b"content")
+    package_index.lay_out("some-project", [wheel], tmp_path / "index")
+    with package_index.serve(tmp_path / "index") as url:
+        [project] = read_links(url)
+        [package] = read_links(project)
+        assert project == f"{url}some-project/"
+        address, _, digest = package.partition("#sha256=")
+        assert requests.get(address, timeout=5).content == b"content"
+    assert digest == hashlib.sha256(b"content").hexdigest()
+
+
+def read_links(url):
+    """The addresses that the page at *url* links to."""
+    page = requests.get(url, timeout=5)
+    assert page.headers["Content-Type"] == "text/html"
+    return [urljoin(url, link) for link in re.findall(r'<a href="([^"]+)">', page.text)]

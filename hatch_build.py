@@ -1,0 +1,27 @@
+"""The description of the package, made from README.md: https://hatch.pypa.io/latest/plugins/metadata-hook/custom/"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+PICTURE = re.compile(r"<picture>.*?</picture>\n*|<img\b[^>]*>\n*|!\[[^\]]*\]\((?!https://)[^)]*\)\n*", re.DOTALL)
+"""A picture of the repository."""
+
+LINK = re.compile(r"\[([^\]]+)\]\((?!https://)[^)]+\)")
+"""A link to a file of the repository, or to a heading."""
+
+
+class DescriptionHook(MetadataHookInterface):
+    """Sets the field `readme`."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the description to README.md without what leads nowhere on the page of a package."""
+        readme = Path(self.root, "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {"content-type": "text/markdown", "text": describe_package(readme)}
+
+
+def describe_package(readme: str) -> str:
+    """*readme* with the words of its links to the repository in place of these links, and without pictures."""
+    return LINK.sub(r"\1", PICTURE.sub("", readme))
