@@ -287,7 +287,7 @@ def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, 
     The greatest precision at any rank at which at least *recall* of the R relevant documents is found, else 0.
 
     *recall* times R is seldom a whole number of documents. A fraction of at least a tenth is rounded up; with
-    *rounding* ``nearest`` it is rounded to the nearest.
+    ``rounding=nearest`` it is rounded to the nearest.
 
     Source: Manning, Raghavan & Schütze (2008), section 8.4; the rounding is that of trec_eval 9, or 10.
 

@@ -148,7 +148,7 @@ def dcg(gains: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_P
     """
     Discounted cumulative gain: the sum of ``g(r) / log_b(r + 1)``, where *log* is b.
 
-    With *discount* ``jarvelin`` it is that of the original paper: none before rank b, ``log_b(r)`` from there on.
+    With ``discount=jarvelin`` it is that of the original paper: none before rank b, ``log_b(r)`` from there on.
 
     Source: Järvelin & Kekäläinen (2002); the discount log(r + 1) is from Burges et al. (2005).
 

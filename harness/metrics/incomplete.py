@@ -63,7 +63,7 @@ def bpref(
     Binary preference: how often a relevant document comes before the judged non-relevant ones.
 
     It is 1 / R times the sum, over the relevant documents returned, of 1 - min(n, R) / min(N, R). n is the number of
-    judged non-relevant documents above the document, N that of all. With *negative* ``skipped``, as in trec_eval, a
+    judged non-relevant documents above the document, N that of all. With ``negative=skipped``, as in trec_eval, a
     grade below 0 is unjudged.
 
     Args:

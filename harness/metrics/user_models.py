@@ -212,8 +212,8 @@ def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = Tru
     """
     By how much RBP rises if all unjudged hits, and all ranks below the last hit, are relevant.
 
-    With *tail* ``unjudged``, as in trec_eval 10, the ranks below the last hit count only if a hit is unjudged. With
-    *negative* ``skipped`` a grade below 0 is unjudged.
+    With ``tail=unjudged``, as in trec_eval 10, the ranks below the last hit count only if a hit is unjudged. With
+    ``negative=skipped`` a grade below 0 is unjudged.
 
     Args:
         unjudged: By rank, 1 if the document is unjudged, else 0.
