@@ -1,4 +1,4 @@
-"""docs/guides/queries.md shows what its commands print, for a log of 500 queries whose traffic falls with their rank."""
+"""docs/guides/queries.md shows what its commands print, for a log whose 500 queries have less traffic by their rank."""
 
 from itertools import product
 from pathlib import Path
