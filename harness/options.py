@@ -250,7 +250,7 @@ _TABLE = (
     RunOption(
         "embedded",
         FLAG,
-        "Start an OpenSearch node and run on it.",
+        "Start an OpenSearch node and run on it, or on that of `harness engine up`.",
         commands=Commands.WITH_A_SERVER,
         pytest=True,
         ini=True,
@@ -278,7 +278,7 @@ _TABLE = (
     RunOption(
         "variables",
         VARIABLES,
-        "Let suites read this variable of the environment; may be repeated.",
+        "Let suites read this variable of the environment, or those of a pattern such as SHOP_*; may be repeated.",
         commands=Commands.OF_FILES,
         metavar="NAME",
         word="variable",

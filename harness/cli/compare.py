@@ -62,6 +62,12 @@ A URL, and a file that says by itself what it is, need no word before.
 """
 
 
+MEASURE_HELP = (
+    "A measure such as nDCG@10; by default those of the suite, or those that both files have; may be repeated."
+)
+DEPTH_HELP = "The number of ranks compared; by default all that both sides have, or 10 for run files."
+
+
 @click.command(
     "compare",
     epilog=format_examples(
@@ -86,8 +92,8 @@ A URL, and a file that says by itself what it is, need no word before.
     multiple=True,
     help="A threshold on the difference, such as 'drop nDCG@10 <= 0.02' or 'mean RBO >= 0.9'; may be repeated.",
 )
-@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Such as nDCG@10; may be repeated.")
-@click.option("--depth", type=click.IntRange(min=1), help="The number of ranks compared.")
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
+@click.option("--depth", type=click.IntRange(min=1), help=DEPTH_HELP)
 @click.option(
     "-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="The p of rank-biased overlap."
 )
@@ -101,7 +107,7 @@ A URL, and a file that says by itself what it is, need no word before.
     type=click.IntRange(min=0),
     default=QUERIES_SHOWN,
     show_default=True,
-    help="The number of queries shown.",
+    help="The number of queries shown with their rankings.",
 )
 @json_option
 @click.option(

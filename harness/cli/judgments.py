@@ -212,7 +212,7 @@ def age(
 
     The judging page keeps when a grade was given and a fingerprint of each text that was shown. For all other grades
     --record keeps what their documents are like today, in a file beside the suite, so that later changes are noticed.
-    The exit status is 1 where something was found, and 3 where the engine could not answer.
+    The exit status is 1 where something was found, 2 where a suite is wrong, and 3 where the engine could not answer.
     """
     if offline and (arguments["url"] or arguments["embedded"] or record):
         raise click.UsageError("--offline uses no engine; remove --url, --embedded and --record")

@@ -22,6 +22,8 @@ from harness.report.json import dumps_plan
 from harness.report.terminal.planning import print_plan
 from harness.run import Runner
 
+MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be repeated."
+
 
 @click.command(
     "plan",
@@ -36,7 +38,7 @@ from harness.run import Runner
 @click.option(
     "--effect", type=float, required=True, metavar="NUMBER", help="The difference of means to be shown, such as 0.02."
 )
-@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Such as nDCG@10; may be repeated.")
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
 @click.option("--level", type=float, default=0.05, show_default=True, help="The significance level of the test.")
 @click.option(
     "--alternative",

@@ -62,7 +62,7 @@ def report_options(command: Command) -> Command:
     """Give *command* the options that say where its report goes."""
     as_json = "Print the report as JSON and nothing else on standard output."
     kinds = f"Write a report of a kind: {one_of(KINDS)}; may be repeated."
-    quiet = "Print only thresholds that fail or pass unexpectedly, and no progress."
+    quiet = "Print the last line, and what failed or passed unexpectedly, in at most 12 lines, and no progress."
     options = (
         click.option("--json", "as_json", is_flag=True, help=as_json),
         click.option("--output", "outputs", multiple=True, type=OutputType(), help=kinds),

@@ -52,8 +52,9 @@ def command(
     Show one query of a suite: what each rank adds to the score and loses against the ideal ranking, ties, where the
     missing relevant documents are, and the request as it is sent.
 
-    Nothing is decided: the exit status is 0, 2 where the suite, the query or the command line is wrong, and 3 where the
-    engine did not answer.
+    With a baseline beside the suite, the old rank of each document stands beside the new. Nothing is decided, and a
+    `skip` of the query has no effect: the exit status is 0, 2 where the suite, the query or the command line is wrong,
+    and 3 where the engine did not answer.
     """
     documents = _join_documents(explained, others)
     options = make_run_options(**arguments)

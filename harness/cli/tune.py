@@ -72,15 +72,13 @@ def _read_share(text: str) -> float:
 @click.option(
     "--sampler", type=click.Choice(SAMPLERS), default=SAMPLERS[0], show_default=True, help="What proposes the values."
 )
-@click.option(
-    "--measure", metavar="MEASURE", help="The measure to raise, such as nDCG@10.  [default: the suite's first]"
-)
+@click.option("--measure", metavar="MEASURE", help="The measure to raise, such as nDCG@10. Default: the suite's first.")
 @click.option(
     "--hold-out",
     "share",
     type=ReadText("SHARE", _read_share),
     metavar="SHARE",
-    help="The share of the queries that no trial is sent.  [default: 0.4, or that of the hold-out that there is]",
+    help="The share of the queries that no trial is sent. Default: 0.4, or that of the hold-out that there is.",
 )
 @click.option("--folds", type=click.IntRange(min=2), metavar="K", help="Also estimate the gain by so many folds.")
 @click.option(
@@ -106,7 +104,7 @@ def _read_share(text: str) -> float:
     "--storage",
     metavar="URL|FILE",
     default="",
-    help="A journal of the trials, or a database: sqlite:///tuning.db.  [default: SUITE.tune.journal]",
+    help="A journal of the trials, or a database: sqlite:///tuning.db. Default: SUITE.tune.journal.",
 )
 @query_options
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache, partial
 
@@ -29,7 +30,7 @@ def write_command(name: str) -> str:
     assert command is not None
     if not isinstance(command, click.Group):
         return describe_command(f"harness {name}", command)
-    sections = []
+    sections = [write_paragraph(paragraph) for paragraph in split_paragraphs(command.help or "")]
     for word, subcommand in command.commands.items():
         full_name = f"harness {name} {word}"
         sections.append(f"### {full_name}\n\n{describe_command(full_name, subcommand)}")
@@ -39,19 +40,23 @@ def write_command(name: str) -> str:
 def describe_command(full_name: str, command: click.Command) -> str:
     """The help of a command as Markdown: its first sentence, usage, examples, the rest, and the options."""
     first, *others = split_paragraphs(command.help or "")
-    usage = " ".join([full_name, *command.collect_usage_pieces(CONTEXT)])
-    parts = [write_paragraph(first), write_block("text", [usage])]
+    usage = " ".join([full_name, *command.collect_usage_pieces(CONTEXT)]).strip()
     *notes, examples = split_paragraphs(command.epilog or "")
-    parts.append(write_block("console", [f"$ {line.strip()}" for line in examples.splitlines()[2:]]))
+    parts = [
+        write_paragraph(first),
+        write_block("text", [usage]),
+        write_block("console", [f"$ {line.strip()}" for line in examples.splitlines()[1:]]),
+    ]
     parts.extend(write_paragraph(paragraph) for paragraph in others)
-    # The first line of each is click's mark for a paragraph that keeps its line ends.
-    parts.extend(write_block("text", note.splitlines()[1:]) for note in notes)
+    parts.extend(write_block("text", note.splitlines()) for note in notes)
     parts.extend(describe_options(full_name, command))
     return "\n\n".join(parts)
 
 
 def split_paragraphs(text: str) -> list[str]:
-    return inspect.cleandoc(text).split("\n\n")
+    """The paragraphs of a help, without click's mark above those that keep their line ends."""
+    paragraphs = re.split(r"\n\n+", inspect.cleandoc(text).strip())
+    return [paragraph.removeprefix("\b\n") for paragraph in paragraphs]
 
 
 def list_options(command: click.Command) -> list[click.Option]:
@@ -67,12 +72,15 @@ def describe_options(full_name: str, command: click.Command) -> Iterator[str]:
         if other_name == full_name:
             rows.append((f"`{spell_option(option)}`", describe_option(option)))
         else:
-            shared.setdefault(other_name, []).append(f"`{option.opts[0]}`")
+            shared.setdefault(other_name, []).append(f"`{max(option.opts, key=len)}`")
     if rows:
         yield write_table(("option", "meaning"), rows)
+    sentences = []
     for other_name, names in shared.items():
         anchor = other_name.replace(" ", "-")
-        yield write_paragraph(f"As for [`{other_name}`](#{anchor}): {', '.join(names)}.")
+        sentences.append(f"As for [`{other_name}`](#{anchor}): {', '.join(names)}.")
+    if sentences:
+        yield write_paragraph(" ".join(sentences))
 
 
 def make_key(option: click.Option) -> tuple[str, str]:
@@ -106,7 +114,7 @@ def spell_option(option: click.Option) -> str:
     >>> spell_option(click.Option(["-p", "--port"], type=int))
     '-p, --port N'
     """
-    names = ", ".join(option.opts)
+    names = ", ".join(sorted(option.opts, key=len))
     if option.is_flag:
         return names
     return f"{names} {option.metavar or name_value(option)}"
@@ -131,7 +139,7 @@ def describe_option(option: click.Option) -> str:
     if isinstance(option.type, click.Choice):
         choices = [f"`{choice}`" for choice in option.type.choices]
         sentences.append(f"One of {', '.join(choices)}.")
-    if isinstance(option.type, click.IntRange | click.FloatRange) and option.type.min is not None:
+    if isinstance(option.type, click.IntRange | click.FloatRange) and (option.type.min or option.type.min_open):
         sentences.append(f"{'Above' if option.type.min_open else 'At least'} {option.type.min:g}.")
     if default is not None:
         sentences.append(f"Default: {mark_code(str(default))}.")
