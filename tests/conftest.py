@@ -37,6 +37,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     Such tests share what is dear to set up. Marks would say the same, but pytest-xdist 3.8 does not find them under
     pytest 9.2 (pytest-dev/pytest-xdist#1386).
+
+    All other tests are given out a file at a time. With a group for each test the controller would compare each with
+    all that ran before, which takes as long as a thousand tests.
     """
     if config.getoption("dist") != "loadgroup":
         return None
@@ -46,6 +49,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return _group(nodeid)
 
+    # What takes longest is collected first: the browser, the engines, the plugin, the commands. The files with the most
+    # tests, which would come first otherwise, take little.
+    config.option.loadscopereorder = False
     return Grouped(config, log)
 
 
@@ -55,7 +61,7 @@ def _group(nodeid: str) -> str:
         return "browser"
     if path.startswith("tests/cluster/"):
         return path + "".join(re.findall(r"elasticsearch\d*|opensearch", test.partition("[")[2]))
-    return nodeid
+    return path
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -154,7 +154,10 @@ class ScriptedEngine:
         if text in self.broken:
             status = self.broken[text]
             return {"status": status, "error": {"type": "parsing_exception", "reason": "no such thing"}}
-        found = self.on_index.get((index, text)) or self.rankings[text]
+        found = self.on_index.get((index, text)) or self.rankings.get(text)
+        if found is None:
+            # An exception would close the connection, and the run would send the search again for a minute.
+            return {"status": 400, "error": {"type": "no_ranking", "reason": f"no ranking of {text!r} was given"}}
         if wanted is not None:
             found = [one for one in found if (one if isinstance(one, str) else one[0]) in wanted]
         return item_of(found, size=size, score=self.score, index=self.stands_for.get(index, index) or "i")

@@ -271,6 +271,7 @@ def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch)
 def test_no_login_is_filled_in_where_the_suite_has_its_variable_as_text(show, engine, monkeypatch, place):
     Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\napi_key_env = "KEY"\n')
     monkeypatch.setenv("KEY", "k3y-of-the-login")
+    engine.rankings["what is ${KEY}"] = ["d"]
     changed = {"text": ("rubber boots", '"what is $${KEY}"'), "request": ("plain: {", 'plain: {stats: ["$${KEY}"], ')}
     Path("shop.relevance.yaml").write_text(SUITE.replace(*changed[place]))
     [line] = [line for line in show("boots", "--request-body")[1].out.splitlines() if line.startswith("curl ")]
