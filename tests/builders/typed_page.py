@@ -20,7 +20,8 @@ FILE = re.compile(r"`([\w./-]+)`:\Z")
 CHANGING = {
     r"\d+ ms": "N ms",
     r"\d{4}-\d\d-\d\d": "DAY",
-    r"in \d+\.\d+ s": "in N s",
+    r"in \d+\.\d+ ?s": "in N s",
+    r"\.yaml:\d+:\d+": ".yaml:PLACE",
     r"http://127\.0\.0\.1:\d+(/#token=\S+)?": "PAGE",
 }
 """What another run of the same commands prints differently."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 import uuid
@@ -370,19 +369,6 @@ def test_the_catalogue_is_explained(show: Show, request_: str, query: str) -> No
     text = show(suite, query, "--request", request_, "--explain", ranked[0])[1]
     assert ("function score, in the engine's words" in text) is (request_ == "candidate")
     assert ("field value function: " in text) is (request_ == "candidate")
-
-
-@pytest.mark.embedded
-@pytest.mark.skipif("RELEVANCE_TEST_OPENSEARCH" in os.environ, reason="the page shows the embedded node's scores")
-def test_what_differs_is_what_the_walkthrough_shows(
-    opensearch_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    suite = str(ROOT / "suites" / "failing" / "products.failing.yaml")
-    words = (suite, "waterproof-jacket", "--url", opensearch_url, "--allow-write")
-    assert main(["show", *words, "--explain", "sku-3501", "sku-1201"]) == 0
-    table = capsys.readouterr().out.partition("what differs\n")[2].partition("\n\n")[0]
-    assert f"what differs\n{table}\n" in (ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.cranfield

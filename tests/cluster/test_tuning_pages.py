@@ -1,4 +1,4 @@
-"""docs/guides/tuning.md, and the part of the tutorial on tuning, as a reader types them on the embedded node."""
+"""docs/guides/tuning.md, as a reader types its commands on the embedded node."""
 
 import re
 import shlex
@@ -14,8 +14,8 @@ from harness.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
-TUTORIAL = (ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8")
-PART = TUTORIAL.partition("## Tuning a request\n")[2].partition("\n## ")[0]
+NO_GAIN = PAGE.partition("## A gain that is none\n")[2].partition("\n## ")[0]
+"""The section on another suite, whose first command is refused."""
 
 pytestmark = pytest.mark.embedded
 
@@ -34,7 +34,7 @@ def list_commands(text):
 
 
 def test_the_page_shows_what_its_commands_print(capfd):
-    for line, shown in list_commands(PAGE):
+    for line, shown in list_commands(PAGE.replace(NO_GAIN, "")):
         status, printed = type_command(line, capfd)
         assert status == 0, line
         assert_shown(shown, printed, line)
@@ -43,8 +43,8 @@ def test_the_page_shows_what_its_commands_print(capfd):
     assert without_candidate == example.read_text(encoding="utf-8")
 
 
-def test_the_tutorial_shows_what_its_commands_print(capfd):
-    (few, refusal), (line, shown) = list_commands(PART)
+def test_too_few_queries_are_refused_and_a_gain_that_is_none_is_told(capfd):
+    (few, refusal), (line, shown) = list_commands(NO_GAIN)
     assert main(shlex.split(few)[1:]) == 2
     # The page breaks the line.
     assert capfd.readouterr().err.split() == refusal.split()

@@ -1,4 +1,4 @@
-"""Variants of the catalogue's queries on real engines, as the tutorial shows them."""
+"""Variants of the catalogue's queries on real engines."""
 
 import shutil
 from pathlib import Path
@@ -34,12 +34,10 @@ def run_catalogue(tmp_path, engine_url):
     return run
 
 
-def test_the_tutorial_shows_what_variants_find(run_catalogue):
+def test_variants_of_the_catalogue_fail_for_typing_errors_only(run_catalogue):
     report, (agreement, loss) = run_catalogue()
-    page = " ".join((ROOT / "docs" / "tutorials" / "shop.md").read_text(encoding="utf-8").split())
     assert agreement.status is loss.status is Status.FAILED
-    assert f"FAILED {THRESHOLDS[0]} products.relevance.yaml:{agreement.mark.line}:5 {agreement.reason}" in page
-    assert f"and is {loss.observed:.4f} in the mean" in page
+    assert (agreement.observed, loss.observed) == pytest.approx((0.7584, 0.1502), abs=5e-5)
     variants = {variant.id: variant for query in report.queries for variant in query.variants}
     assert (variants["tent~1"].text, variants["tent~1"].hits) == ("tnet", 0)
     assert [variants[name].agreements["RBO"] for name in ("tent~2", "tent~3")] == [1, 1]
