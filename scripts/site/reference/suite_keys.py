@@ -88,7 +88,7 @@ MORE = {
     ("TargetShape", "cluster"): "suites.md#target",
     ("TargetShape", "point_in_time"): "../explanation/reliability.md#point-in-time",
     ("TargetShape", "ids"): "../engines/index.md#the-same-id-in-two-indexes",
-    ("RequestShape", "target"): "suites.md#several-targets",
+    ("RequestShape", "target"): "../guides/several-engines.md",
     ("RequestShape", "gate"): "suites.md#several-requests",
     ("QueryShape", "weight"): "suites.md#weights",
     ("QueryShape", "variants"): "../guides/variants.md",
