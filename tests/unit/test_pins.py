@@ -28,7 +28,7 @@ CONTENTS = {
 WRITING_JOBS = {
     "relevance-compare.yml": ["comment"],
     "docs.yml": ["publish"],
-    "release.yml": ["publish", "image"],
+    "release.yml": ["publish", "image", "major"],
 }
 """The jobs of a workflow whose token may write, or is an identity that may."""
 

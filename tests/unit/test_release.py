@@ -56,6 +56,21 @@ def test_a_tag_of_another_version_is_refused(project, name, text, problem):
     assert found.startswith(f"{name}: {problem}")
 
 
+@pytest.mark.parametrize(("version", "tag"), [("1.2.0", "v1"), ("12.0", "v12"), ("1.0.0rc1", ""), ("2.0.0.dev3", "")])
+def test_the_tag_of_a_major_version_follows_final_releases_only(version, tag):
+    assert runpy.run_path(str(RELEASE))["name_major_tag"](version) == tag
+
+
+def test_the_tag_that_follows_releases_is_moved_last():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+    assert next(iter(jobs)) == "version"
+    assert jobs["major"]["needs"] == ["version", "publish", "image"]
+    for name in ("publish", "image"):
+        assert jobs[name]["needs"] == ["checks", "packages"]
+    for name in ("checks", "packages"):
+        assert jobs[name]["needs"] == "version"
+
+
 def test_the_citation_has_the_version_of_the_package():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert str(citation["version"]) == __version__
