@@ -48,6 +48,8 @@ def run(*command: str) -> int:
     say(" ".join(command))
     # Images of containers set this variable. Without compiled modules every process that a test starts compiles anew.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # mike calls mkdocs by its name.
+    environment["PATH"] = os.pathsep.join([str(BIN), os.environ.get("PATH", os.defpath)])
     return subprocess.run([BIN / command[0], *command[1:]], cwd=ROOT, env=environment, check=False).returncode
 
 
