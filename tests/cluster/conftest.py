@@ -16,6 +16,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -126,17 +127,18 @@ def search(engine_url: str) -> Iterator[EngineSearch]:
         yield door
 
 
+def send(search: EngineSearch, method: str, path: str, body: Any = None) -> Any:
+    """Send anything to the engine, for what a test has to set up by itself; the answer."""
+    data = None if body is None else json.dumps(body).encode()
+    answer = search.connection.perform(method, path, body=data)
+    assert answer.status < 300, answer.body
+    return json.loads(answer.body) if answer.body else None
+
+
 @pytest.fixture
 def call(search: EngineSearch) -> Callable[..., Any]:
-    """Sends anything to the engine, for what a test has to set up by itself."""
-
-    def send(method: str, path: str, body: Any = None) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        answer = search.connection.perform(method, path, body=data)
-        assert answer.status < 300, answer.body
-        return json.loads(answer.body) if answer.body else None
-
-    return send
+    """Sends anything to the engine."""
+    return partial(send, search)
 
 
 @pytest.fixture
@@ -155,25 +157,60 @@ def skip_without_module() -> Callable[[str, str], AbstractContextManager[None]]:
     return skip
 
 
+def make_index(
+    search: EngineSearch, name: str, documents: dict[str, Any], *, mappings: Any = None, settings: Any = None
+) -> None:
+    send(
+        search,
+        "PUT",
+        f"/{name}",
+        {"mappings": mappings or {}, "settings": {"number_of_replicas": 0, **(settings or {})}},
+    )
+    lines = [line for key, document in documents.items() for line in ({"index": {"_id": key}}, document)]
+    if lines:
+        body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        added = search.connection.perform("POST", f"/{name}/_bulk?refresh=true", body=body)
+        assert json.loads(added.body)["errors"] is False, added.body
+
+
 @pytest.fixture
-def index(call: Callable[..., Any], search: EngineSearch) -> Iterator[Callable[..., str]]:
+def index(search: EngineSearch) -> Iterator[Callable[..., str]]:
     """Makes indexes with documents, and removes them."""
     made: list[str] = []
 
-    def make(documents: dict[str, Any], *, mappings: Any = None, settings: Any = None) -> str:
+    def make(documents: dict[str, Any], **rest: Any) -> str:
         name = f"relevance-test-{uuid.uuid4().hex[:12]}"
         made.append(name)
-        call("PUT", f"/{name}", {"mappings": mappings or {}, "settings": {"number_of_replicas": 0, **(settings or {})}})
-        lines = [line for key, document in documents.items() for line in ({"index": {"_id": key}}, document)]
-        if lines:
-            body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-            added = search.connection.perform("POST", f"/{name}/_bulk?refresh=true", body=body)
-            assert json.loads(added.body)["errors"] is False, added.body
+        make_index(search, name, documents, **rest)
         return name
 
     yield make
     for name in made:
         search.connection.perform("DELETE", f"/{name}")
+
+
+@pytest.fixture(scope="module")
+def kept_index(engine_url: str) -> Iterator[Callable[..., str]]:
+    """
+    Makes an index as `index` does, once for all tests of a file that ask for the same documents and mappings.
+
+    For tests that only read it: to make and to remove an index takes an engine longer than most tests.
+    """
+    made: dict[str, str] = {}
+    with open_search(Cluster("test", url=engine_url, timeout=30.0), {}) as search:
+        assert isinstance(search, EngineSearch)
+
+        def make(documents: dict[str, Any], **rest: Any) -> str:
+            content = json.dumps([documents, rest])
+            if content not in made:
+                name = f"relevance-test-{uuid.uuid4().hex[:12]}"
+                make_index(search, name, documents, **rest)
+                made[content] = name
+            return made[content]
+
+        yield make
+        for name in made.values():
+            search.connection.perform("DELETE", f"/{name}")
 
 
 @pytest.fixture(scope="session")

@@ -65,11 +65,11 @@ ANY_FIELD = 'multi_match: {query: "{{text}}", fields: [name.plain, everything]}'
 
 
 @pytest.fixture
-def pool(index: Callable[..., str], engine_url: str, tmp_path: Path) -> Callable[..., dict[str, PooledDocument]]:
+def pool(kept_index: Callable[..., str], engine_url: str, tmp_path: Path) -> Callable[..., dict[str, PooledDocument]]:
     """Pools the documents that *query* finds, by id."""
 
     def collect(query: str = ANY_FIELD, **settings: Any) -> dict[str, PooledDocument]:
-        name = index(DOCUMENTS, mappings=MAPPINGS, settings=settings)
+        name = kept_index(DOCUMENTS, mappings=MAPPINGS, settings=settings)
         path = tmp_path / "shop.relevance.yaml"
         path.write_text(SUITE.format(index=name, fields=", ".join(FIELDS), query=query), encoding="utf-8")
         options = PoolOptions(RunOptions(url=engine_url), Matrix(), shown=TextOptions(highlights=True))
@@ -153,7 +153,7 @@ queries:
 
 
 def test_reports_and_show_have_fields_beside_the_title_with_the_words_of_the_query(
-    index: Callable[..., str],
+    kept_index: Callable[..., str],
     engine_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -162,7 +162,7 @@ def test_reports_and_show_have_fields_beside_the_title_with_the_words_of_the_que
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     path = tmp_path / "shop.relevance.yaml"
-    path.write_text(RUN_SUITE.format(index=index(DOCUMENTS, mappings=MAPPINGS)), encoding="utf-8")
+    path.write_text(RUN_SUITE.format(index=kept_index(DOCUMENTS, mappings=MAPPINGS, settings={})), encoding="utf-8")
     fields = "summary Light. · A tent for two, easy to pitch. · price 149.5 · new false"
 
     assert (

@@ -88,9 +88,9 @@ MISSED = {
 
 
 @pytest.fixture
-def write(index: Callable[..., str], engine_url: str, tmp_path: Path) -> Callable[..., Path]:
+def write(kept_index: Callable[..., str], engine_url: str, tmp_path: Path) -> Callable[..., Path]:
     """Writes a suite with expectations on an index with the documents."""
-    name = index(DOCUMENTS, mappings=MAPPINGS, settings=SETTINGS)
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS, settings=SETTINGS)
 
     def write_lines(*lines: str, request: str = MATCH) -> Path:
         path = tmp_path / "shop.relevance.yaml"

@@ -59,8 +59,8 @@ def written(name):
     return path, yaml.safe_load(path.read_text())
 
 
-def test_the_suite_searches_the_fields_with_text_and_runs(index, init, engine_url, capsys):
-    name = index(DOCUMENTS, mappings=MAPPINGS)
+def test_the_suite_searches_the_fields_with_text_and_runs(kept_index, init, engine_url, capsys):
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     Path("queries.txt").write_text("red shoes\n\n42 inch soles\nred  shoes\n")
     status, told = init("--index", name, "--queries", "queries.txt")
     assert status == 0
@@ -82,8 +82,8 @@ def test_the_suite_searches_the_fields_with_text_and_runs(index, init, engine_ur
     assert init("--index", name, "--queries", "queries.txt")[0] == 2  # nothing is replaced
 
 
-def test_a_suite_with_judged_queries_has_measures(index, init):
-    name = index(DOCUMENTS, mappings=MAPPINGS)
+def test_a_suite_with_judged_queries_has_measures(kept_index, init):
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     Path("judged.csv").write_text("query,document,grade\nred shoes,a,2\n")
     assert init("--index", name, "--queries", "judged.csv")[0] == 0
     path, suite = written(name)
@@ -103,8 +103,8 @@ def test_a_suite_with_judged_queries_has_measures(index, init):
         ("topics.xml", "<top>\n<num> Number: 7\n<title> red shoes\n</top>\n", {"7": "red shoes"}),
     ],
 )
-def test_queries_of_each_form(index, init, file, content, queries):
-    name = index(DOCUMENTS, mappings=MAPPINGS)
+def test_queries_of_each_form(kept_index, init, file, content, queries):
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     Path(file).write_text(content)
     assert init("--index", name, "--queries", file)[0] == 0
     assert {
@@ -112,8 +112,8 @@ def test_queries_of_each_form(index, init, file, content, queries):
     } == queries
 
 
-def test_without_a_file_titles_stand_in_for_queries(index, init):
-    name = index(DOCUMENTS, mappings=MAPPINGS)
+def test_without_a_file_titles_stand_in_for_queries(kept_index, init):
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     assert init("--index", name)[0] == 0
     path, suite = written(name)
     assert {query["text"] for query in suite["queries"]} == {"Red shoes a", "Red shoes b", "Red shoes c"}
@@ -166,8 +166,8 @@ def test_what_no_document_shows_is_told_as_that(index, init, call, documents, so
     assert "No field tells documents apart" not in text
 
 
-def test_a_refused_look_at_documents_is_told(index, init, monkeypatch):
-    name = index(DOCUMENTS, mappings=MAPPINGS)
+def test_a_refused_look_at_documents_is_told(kept_index, init, monkeypatch):
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     monkeypatch.setattr(index_sample, "SAMPLED", -1)
     status, told = init("--index", name)
     assert status == 2

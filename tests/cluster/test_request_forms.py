@@ -46,9 +46,9 @@ EXPECTED = {
 
 
 @pytest.fixture
-def products(index, search):
+def products(kept_index, search):
     properties = {**PROPERTIES, "vector": VECTORS[search.engine.kind]}
-    return index(DOCUMENTS, mappings={"properties": properties})
+    return kept_index(DOCUMENTS, mappings={"properties": properties})
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ OF_VARIANTS = {
 }  # fmt: skip
 
 
-def test_ids_may_be_those_of_a_field(index, engine_url, tmp_path):
-    name = index(VARIANTS, mappings={"properties": OF_VARIANTS})
+def test_ids_may_be_those_of_a_field(kept_index, engine_url, tmp_path):
+    name = kept_index(VARIANTS, mappings={"properties": OF_VARIANTS})
     path = tmp_path / "fields.relevance.yaml"
     path.write_text(
         f"""\
@@ -218,8 +218,8 @@ queries:
         )
 
 
-def test_documents_are_explained_by_the_ids_of_a_field(index, search):
-    name = index(VARIANTS, mappings={"properties": OF_VARIANTS})
+def test_documents_are_explained_by_the_ids_of_a_field(kept_index, search):
+    name = kept_index(VARIANTS, mappings={"properties": OF_VARIANTS})
     request = SearchRequest("red", name, {"query": {"match": {"title": "red"}}, "size": 10}, id_field="sku")
     found = explain_documents(search, request, ["tent-1", "rope-1", "gone-1"], ranking=["tent-1"], known=[])
     assert [one.outcome for one in found] == [Explained.SCORED, Explained.UNMATCHED, Explained.INVISIBLE]

@@ -83,9 +83,9 @@ def queries() -> dict[str, Any]:
 
 
 @pytest.fixture
-def explain(search: EngineSearch, index: Callable[..., str]) -> Callable[..., Any]:
+def explain(search: EngineSearch, kept_index: Callable[..., str]) -> Callable[..., Any]:
     """Gives the hits of a body, and the explanations of documents, through an alias."""
-    name = index(DOCUMENTS, mappings=MAPPINGS)
+    name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     actions = json.dumps({"actions": [{"add": {"index": name, "alias": f"{name}-alias"}}]}).encode()
     assert search.connection.perform("POST", "/_aliases", body=actions).status == 200
 
@@ -188,13 +188,13 @@ FEATURES = {"properties": {"rank": {"type": "rank_feature"}, "day": {"type": "da
 )
 def test_the_inputs_of_a_feature_are_told(
     search: EngineSearch,
-    index: Callable[..., str],
+    kept_index: Callable[..., str],
     query: Any,
     words: list[str],
     skip_without_module: Callable[..., Any],
 ) -> None:
     with skip_without_module("rank_feature", "[rank_feature] declared"):
-        name = index({"1": {"rank": 3, "day": "2020-01-02"}}, mappings=FEATURES)
+        name = kept_index({"1": {"rank": 3, "day": "2020-01-02"}}, mappings=FEATURES)
     [found] = explain_documents(search, SearchRequest("q", name, {"query": query}), ["1"], ranking=["1"])
     texts = " / ".join(detail.description for part in found.parts for detail in part.details)
     assert all(word in texts for word in words)
@@ -314,8 +314,8 @@ def test_a_document_that_nobody_sees_is_not_visible(explain: Callable[..., Any])
     assert (found.outcome, found.nearest) == (Explained.INVISIBLE, "1")
 
 
-def test_a_judged_document_is_not_the_nearest_to_itself(search: EngineSearch, index: Callable[..., str]) -> None:
-    request = SearchRequest("q", index(DOCUMENTS, mappings=MAPPINGS), {"query": SHOE, "size": 10})
+def test_a_judged_document_is_not_the_nearest_to_itself(search: EngineSearch, kept_index: Callable[..., str]) -> None:
+    request = SearchRequest("q", kept_index(DOCUMENTS, mappings=MAPPINGS), {"query": SHOE, "size": 10})
     [found] = explain_documents(search, request, ["sku-1"], ranking=["1"], known=["sku-1", "sku-11"])
     assert (found.outcome, found.nearest) == (Explained.INVISIBLE, "sku-11")
 
