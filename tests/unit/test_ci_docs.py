@@ -1,4 +1,4 @@
-"""docs/guides/ci.md and the workflows of docs/examples: what they name is there, and what they promise is so."""
+"""docs/guides/ci.md, reports for CI systems, and the workflows of docs/examples: what they name and promise is so."""
 
 import configparser
 import re
@@ -17,6 +17,7 @@ from harness.report.outputs import KINDS, SUFFIXES
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "guides" / "ci.md").read_text(encoding="utf-8")
+REPORTS = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 WORKFLOWS = sorted((DOCS / "examples").glob("relevance-*.yml"))
 
@@ -73,25 +74,26 @@ def test_options_exist(pytestconfig):
     for name in COMMANDS:
         command = root.get_command(click.Context(root), name)
         known |= {option for parameter in command.params for option in parameter.opts}
-    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)):
+    text = re.sub(r"^\$ docker .*$|`docker [^`]*`", "", PAGE, flags=re.MULTILINE)
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)):
         if option not in known:
             pytestconfig.getoption(option)  # an error where there is none
 
 
 def test_every_kind_of_report_is_named():
-    assert all(f"`--output {kind}=FILE`" in PAGE for kind in KINDS)
-    assert all(f"`--relevance-report FILE{suffix}`" in PAGE for suffix in SUFFIXES)
+    assert all(f"`--output {kind}=FILE`" in REPORTS for kind in KINDS)
+    assert all(f"`{suffix}`" in REPORTS for suffix in SUFFIXES)
     assert all(f"`{severity}`" in PAGE for severity in CODE_QUALITY.values())
 
 
 @pytest.mark.parametrize("number", [MOST_BYTES, THRESHOLDS_SHOWN, NOTES_SHOWN])
 def test_the_limits_of_markdown_are_told(number):
-    text = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8").split("## Markdown\n")[1].split("\n## ")[0]
+    text = REPORTS.split("## Markdown\n")[1].split("\n## ")[0]
     assert re.search(rf"(?<![\d,]){number:,}(?![\d,])", text)
 
 
 def test_every_property_of_junit_xml_is_told():
-    named = set(re.findall(r"`relevance\.([a-z-]+)`", PAGE))
+    named = set(re.findall(r"`relevance\.([a-z-]+)`", REPORTS))
     modules = ("pytest_plugin/plan.py", "pytest_plugin/outcomes.py", "report/junit.py")
     source = "".join((ROOT / "harness" / module).read_text(encoding="utf-8") for module in modules)
     written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {
