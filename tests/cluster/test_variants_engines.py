@@ -1,5 +1,6 @@
 """Variants of the catalogue's queries on real engines."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -48,3 +49,33 @@ def test_a_fuzzy_request_finds_what_is_misspelled(run_catalogue):
     _, after = run_catalogue(FUZZY, f"{FUZZY}        fuzziness: AUTO\n        prefix_length: 1\n")
     assert after[0].observed > before[0].observed + 0.05
     assert after[1].observed < before[1].observed
+
+
+PAGE = ROOT / "docs" / "guides" / "variants.md"
+JUDGMENTS = """
+judgments:
+  files: [products/head.qrels, products/tail.csv, products/navigational.jsonl]
+  other_queries: ignore
+"""
+
+
+def test_the_table_of_the_guide_is_that_of_the_catalogue(tmp_path, engine_url):
+    guide = PAGE.read_text(encoding="utf-8")
+    part = re.search(r"```yaml\n(.*?)```", guide, re.DOTALL)[1]
+    shutil.copytree(ROOT / "suites" / "products", tmp_path / "products")
+    text = (ROOT / "suites" / "products.relevance.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "products.relevance.yaml"
+    path.write_text(text[: text.index("\nthresholds:")] + JUDGMENTS + part, encoding="utf-8")
+    with Runner({}) as runner:
+        [finished] = runner.run([path], RunOptions(url=engine_url, allow_write=True))
+    shown = [
+        re.split(r"\s{2,}", line.strip()) for line in guide.split("  variant  ")[1].split("```")[0].splitlines()[1:]
+    ]
+    variants = [variant for query in finished.report.queries for variant in query.variants]
+    found = {
+        variant.id: [str(variant.hits), *(f"{variant.agreements[name]:.4f}" for name in ("RBO", "overlap@5"))]
+        for variant in variants
+    }
+    assert found == {row[0]: row[-4:-1] for row in shown}
+    losses = {variant.id: variant.losses["nDCG@10"] for variant in variants}
+    assert losses == pytest.approx({row[0]: float(row[-1]) for row in shown}, abs=5e-5)
