@@ -16,7 +16,7 @@ TESTS = ROOT / "tests"
 @pytest.mark.parametrize(
     ("part", "file", "pattern"),
     [
-        ("Errors and retries", "unit/test_search_engine.py", r"`(Test\w+(?:::\w+)?)`"),
+        ("Tests", "unit/test_search_engine.py", r"`(Test\w+(?:::\w+)?)`"),
         ("Nodes", "cluster/test_faults_nodes.py", r"`(test_\w+)`"),
     ],
 )
