@@ -364,7 +364,7 @@ _TABLE = (
     RunOption(
         "locate",
         FLAG,
-        "Look with deeper searches for where missing documents rank.",
+        "Look with deeper searches for where missing documents rank. Default: True.",
     ),
     RunOption(
         "baseline",
