@@ -30,6 +30,15 @@ def test_tests_that_are_named_without_their_file_are_in_the_one_that_the_part_na
             assert re.search(rf"^ *(?:def|class) {word}\b", source, re.MULTILINE), name
 
 
+@pytest.mark.parametrize("name", ["reliability.md", "security.md"])
+def test_each_promise_of_a_page_has_its_tests(name):
+    page = (ROOT / "docs" / "explanation" / name).read_text(encoding="utf-8")
+    promises, _, tests = page.partition("\n## Tests\n")
+    numbers = re.findall(r"\| \[(\w+)\]\(#tests\) \|$", promises, re.MULTILINE)
+    assert len(numbers) > 10
+    assert re.findall(r"^\| (\w+) \| `.*` \|$", tests, re.MULTILINE) == numbers
+
+
 @pytest.mark.parametrize(
     ("row", "numbers"),
     [
