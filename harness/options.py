@@ -250,7 +250,7 @@ _TABLE = (
     RunOption(
         "embedded",
         FLAG,
-        "Start an OpenSearch node and run on it, or on that of `harness engine up`.",
+        "Run on an OpenSearch node that is started for it, or on that of `harness engine up`.",
         commands=Commands.WITH_A_SERVER,
         pytest=True,
         ini=True,
@@ -402,13 +402,13 @@ _TABLE = (
     RunOption(
         "today",
         DAY,
-        "The day that decides which waivers hold; that of the clock where None.",
+        "The day on which `xfail` and `skip` are judged; by default today.",
         optional=True,
     ),
     RunOption(
         "budget",
         SECONDS,
-        "Stop sending queries of a suite after this many seconds; the rest did not run.",
+        "Stop sending queries of a suite after this many seconds; the remaining ones did not run.",
         commands=Commands.RUN,
         metavar="SECONDS",
         pytest=True,
@@ -418,7 +418,7 @@ _TABLE = (
     RunOption(
         "repeat",
         COUNT,
-        "Search so many times, and decide nothing that is not the same each time.",
+        "Search N times; a threshold that passes in some of them only is inconclusive.",
         commands=Commands.RUN,
         metavar="N",
         pytest=True,
@@ -428,7 +428,7 @@ _TABLE = (
     RunOption(
         "warm_up",
         COUNT,
-        "Send all queries so many times before, and throw the answers away; the suite says how often if this does not.",
+        "Send all queries N times before the run, to warm caches, in place of the suites' `warm_up`.",
         commands=Commands.RUN,
         metavar="N",
         pytest=True,
@@ -438,7 +438,7 @@ _TABLE = (
     RunOption(
         "journal",
         FILE,
-        "Keep each response in this file as soon as it is there; otherwise beside the first report, until the end.",
+        "Keep each response in this file as it arrives; without it, beside the first report until that is written.",
         commands=Commands.RUN,
         metavar="FILE",
         python=False,
@@ -447,7 +447,7 @@ _TABLE = (
     RunOption(
         "resume",
         FLAG,
-        "Go on with the unfinished run in the journal, if it is one of the same suite, request, target and judgments.",
+        "Continue the unfinished run in the journal, if suite, request, target and judgments are the same.",
         commands=Commands.RUN,
         python=False,
     ),

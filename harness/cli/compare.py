@@ -128,8 +128,8 @@ def command(
     two, each is compared with A, in one table. `harness compare SUITE --all-requests` compares the requests of a suite.
 
     With --suite or --qrels all are scored with the same judgments; without, scores that both files hold are compared,
-    and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
-    not, 2 where a file or the command line is wrong, 3 where a query of one has no answer.
+    and if there are none, the rankings alone. The exit status is 0 if every --threshold holds, 1 if one does
+    not, 2 if a file or the command line is wrong, 3 if a query of one has no answer.
     """
     if all_requests:
         arguments["sides"], arguments["suite"] = _take_suite(arguments["sides"], arguments["suite"])

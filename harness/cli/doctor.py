@@ -37,7 +37,7 @@ def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
     """
     Check a server: connection, login, engine, clock, index, privileges and fields.
 
-    Nothing is written. A line that is `limited` names what runs cannot see or use there. The exit status is 3 where the
+    Nothing is written. A line that is `limited` names what runs cannot see or use there. The exit status is 3 if the
     server cannot be searched, else 0.
     """
     options = make_run_options(cluster=cluster, **arguments)

@@ -56,7 +56,7 @@ def down(engine_version: str | None) -> None:
 
 @command.command("status", epilog=format_examples("harness engine status"))
 def status() -> int:
-    """Print the version and the URL of each node that runs; the exit status is 3 where none does."""
+    """Print the version and the URL of each node that runs; the exit status is 3 if none does."""
     nodes = running_nodes()
     for node in nodes:
         click.echo(f"OpenSearch {node.version} at {node.url}, process {node.pid}")

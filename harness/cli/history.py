@@ -120,7 +120,7 @@ def show(
     type=click.IntRange(min=0),
     default=KEPT_APART,
     show_default=True,
-    help="Leave so many runs of each suite, the latest, in files of their own.",
+    help="Leave the latest N runs of each suite in files of their own.",
 )
 @config_options
 def pack(keep: int, **arguments: Any) -> None:

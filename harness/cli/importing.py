@@ -135,7 +135,7 @@ def command(
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
     request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced, but
     for an older relevance.schema.json, by which editors complete suites.
-    The exit status is 2 where a source cannot be read, most queries find no judgment, or the suite would be wrong.
+    The exit status is 2 if a source cannot be read, most queries find no judgment, or the suite would be wrong.
     """
     request = None if request_file is None else read_node(request_file).object()
     matching = None if match_ids is None else IdMatching(match_ids)

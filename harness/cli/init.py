@@ -45,7 +45,7 @@ def command(
     """
     Write a small suite with documents and judgments that runs at once on the embedded engine, or a suite from an index.
 
-    DIR is where, the current folder if it is not given. No file is replaced, but for an older
+    DIR is the folder, by default the current one. No file is replaced, but for an older
     relevance.schema.json, by which editors complete suites. An index is only read: its text fields, and a few
     documents. Its suite has a multi_match request, and no judgments yet. With --index alone the cluster is `default` of
     harness.toml; a login is that of harness.toml and not written.

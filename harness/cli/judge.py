@@ -165,8 +165,8 @@ def command(
 
     With --machine a language model of harness.toml grades, and no page is opened.
 
-    The exit status is 0 also where there is nothing to judge, 2 where a file or the command line is wrong or another
-    command grades as the same judge, and 3 where a query, or a document sent to a model, got no answer.
+    The exit status is 0 also if there is nothing to judge, 2 if a file or the command line is wrong or another
+    command grades as the same judge, and 3 if a query, or a document sent to a model, got no answer.
     """
     sample_size = arguments["sample"]
     machine = read_machine_options(click.get_current_context().params)

@@ -95,7 +95,7 @@ class ServeOptions:
         Args:
             suite: The suite.
             folder: Where grades are kept; None for the folder of the suite.
-            port: That of ``--port``, 0 where it is not given.
+            port: That of ``--port``, 0 if it is not given.
 
         Raises:
             UsageError: An option asks for what cannot be.

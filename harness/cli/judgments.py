@@ -89,7 +89,7 @@ def pool(
     Collect the hits that nobody has judged, from the top of each request, into files to be graded.
 
     With several requests each document is there once, with its rank in each of them. A file becomes a judgment file
-    when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
+    when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 if a query had
     no answer; what the others returned is written all the same.
     """
     found = find_given_suites(suites, arguments["root"])
@@ -138,12 +138,12 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: boo
 @json_option
 def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **arguments: Any) -> int:
     """
-    Look through the judgments of suites for what cannot be right, all of it at once.
+    Find errors in the judgments of suites, all of them at once.
 
     Found are documents that are no longer in the index, grades outside of the scale, documents that are judged twice or
     to different grades, queries that the suite does not have or that have no relevant document, and ids that look like
-    two names of one document. The exit status is 1 where something was found, 2 where a suite is wrong otherwise, and 3
-    where the engine could not answer.
+    two names of one document. The exit status is 1 if something was found, 2 if a suite is wrong otherwise, and 3
+    if the engine could not answer.
     """
     if offline and (arguments["url"] or arguments["embedded"]):
         raise click.UsageError("--offline uses no engine; remove --url and --embedded")
@@ -212,7 +212,7 @@ def age(
 
     The judging page keeps when a grade was given and a fingerprint of each text that was shown. For all other grades
     --record keeps what their documents are like today, in a file beside the suite, so that later changes are noticed.
-    The exit status is 1 where something was found, 2 where a suite is wrong, and 3 where the engine could not answer.
+    The exit status is 1 if something was found, 2 if a suite is wrong, and 3 if the engine could not answer.
     """
     if offline and (arguments["url"] or arguments["embedded"] or record):
         raise click.UsageError("--offline uses no engine; remove --url, --embedded and --record")

@@ -46,7 +46,7 @@ def command(
     JOURNAL is what `harness run --shard I/N --journal JOURNAL` wrote. All parts of the run have to be there, each once
     and whole, of the same suites, judgments, requests, options, target and version of the harness; the suites are read
     from where they ran. No query is sent. What is sent, the configuration and the variables are those of the parts. The
-    exit status is that of `harness run`; it is 2 where the journals are not the parts of one run.
+    exit status is that of `harness run`; it is 2 if the journals are not the parts of one run.
     """
     step = open_github_step(github)
     with report_errors_to(step):

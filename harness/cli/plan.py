@@ -73,7 +73,7 @@ def command(
     baseline has and a request. From that follows how many queries show a true difference of the means by --effect, for
     several powers, and which difference the queries of the suite can show.
 
-    Nothing is decided: the exit status is 0, or 2 where a file or the command line is wrong, or 3 where a query of
+    Nothing is decided: the exit status is 0, or 2 if a file or the command line is wrong, or 3 if a query of
     either side has no answer.
     """
     require_packages()

@@ -49,8 +49,12 @@ def command() -> None:
     help="frequency: the most frequent queries; random: each with the same probability; traffic: in proportion to "
     "their searches; strata: as many from the head as from the torso and the tail.",
 )
-@click.option("--size", metavar="N", type=click.IntRange(min=1), default=60, show_default=True, help="So many queries.")
-@click.option("--seed", metavar="NUMBER", type=click.IntRange(min=0), default=1, show_default=True, help="Of the draw.")
+@click.option(
+    "--size", metavar="N", type=click.IntRange(min=1), default=60, show_default=True, help="The number of queries."
+)
+@click.option(
+    "--seed", metavar="NUMBER", type=click.IntRange(min=0), default=1, show_default=True, help="The seed of the draw."
+)
 @click.option("--query-column", metavar="NAME", help="The column or key with the query; by default found by its name.")
 @click.option(
     "--count-column",

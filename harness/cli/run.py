@@ -103,8 +103,8 @@ def command(
 
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Without --url or --embedded, each suite runs on
     the cluster that it names. With several requests or indexes each suite runs with all of them, and a table puts them
-    beside each other. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
-    or the command line is wrong, 3 where the engine could not answer.
+    beside each other. The exit status is 0 if every threshold holds, 1 if one does not, 2 if a suite
+    or the command line is wrong, 3 if the engine could not answer.
     """
     step = open_github_step(github)
     with report_errors_to(step):

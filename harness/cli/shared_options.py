@@ -199,7 +199,7 @@ _STATISTICS_OPTIONS = (
         type=click.IntRange(min=1),
         default=SAMPLES,
         show_default=True,
-        help="Random sign flips, where not all are counted.",
+        help="The number of random sign flips, if not all are counted.",
     ),
     click.option(
         "--seed",

@@ -53,8 +53,8 @@ def command(
     missing relevant documents are, and the request as it is sent.
 
     With a baseline beside the suite, the old rank of each document stands beside the new. Nothing is decided, and a
-    `skip` of the query has no effect: the exit status is 0, 2 where the suite, the query or the command line is wrong,
-    and 3 where the engine did not answer.
+    `skip` of the query has no effect: the exit status is 0, 2 if the suite, the query or the command line is wrong,
+    and 3 if the engine did not answer.
     """
     documents = _join_documents(explained, others)
     options = make_run_options(**arguments)

@@ -45,7 +45,7 @@ def command(
     paired test with the interval of the differences that it does not reject, p-values corrected for all measures and
     candidates, and the smallest difference that the test finds with 80 % power on average. Files are as for evaluate.
 
-    Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
+    Nothing is decided: the exit status is 0 whatever is found, and 2 if a file or an option is wrong.
     """
     require_packages()
     how = read_statistics_options(**arguments)

@@ -80,7 +80,12 @@ def _read_share(text: str) -> float:
     metavar="SHARE",
     help="The share of the queries that no trial is sent. Default: 0.4, or that of the hold-out that there is.",
 )
-@click.option("--folds", type=click.IntRange(min=2), metavar="K", help="Also estimate the gain by so many folds.")
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    metavar="K",
+    help="Also estimate the gain by K folds of the tuning queries; no ground for a decision.",
+)
 @click.option(
     "--effect",
     type=click.FloatRange(min=0, min_open=True),
@@ -91,7 +96,10 @@ def _read_share(text: str) -> float:
 )
 @click.option("--force", is_flag=True, help="Go on with too few queries.")
 @click.option(
-    "--budget", type=ReadText("SECONDS", read_seconds), metavar="SECONDS", help="Begin no trial after so many seconds."
+    "--budget",
+    type=ReadText("SECONDS", read_seconds),
+    metavar="SECONDS",
+    help="Begin no trial after this many seconds.",
 )
 @click.option(
     "--seed",
@@ -161,8 +169,8 @@ def command(
     Where a gain is shown, the change of the suite is printed, and written with --apply. With --candidate the choice
     becomes a request of its own, for `harness compare` and the thresholds.
 
-    A tuning is no gate: the exit status is 0 whatever it finds, 2 where the suite or the command line is wrong or the
-    queries are too few, 3 where the engine does not answer.
+    A tuning is no gate: the exit status is 0 whatever it finds, 2 if the suite or the command line is wrong or the
+    queries are too few, 3 if the engine does not answer.
     """
     from harness.tuning.study import require_optuna
 

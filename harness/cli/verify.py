@@ -48,9 +48,9 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
     Compare the scores of suites with those of the cluster's own _rank_eval.
 
     The same requests and judgments are sent to _rank_eval for each measure that it has, or one that differs in rules
-    only. Each difference is listed with its reasons. No threshold is decided: the exit status is 0 where every
-    difference has a known reason, 1 where one has none or nothing was compared, 2 where a suite or the command line is
-    wrong, and 3 where the engine has no _rank_eval or could not answer.
+    only. Each difference is listed with its reasons. No threshold is decided: the exit status is 0 if every
+    difference has a known reason, 1 if one has none or nothing was compared, 2 if a suite or the command line is
+    wrong, and 3 if the engine has no _rank_eval or could not answer.
     """
     options, matrix = make_run_choices(**arguments, all_titles=False)
     found = find_given_suites(suites, options.root)
