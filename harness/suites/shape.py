@@ -185,7 +185,7 @@ class ThresholdShape(LineShape):
     threshold: Text = Field(description="The threshold, such as `mean nDCG@10 >= 0.8`.")
     xfail: WaiverShape | None = Field(None, description="A failure is expected, and does not fail the run.")
     skip: WaiverShape | None = Field(None, description="The threshold is not decided.")
-    markers: Markers = Field([], description="The names of pytest markers for its test.")
+    markers: Markers = Field([], description="The names of pytest markers for its test, such as `slow`.")
     severity: Severity = Field(
         "fail", description="`warn` makes a failure a warning, which does not fail the run. Default: `fail`."
     )
@@ -205,7 +205,7 @@ class ExpectationShape(LineShape):
     expect: Text = Field(description="The expectation, such as `sku-17 in top 3`.")
     xfail: WaiverShape | None = Field(None, description="A failure is expected, and does not fail the run.")
     skip: WaiverShape | None = Field(None, description="The expectation is not decided.")
-    markers: Markers = Field([], description="The names of pytest markers for its test.")
+    markers: Markers = Field([], description="The names of pytest markers for its test, such as `slow`.")
     severity: Severity = Field(
         "fail", description="`warn` makes a failure a warning, which does not fail the run. Default: `fail`."
     )
@@ -254,9 +254,12 @@ class QueryShape(Shape):
     id: Name = Field(description="The query's id, unique in the suite.")
     text: Text = Field(None, description="What the user types. It takes the place of `{{text}}` in requests.")
     need: Text = Field(None, description="What would satisfy the user, in sentences, for those who judge.")
-    params: dict[Key, JsonValue] = Field({}, description="Values for the other placeholders of requests, by name.")
+    params: dict[Key, JsonValue] = Field(
+        {}, description="Values for the other placeholders of requests, by name, such as `{lang: en}`."
+    )
     tags: list[Name] = Field(
-        [], description="Groups of queries. A threshold may be for one of them, and runs can select them."
+        [],
+        description="Groups of queries, such as `head`. A threshold may be for one of them, and runs can select them.",
     )
     weight: Weight = Field(
         None, description="The query's weight in a mean, such as its traffic. Either all queries have one, or none."
@@ -276,7 +279,7 @@ class QueryShape(Shape):
         | None
     ) = Field(None, description="Other texts that should find the same, or the rules that make them.")
     same_as: Name = Field(None, description="The id of another query that should find the same.")
-    markers: Markers = Field([], description="The names of pytest markers for its tests.")
+    markers: Markers = Field([], description="The names of pytest markers for its tests, such as `slow`.")
     xfail: WaiverShape | None = Field(
         None, description="Failures of its thresholds and expectations are expected, and do not fail the run."
     )
@@ -323,12 +326,16 @@ class DocumentsShape(Shape):
         None, alias="json", description="The body, sent as JSON, with the placeholders of `params`."
     )
     join: Characters = Field(
-        None, description="The text between two ids. Default: none; `{{ids}}` becomes a list or a repeated parameter."
+        None,
+        description="The text between two ids, such as a comma. Default: none; `{{ids}}` becomes a list or a repeated "
+        "parameter.",
     )
     each: Text = Field(
         None, description="How an id is written, such as with quotes around `{{id}}`. Default: `{{id}}`."
     )
-    escape: dict[Key, Characters] = Field({}, description="What is written for a text in an id, such as for a quote.")
+    escape: dict[Key, Characters] = Field(
+        {}, description="What is written for a text in an id, such as a backslash and a quote for a quote."
+    )
     unwritable: list[Characters] = Field(
         [],
         description="Texts that the service does not read as they are. An id that has one, as it is written, is not "
@@ -360,15 +367,23 @@ class HttpShape(Shape):
     model_config = ConfigDict(json_schema_extra=_require_nothing)
 
     method: Method = Field("GET", description="The HTTP method. Default: `GET`.")
-    path: Text = Field(description="The path below the cluster's URL. Values of placeholders in it are encoded.")
-    ids: Text = Field(description="JSONPath to the id in a hit. Without `hits`, to all ids, best first.")
-    params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL, with placeholders.")
-    headers: dict[Key, Text] = Field({}, description="HTTP headers, with placeholders.")
+    path: Text = Field(
+        description="The path below the cluster's URL, such as `/search/{{lang}}`. Values of placeholders are encoded."
+    )
+    ids: Text = Field(
+        description="JSONPath to the id in a hit, such as `$.sku`. Without `hits`, to all ids, best first."
+    )
+    params: dict[Key, JsonValue] = Field(
+        {}, description='Parameters of the URL, with placeholders, such as `{q: "{{text}}"}`.'
+    )
+    headers: dict[Key, Text] = Field(
+        {}, description="HTTP headers, with placeholders, such as `{Accept-Language: en}`."
+    )
     json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON, with placeholders.")
     hits: Text = Field(
         None,
-        description="JSONPath to the hits, best first. The paths of `ids`, `scores`, `titles`, `sort` and `fields` "
-        "then begin in a hit.",
+        description="JSONPath to the hits, best first, such as `$.results[*]`. The paths of `ids`, `scores`, "
+        "`titles`, `sort` and `fields` then begin in a hit.",
     )
     scores: Text = Field(None, description="JSONPath to the score in a hit. Without `hits`, to all scores.")
     titles: Text = Field(None, description="JSONPath to the title in a hit. Without `hits`, to all titles.")
@@ -401,8 +416,8 @@ class HttpShape(Shape):
     )
     size: Text = Field(
         None,
-        description="Where the number of hits stands: the name of a parameter, or a JSON pointer into the body, "
-        "which begins with a slash. The harness fills it in, also to search deeper.",
+        description="Where the number of hits stands: the name of a parameter, such as `limit`, or a JSON pointer into "
+        "the body, such as `/page/limit`. The harness fills it in, also to search deeper.",
     )
     max_size: Positive = Field(None, description="The largest number of hits that the service returns to a request.")
     documents: DocumentsShape | None = Field(None, description="A request for documents by their ids.")
@@ -419,9 +434,11 @@ class RequestShape(Shape):
     file: Text = Field(
         None, description="The path of a file with the request, relative to the suite: `.json`, `.yaml` or `.yml`."
     )
-    routing: Text = Field(None, description="The routing values whose shards are searched, with commas between.")
+    routing: Text = Field(
+        None, description="The routing values whose shards are searched, with commas between, such as `{{shop}}`."
+    )
     url_params: dict[Key, JsonValue] = Field(
-        {}, description="Parameters of the URL of `_search`, such as `preference`."
+        {}, description="Parameters of the URL of `_search`, such as `{preference: _local}`."
     )
     http: HttpShape | None = Field(None, description="A request to an HTTP search service.")
     gate: Gate = Field(
@@ -498,11 +515,11 @@ NamedGrade = Annotated[
 class DisplayShape(Shape):
     """What is shown of a document beside its id."""
 
-    title: Text = Field(None, description="The field with the title.")
+    title: Text = Field(None, description="The field with the title, such as `name`.")
     fields: list[Text] = Field([], description="The fields shown below the title. Default: the longest text.")
     image: Text = Field(None, description="The field with the URL of a picture.")
     image_hosts: list[Text] = Field(
-        [], description="The hosts from which pictures are loaded. Pictures from elsewhere are not shown."
+        [], description="The hosts from which pictures are loaded, such as `images.shop.com`. Others are not shown."
     )
     link: Text = Field(None, description="The field with the URL of the document's page.")
 
@@ -522,7 +539,7 @@ class ParameterShape(Shape):
     only_if: dict[Key, JsonValue] = Field(
         {},
         description="Parameters above this one, each with the value, or the list of values, with which this one has "
-        "an effect.",
+        "an effect, such as `{phrase: true}`.",
     )
     today: JsonValue = Field(
         None,
@@ -546,14 +563,15 @@ class TuneShape(Shape):
 class SuiteShape(Shape):
     """A suite file. All keys are optional here, so that missing ones have our own messages."""
 
-    suite: Text = Field(None, description="The name of the suite.")
+    suite: Text = Field(None, description="The name of the suite, such as `products`.")
     target: TargetShape | None = Field(None, description="The cluster and the index to search.")
     grades: dict[Key, NamedGrade] = Field({}, description="Names for grades, such as `{good: 2, bad: 0}`.")
     judges: list[Name] = Field(
         [], description="Whose grades count, and in which order: `people`, and machines by name. Default: `people`."
     )
     guidelines: Text = Field(
-        None, description="The path of a Markdown file for those who judge, relative to the suite."
+        None,
+        description="The path of a Markdown file for those who judge, relative to the suite, such as `guidelines.md`.",
     )
     gain: GainValue | None = Field(
         None,
@@ -635,7 +653,7 @@ class SuiteShape(Shape):
         None, description="An index that the suite builds from its own documents, with `--allow-write`."
     )
     tune: TuneShape | None = Field(None, description="The parameters of the requests that `harness tune` tries.")
-    markers: Markers = Field([], description="The names of pytest markers for all tests of the suite.")
+    markers: Markers = Field([], description="The names of pytest markers for all tests of the suite, such as `slow`.")
 
 
 REQUIRED = ("suite", "queries")
