@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
+
+from harness.pages import Topic
 
 
 class EntryPoint(Enum):
@@ -55,9 +57,17 @@ class HarnessError(Exception):
 
     exit_status = 2
 
+    topic: ClassVar[Topic | None] = None
+    """What explains errors of this class; None where their text says all that there is."""
+
     def __init__(self, *parts: str | Option) -> None:
         super().__init__(*parts)
         self.parts = parts
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """What explains this error."""
+        return () if self.topic is None else (self.topic,)
 
     @classmethod
     def of_lines(cls, sentences: Iterable[Sentence]) -> Self:
@@ -96,11 +106,23 @@ def missing_package(what_needs: str, package: str, extra: str) -> UsageError:
     return UsageError(f"{what_needs} the package {package}: {pip_install(extra)}")
 
 
-ProblemKind: TypeAlias = Literal["", "unknown measure", "no judgments", "no text", "no value"]
+ProblemKind: TypeAlias = Literal[
+    "", "unknown measure", "grammar", "syntax", "settings", "no judgments", "no text", "no value"
+]
 """
-The kinds of problems that code distinguishes: an unknown measure, a suite without judgments, a query without the text
-that the request uses, and a key without a value.
+The kinds of problems that code distinguishes: an unknown measure, a line that does not fit the grammar of thresholds, a
+file that is not YAML, a harness.toml that cannot be used, a suite without judgments, a query without the text that the
+request uses, and a key without a value.
 """
+
+TOPICS_OF_PROBLEMS: dict[ProblemKind, Topic] = {
+    "unknown measure": Topic.MEASURES,
+    "grammar": Topic.GRAMMAR,
+    "syntax": Topic.QUOTES_IN_YAML,
+    "settings": Topic.SETTINGS,
+    "no judgments": Topic.GRADING,
+}
+"""What explains problems of a kind; the others say what was found and expected."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -134,6 +156,13 @@ class InputError(HarnessError):
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(map(str, self.problems)))
 
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """What explains the class of the error, and its problems."""
+        topics = [*super().topics]
+        topics += [TOPICS_OF_PROBLEMS[problem.kind] for problem in self.problems if problem.kind in TOPICS_OF_PROBLEMS]
+        return tuple(dict.fromkeys(topics))
+
     @classmethod
     def at(cls, path: str | Path, line: int, column: int, message: str) -> InputError:
         """An error with a single problem."""
@@ -146,6 +175,10 @@ class SuiteError(InputError):
 
 class ConfigError(InputError):
     """harness.toml cannot be used."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        # The problems of suites are told together with those of the harness.toml that counts for them.
+        super().__init__([replace(problem, kind="settings") for problem in problems])
 
 
 class FormatError(InputError):
@@ -193,9 +226,13 @@ class SearchError(HarnessError):
 class EngineUnreachable(SearchError):
     """No connection, an unknown host, a TLS failure, or no answer in time."""
 
+    topic = Topic.CLUSTERS
+
 
 class LoginRefused(SearchError):
     """The engine answered 401 or 403."""
+
+    topic = Topic.CLUSTERS
 
 
 class RequestRefused(SearchError):
@@ -210,33 +247,41 @@ class RequestRefused(SearchError):
 class FixtureError(SearchError):
     """A suite's own index could not be built, or an index stands there that the harness did not make."""
 
+    topic = Topic.FIXTURES
+
 
 class HookError(SearchError):
     """A hook of the user's raised an error, or returned what it must not."""
+
+    topic = Topic.HOOKS
 
 
 class EngineStartError(HarnessError):
     """The embedded node could not be fetched or started."""
 
     exit_status = 3
+    topic = Topic.EMBEDDED_ENGINE
 
 
 class BaselineError(HarnessError):
     """A baseline is missing, unreadable or older than its suite."""
 
     exit_status = 1
+    topic: ClassVar[Topic | None] = Topic.UNUSABLE_BASELINES
 
 
 class UnwritableBaseline(BaselineError):
     """A run cannot be saved as a baseline: the file cannot be written, or the run does not belong to what it has."""
 
     exit_status = 2
+    topic = None
 
 
 class UnansweredBaseline(BaselineError):
     """A run with queries that have no answer cannot become a baseline."""
 
     exit_status = 3
+    topic = Topic.OUTCOMES_OF_QUERIES
 
 
 class HistoryError(HarnessError):

@@ -18,6 +18,7 @@ from harness.config import Configs
 from harness.errors import SearchError
 from harness.model import Cluster
 from harness.options import RunOptions
+from harness.pages import format_links
 from harness.report.sentences import make_loggable
 from harness.run.connections import Connections
 from harness.run.doctor import Finding, Health, examine_server
@@ -43,6 +44,8 @@ def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
     options = make_run_options(cluster=cluster, **arguments)
     findings = list(_examine_cluster(options, index))
     _print_findings(findings)
+    for line in format_links(topic for finding in findings for topic in finding.topics):
+        click.echo(line, err=True)
     return NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
 
 
@@ -54,14 +57,15 @@ def _examine_cluster(options: RunOptions, index: str | None) -> Iterator[Finding
         opened = connections.open_chosen(Path.cwd() / "doctor.relevance.yaml", configs)
         seconds = perf_counter() - start
         if opened.search is None:
-            yield Finding("connection", Health.BROKEN, str(opened.error))
+            topics = () if opened.error is None else opened.error.topics
+            yield Finding("connection", Health.BROKEN, str(opened.error), topics)
             return
         login = _describe_login(opened.cluster)
         yield Finding("connection", Health.FINE, f"{opened.name} identified in {seconds * 1000:.0f} ms; {login}")
         try:
             yield from examine_server(opened.search, index, now=lambda: datetime.now(UTC))
         except SearchError as error:
-            yield Finding("search", Health.BROKEN, str(error))
+            yield Finding("search", Health.BROKEN, str(error), error.topics)
 
 
 def _describe_login(cluster: Cluster) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.errors import EntryPoint, HarnessError, InputError, Problem
+from harness.pages import format_links
 from harness.process import terminated_as_interrupted
 from harness.words import count
 
@@ -60,7 +61,7 @@ def run_guarded(action: Callable[[], object]) -> int:
         _print_problems(error)
         return error.exit_status
     except HarnessError as error:
-        _print_message(f"harness: {error.text(COMMAND)}")
+        _print_message("\n".join([f"harness: {error.text(COMMAND)}", *format_links(error.topics)]))
         return error.exit_status
     except Exception as error:
         return _report_unexpected(error)
@@ -152,6 +153,7 @@ def _print_problems(error: InputError) -> None:
         lines.append(f"harness: {hint}")
     number = sum(problem.count for problem in error.problems)
     lines.append(f"harness: {count(number, 'problem')}")
+    lines += format_links(error.topics)
     _print_message("\n".join(lines))
 
 

@@ -16,9 +16,8 @@ from harness.embedded import status as running_nodes
 from harness.errors import HarnessError
 from harness.hooks import ENTRY_POINTS as HOOKS
 from harness.metrics.registry import ENTRY_POINTS as MEASURES
+from harness.pages import PACKAGE
 from harness.report.sentences import make_loggable
-
-PACKAGE = "relevance-harness"
 
 SHOWN_PACKAGES = ("elasticsearch", "elastic-transport", "requests", "urllib3", "pytest", "pyyaml", "pydantic", "numpy")
 """The packages whose versions explain most problems."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.config import Configs
 from harness.report.sentences import make_loggable
 from harness.suites.discovery import is_misnamed, is_suite_name
 from harness.words import count, listed
+
+_FIXTURE = re.compile(r"^fixture:", re.MULTILINE)
 
 SHOWN = 5
 """Suites that are named."""
@@ -30,11 +34,14 @@ def describe_next_steps(folder: Path) -> list[str]:
             where = folder
         target = shlex.quote(str(where.relative_to(folder)))
         lines = [_describe_suites(folder, suites)]
-        steps = [
-            (f"harness validate {target}", "check the suites, without an engine"),
-            (f"harness run {target}", "run them on the clusters that they name"),
-            (f"harness run {target} --embedded --allow-write", "run them on an embedded OpenSearch"),
-        ]
+        steps = [(f"harness validate {target}", "check the suites, without an engine")]
+        if Configs().path is None:
+            steps.append((f"harness run {target} --url http://localhost:9200", "run them on this server"))
+        else:
+            steps.append((f"harness run {target}", "run them on the clusters that they name"))
+        if any(map(_has_fixture, suites[:SHOWN])):
+            steps.append((f"harness run {target} --embedded --allow-write", "run them on an embedded OpenSearch"))
+        steps.append(("harness doctor --help", "check a server before a run"))
     else:
         lines = ["There is no suite (*.relevance.yaml) in this folder, nor one folder down."]
         lines += _describe_misnamed(folder)
@@ -55,6 +62,14 @@ def _find_near_suites(folder: Path) -> Sequence[Path]:
 def _list_near_files(folder: Path) -> Sequence[Path]:
     files = [*folder.glob("*.relevance.*"), *folder.glob("[!.]*/*.relevance.*")]
     return sorted(path for path in files if path.is_file())
+
+
+def _has_fixture(suite: Path) -> bool:
+    """Whether *suite*, which may have problems, seems to bring its own documents, as a new engine has none."""
+    try:
+        return _FIXTURE.search(suite.read_text(encoding="utf-8", errors="replace")) is not None
+    except OSError:
+        return False
 
 
 def _describe_suites(folder: Path, suites: Sequence[Path]) -> str:

@@ -32,11 +32,13 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import run_progress, show
 from harness.model import Ranking, Report
 from harness.options import ALL_QUERIES, RunOptions
+from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
 from harness.report.outputs import KINDS, LISTS_OF_DECISIONS, Output, needs_all_hits, write_report
 from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
+from harness.report.topics import find_topics
 from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
 from harness.run.merging import MergedJournal
@@ -260,6 +262,9 @@ def give_report(
             click.echo(f"wrote {output.path}", err=True)
     if report.undecided:
         click.echo(f"harness: nothing was decided: {report.undecided}", err=True)
+    if not quiet:
+        for line in format_links(find_topics(report)):
+            click.echo(line, err=True)
     return report.exit_status
 
 

@@ -9,12 +9,14 @@ import pytest
 
 from harness.files.paths import shorten_path
 from harness.model import Outcome, Report, Status, SuiteReport
+from harness.pages import format_links
 from harness.pytest_plugin.run_cache import CachedError
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import format_mean_change
 from harness.report.run_sentences import describe_causes, describe_outcomes, describe_stability
 from harness.report.sentences import format_score, make_loggable, make_loggable_lines
+from harness.report.topics import find_topics
 from harness.suites.discovery import format_left_out
 from harness.words import count
 
@@ -69,6 +71,9 @@ def _print_suites(
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
     for problem in relevance_session.problems:
         terminal.write_line(make_loggable_lines(problem), red=True)
+    if report is not None:
+        for line in format_links(find_topics(report)):
+            terminal.write_line(line)
 
 
 def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteReport, *, with_index: bool) -> None:

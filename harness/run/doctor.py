@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from harness.errors import SearchError
 from harness.model import Failure, SearchRequest
+from harness.pages import Topic
 from harness.search import Search, find_dialect
 from harness.search.protocol import IndexField
 from harness.words import count, listed
@@ -39,6 +40,8 @@ class Finding:
     name: str
     health: Health
     text: str
+    topics: Sequence[Topic] = ()
+    """What explains it."""
 
 
 def examine_server(search: Search, index: str | None, *, now: Callable[[], datetime]) -> Iterator[Finding]:
@@ -74,7 +77,7 @@ def _ask(name: str, describe: Callable[[], str]) -> Finding:
     try:
         return Finding(name, Health.FINE, describe())
     except SearchError as error:
-        return Finding(name, Health.LIMITED, str(error))
+        return Finding(name, Health.LIMITED, str(error), error.topics)
 
 
 def _compare_clocks(server: datetime, here: datetime) -> str:
@@ -114,7 +117,7 @@ def _examine_facts(search: Search, index: str) -> Finding:
     if not facts.missing:
         return Finding("index", Health.FINE, f"{documents}; mapping and settings can be read")
     unread = f"cannot be read: {', '.join(facts.missing)}"
-    return Finding("index", Health.LIMITED, "; ".join(filter(None, [documents, unread])))
+    return Finding("index", Health.LIMITED, "; ".join(filter(None, [documents, unread])), (Topic.PRIVILEGES,))
 
 
 def _describe_fields(fields: dict[str, IndexField]) -> str:
@@ -129,7 +132,8 @@ def _examine_state(search: Search, index: str) -> Finding:
     parts = {"UUIDs": state.uuids, "shard copies": state.copies, "sequence numbers": state.writes}
     unread = [name for name, value in parts.items() if value is None]
     if unread:
-        return Finding("changes", Health.LIMITED, f"a run cannot see all changes of the index: no {listed(unread)}")
+        text = f"a run cannot see all changes of the index: no {listed(unread)}"
+        return Finding("changes", Health.LIMITED, text, (Topic.PRIVILEGES,))
     return Finding(
         "changes", Health.FINE, f"a run sees changes of the index; {count(len(state.copies or {}), 'shard')}"
     )

@@ -54,7 +54,7 @@ AWAY = frozenset({502, 503, 504})
 """Statuses after which another node is asked next."""
 
 
-START = " `docker compose up --wait` starts one there; `harness engine up` prints the URL of another"
+START = " `harness engine up` starts an OpenSearch on this machine, and prints its URL"
 """Follows `REFUSED`."""
 
 

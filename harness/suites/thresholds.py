@@ -292,7 +292,7 @@ def _is_refused_for_novelty(measure: Measure, text: ScalarNode, problems: Proble
 
 def _note_grammar_error(error: GrammarError, text: ScalarNode, problems: Problems) -> None:
     """Note *error* at its place in *text*."""
-    kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else ""
+    kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else "grammar"
     # A list in brackets splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted.
     is_halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
     hint = "; inside [ ] put a measure with a comma in quotes" if is_halved else ""

@@ -187,7 +187,7 @@ def make_syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
         line, column, sentence = context_mark.line + 1, context_mark.column + 1, "this quote is not closed"
     else:
         sentence = _explain_syntax_error(message, context, context_mark)
-    return source.make_problem(line, column, sentence + _suggest_quotes(source, line, column))
+    return replace(source.make_problem(line, column, sentence + _suggest_quotes(source, line, column)), kind="syntax")
 
 
 _ESCAPE = re.compile(r"\\(?:([xuU])([0-9a-fA-F]*)|.|$)")

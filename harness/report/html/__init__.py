@@ -31,6 +31,7 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.pages import choose_one_of_each_page, find_site, format_link
 from harness.report.attention import (
     BAD,
     is_hardly_judged,
@@ -77,6 +78,7 @@ from harness.report.sentences import (
     name_mean_column,
     printable,
 )
+from harness.report.topics import find_suite_topics
 from harness.words import count, grouped, shorten
 
 SCRIPT = "report.js"
@@ -239,7 +241,8 @@ class SuiteView:
     queries with rankings, by id. *bins* has the spread of the scores of each measure.
 
     *by_tag* are the figures of the *tags*, *weighted* says that the queries' weights differ. *to_last_byte* says that
-    the times of queries are those to the last byte of their answers.
+    the times of queries are those to the last byte of their answers. *links* lead to what explains the outcomes, if the
+    documentation has an address.
     """
 
     anchor: str
@@ -257,6 +260,7 @@ class SuiteView:
     weighted: bool
     to_last_byte: bool
     left_out: tuple[str, ...]
+    links: tuple[str, ...]
 
 
 def make_suite_views(report: Report, sections: Sequence[SuiteSection], limits: Limits) -> tuple[SuiteView, ...]:
@@ -296,6 +300,11 @@ def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: Su
     for summary in suite.summaries:
         bins[summary.measure] = count_bins(query.scores.get(summary.measure) for query in suite.queries)
     queries = _make_query_views(address, suite, tags, bins, limits)
+    links = []
+    site = find_site()
+    # A path in the repository is no link that a reader of the page could follow.
+    if site is not None:
+        links = [format_link(topic, site) for topic in choose_one_of_each_page(find_suite_topics(suite))]
     return SuiteView(
         anchor=anchor,
         address=address,
@@ -312,6 +321,7 @@ def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: Su
         weighted=are_weighted(query.weight for query in suite.queries),
         to_last_byte=_has_times_to_last_byte(suite),
         left_out=tuple(describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")),
+        links=tuple(links),
     )
 
 

@@ -280,6 +280,21 @@ def test_alone_it_runs_the_whole_folder_where_suites_are_in_several(tmp_path, mo
     assert "  harness run . " in print_next_steps(tmp_path, monkeypatch, capsys)
 
 
+def test_alone_it_names_a_server_where_nothing_else_does_and_the_embedded_one_where_suites_have_documents(
+    tmp_path, monkeypatch, capsys
+):
+    suite = tmp_path / "a.relevance.yaml"
+    suite.touch()
+    text = print_next_steps(tmp_path, monkeypatch, capsys)
+    assert "  harness run . --url http://localhost:9200 " in text
+    assert "--embedded" not in text
+    suite.write_text("suite: a\nfixture: {documents: a.jsonl}\n")
+    (tmp_path / "harness.toml").touch()
+    text = print_next_steps(tmp_path, monkeypatch, capsys)
+    assert "  harness run .  " in text
+    assert "  harness run . --embedded --allow-write  " in text
+
+
 def test_alone_without_suites_it_names_the_ways_to_a_first_one(tmp_path, monkeypatch, capsys):
     (tmp_path / "shop.relevance.yml").touch()
     text = print_next_steps(tmp_path, monkeypatch, capsys)
