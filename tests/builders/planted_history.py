@@ -84,7 +84,12 @@ def rank(query: int, run: int, swapped: bool) -> Ranking:
 
 def make_history(runs: int = RUNS) -> list[HistoryEntry]:
     """The first *runs* entries."""
-    return list(_make_entries(runs))
+    return list(_keep_entries(runs))
+
+
+@cache
+def _keep_entries(runs: int) -> tuple[HistoryEntry, ...]:
+    return tuple(_make_entries(runs))
 
 
 def _make_entries(runs: int) -> Iterator[HistoryEntry]:

@@ -28,9 +28,13 @@ def everything(pytester: pytest.Pytester, result: pytest.RunResult, *files: str)
     return "\n".join([*result.outlines, *result.errlines, *((pytester.path / file).read_text() for file in files)])
 
 
-@pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "xdist"])
-@pytest.mark.parametrize("content", [f"root:x:0:0:{SECRET}\n", f"[{SECRET}", f"suite: {SECRET}\n"])
-@pytest.mark.parametrize("name", ["passwd", ".netrc", "other.relevance.yaml"])
+CONTENTS = (f"root:x:0:0:{SECRET}\n", f"[{SECRET}", f"suite: {SECRET}\n")
+FOUND = [(name, content, ()) for name in ("passwd", ".netrc", "other.relevance.yaml") for content in CONTENTS]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "workers"), [*FOUND, *(("passwd", content, IN_A_WORKER) for content in CONTENTS)]
+)
 def test_a_found_link_is_refused_in_each_report(
     suite: Suite,
     run: Run,

@@ -29,6 +29,8 @@ queries:
 """
 HOLDS, FAILS = "0.1", "0.99"
 WORKERS = pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+WORKER = pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
+"""For sessions in which all that counts is in one item, or in each alike."""
 REPORTS = ("report.json", "report.md", "report.html", "report.codequality.json", "junit.xml")
 
 
@@ -89,7 +91,7 @@ CATCHES = (
 )
 
 
-@WORKERS
+@WORKER
 @pytest.mark.parametrize("expect", ["params: {}", 'expect: ["b in top 1"]'], ids=["a mean", "an expectation"])
 def test_a_run_that_a_test_only_reads_is_not_decided(
     session: Callable[..., Session], workers: tuple[str, ...], expect: str
@@ -116,7 +118,7 @@ def test_a_run_that_is_not_decided_leaves_that_of_the_items_as_it_is(
     assert "1 threshold of 2 did not hold" in found.summary
 
 
-@WORKERS
+@WORKER
 def test_a_test_that_asserts_the_thresholds_decides_them(
     session: Callable[..., Session], workers: tuple[str, ...]
 ) -> None:
@@ -138,7 +140,7 @@ def test_an_assertion_that_a_test_expects_to_fail_decides_nothing(session: Calla
     assert found.statuses["weaker"] == ["not decided", "not decided"]
 
 
-@WORKERS
+@WORKER
 @pytest.mark.parametrize("answered", ["no query", "a query"])
 def test_queries_without_an_answer_are_no_error_of_a_run_that_is_not_decided(
     session: Callable[..., Session], engine: ScriptedEngine, workers: tuple[str, ...], answered: str
@@ -174,7 +176,7 @@ def test_thresholds_whose_items_are_deselected_are_not_decided(
     assert "1 threshold is not decided: its item was deselected, or skipped by pytest" in found.notes
 
 
-@WORKERS
+@WORKER
 @pytest.mark.parametrize("marker", ["skip(reason='slow')", "xfail(reason='known')"])
 def test_thresholds_whose_items_a_conftest_marks_are_as_pytest_takes_them(
     session: Callable[..., Session], pytester: pytest.Pytester, workers: tuple[str, ...], marker: str
