@@ -49,7 +49,7 @@ COMMAND_GROUPS = {
     },
     "Others": {
         "merge": "Put the parts of a run together, and report as one run.",
-        "schema": "Print the JSON Schema of suites or of JSON reports.",
+        "schema": "Print the JSON Schema of suites, of harness.toml or of JSON reports.",
         "info": "Print versions, extras and plugins, for an issue report.",
     },
 }

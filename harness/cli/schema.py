@@ -1,4 +1,4 @@
-"""``harness schema``: what a suite, a JSON report, or a comparison may hold."""
+"""``harness schema``: what a suite, harness.toml, a JSON report, or a comparison may hold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harness.cli.examples import format_examples
+from harness.config.schema import settings_schema
 from harness.errors import UsageError
 from harness.files.writing import write_whole
 from harness.report.json import (
@@ -31,6 +32,7 @@ For other suites, write the file and add the line:
 
 SCHEMAS = {
     None: suite_schema,
+    "settings": settings_schema,
     "report": report_schema,
     "comparison": comparison_schema,
     "sides": sides_schema,
@@ -43,9 +45,14 @@ SCHEMAS = {
 
 @click.command(
     "schema",
-    epilog=format_examples(f"harness schema --output {SCHEMA_NAME}", before=EDITOR_HINT),
+    epilog=format_examples(
+        f"harness schema --output {SCHEMA_NAME}",
+        "harness schema --settings --output harness.schema.json",
+        before=EDITOR_HINT,
+    ),
 )
-@click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
+@click.option("--settings", "of", flag_value="settings", help="The schema of harness.toml, not that of suites.")
+@click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
 @click.option("--sides", "of", flag_value="sides", help="The schema of a JSON comparison of more than two sides.")
 @click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
