@@ -1,4 +1,4 @@
-"""docs/guides/tuning.md, as a reader types its commands on the embedded node."""
+"""docs/guides/tuning.md and docs/explanation/hold-out.md: their commands, typed on the embedded node."""
 
 import re
 import shlex
@@ -14,8 +14,7 @@ from harness.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
-NO_GAIN = PAGE.partition("## A gain that is none\n")[2].partition("\n## ")[0]
-"""The section on another suite, whose first command is refused."""
+HOLD_OUT = (ROOT / "docs" / "explanation" / "hold-out.md").read_text(encoding="utf-8")
 
 pytestmark = pytest.mark.embedded
 
@@ -34,7 +33,7 @@ def list_commands(text):
 
 
 def test_the_page_shows_what_its_commands_print(capfd):
-    for line, shown in list_commands(PAGE.replace(NO_GAIN, "")):
+    for line, shown in list_commands(PAGE):
         status, printed = type_command(line, capfd)
         assert status == 0, line
         assert_shown(shown, printed, line)
@@ -44,7 +43,7 @@ def test_the_page_shows_what_its_commands_print(capfd):
 
 
 def test_too_few_queries_are_refused_and_a_gain_that_is_none_is_told(capfd):
-    (few, refusal), (line, shown) = list_commands(NO_GAIN)
+    (few, refusal), (line, shown) = list_commands(HOLD_OUT)
     assert main(shlex.split(few)[1:]) == 2
     # The page breaks the line.
     assert capfd.readouterr().err.split() == refusal.split()
