@@ -12,6 +12,7 @@ import yaml
 
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
+from harness.suites.schema_file import SchemaState, read_schema_state
 from harness.suites.shape import suite_schema
 
 SCHEMA = suite_schema()
@@ -120,6 +121,11 @@ def test_a_suite_with_every_key_fits_the_schema():
 def test_a_suite_of_another_shape_does_not_fit(old, new):
     assert old in SHOP
     assert not VALIDATOR.is_valid(tree_of(SHOP.replace(old, new, 1)))
+
+
+def test_the_schema_beside_the_example_suites_is_current():
+    remedy = "run: harness schema > suites/relevance.schema.json"
+    assert read_schema_state(SUITES) is SchemaState.CURRENT, remedy
 
 
 def list_descriptions(node, path):
