@@ -48,7 +48,8 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
     Check suites, and the judgment files that they name, without an engine.
 
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
-    line, on standard error. Variables from the environment need not be set.
+    line, on standard error. A suite that is right is printed with its numbers of queries, judgments, thresholds and
+    requests. Variables from the environment need not be set, but allowed.
     """
     with report_errors_to(open_github_step(github)):
         options = make_run_options(**arguments)
