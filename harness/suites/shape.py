@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
@@ -671,6 +672,10 @@ def suite_schema() -> dict[str, Any]:
     that involve several places, such as names of grades, are in the loader only.
     """
     schema: dict[str, Any] = _tidy(SuiteShape.model_json_schema(by_alias=True))
+    for name, definition in schema["$defs"].items():
+        # Editors name it: expected "Query variants".
+        words = re.findall(r"[A-Z][a-z]+", name.removesuffix("Shape"))
+        definition["title"] = " ".join(words).capitalize()
     schema.update(
         {
             "$schema": "http://json-schema.org/draft-07/schema#",

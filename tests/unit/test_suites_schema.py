@@ -149,6 +149,12 @@ def test_every_key_is_described_by_a_sentence():
     assert [key for key, text in descriptions if not re.fullmatch(r"[A-Z`].{9,}\.", text)] == []
 
 
+def test_editors_name_definitions_in_words():
+    titles = {definition["title"] for definition in SCHEMA["$defs"].values()}
+    assert {"Target", "Query variants", "Http"} <= titles
+    assert not [title for title in titles if "Shape" in title]
+
+
 def test_the_schema_takes_a_request_whose_paths_a_preset_gives():
     request = 'request: {http: {path: /products/select, params: {q: "{{text}}"}, sort: [$.score, $.id]}}'
     suite = f"suite: shop\ntarget: {{service: solr}}\n{request}\nqueries: [{{id: a, text: b}}]\n"
