@@ -23,7 +23,7 @@ ENTRY = r"^  - id: {name}\n(?:    .*\n)+|^  - {{id: {name},.*\n"
 def reader(tmp_path, monkeypatch):
     """A reader in an empty folder, with the commands of the harness and with git."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("COLUMNS", "84")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CI", raising=False)  # where no baseline is saved
     for role in ("AUTHOR", "COMMITTER"):
