@@ -3,10 +3,13 @@ The engines that tests of real engines run on.
 
 RELEVANCE_TEST_ELASTICSEARCH holds URLs, comma separated; RELEVANCE_TEST_OPENSEARCH one, without which the embedded node
 is started; RELEVANCE_TEST_SECURE a URL, the path of its CA, a user and a password, comma separated; RELEVANCE_TEST_SOLR
-the URL of what `python -m builders.solr` has up, without which one is started. What is not there is skipped with its
-reason, or fails where RELEVANCE_TEST_REQUIRED=1. `-m engine` selects the tests that ask one of these servers, and
-leaves out what else is here: the life of the embedded node, and the tests that kill the nodes that RELEVANCE_TEST_NODES
-names.
+the URL of what `python -m builders.solr` has up, without which one is started.
+
+What is not there is skipped with its reason. With RELEVANCE_TEST_REQUIRED=started the embedded node and Solr, which the
+tests start, have to be there; with RELEVANCE_TEST_REQUIRED=1 all of them.
+
+`-m engine` selects the tests that are run on each Elasticsearch and OpenSearch. It leaves out what else is here: tests
+of Solr alone, the life of the embedded node, and the tests that kill the nodes that RELEVANCE_TEST_NODES names.
 """
 
 from __future__ import annotations
@@ -31,13 +34,14 @@ from harness.search import open_search
 from harness.search.engine import EngineSearch
 
 EMBEDDED = "opensearch"
-SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server", "solr_url"}
-"""The fixtures that give an engine."""
+SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server"}
+"""The fixtures that give an Elasticsearch or an OpenSearch, of which there are several versions."""
 
 
-def missing(reason: str) -> NoReturn:
-    """Skip the test, or fail it where nothing may be missing."""
-    if os.environ.get("RELEVANCE_TEST_REQUIRED") == "1":
+def missing(reason: str, *, is_started: bool = False) -> NoReturn:
+    """Skip the test, or fail it where nothing may be missing, or nothing that the tests start themselves."""
+    required = os.environ.get("RELEVANCE_TEST_REQUIRED")
+    if required == "1" or (required == "started" and is_started):
         pytest.fail(reason)
     pytest.skip(reason)
 
@@ -82,7 +86,7 @@ def opensearch_url() -> str:
     try:
         return stated or RemoteNode(cache_folder()).obtain_url()
     except EngineStartError as error:
-        missing(str(error))
+        missing(str(error), is_started=True)
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +96,7 @@ def solr_url() -> str:
     try:
         return stated or obtain_solr(cache_folder())
     except EngineStartError as error:
-        missing(str(error))
+        missing(str(error), is_started=True)
 
 
 @pytest.fixture
