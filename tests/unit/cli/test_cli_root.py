@@ -152,10 +152,16 @@ def test_output_that_does_not_fit_on_a_disk_is_told_and_no_fault_of_ours():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    ("words", "status"),
-    [("validate a.relevance.yaml", 0), ("validate .", 0), ("validate none", 2), ("run a.relevance.yaml", 3)],
+    ("words", "status", "unbuffered"),
+    [
+        ("validate a.relevance.yaml", 0, ""),
+        ("validate .", 0, ""),
+        ("validate .", 0, "1"),
+        ("validate none", 2, ""),
+        ("run a.relevance.yaml", 3, ""),
+        ("run a.relevance.yaml", 3, "1"),
+    ],
 )
 def test_messages_that_do_not_fit_on_a_disk_change_no_status(tmp_path, words, status, unbuffered):
     (tmp_path / "a.relevance.yaml").write_text(
@@ -186,8 +192,17 @@ def test_messages_to_a_closed_pipe_change_no_status():
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize(("words", "status"), [("--help", 0), ("schema", 0), ("validate .", 0), ("validate none", 2)])
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "status", "closed"),
+    [
+        ("--help", 0, ">&-"),
+        ("validate .", 0, ">&-"),
+        ("validate .", 0, "2>&-"),
+        ("validate .", 0, ">&- 2>&-"),
+        ("validate none", 2, "2>&-"),
+        ("validate none", 2, ">&- 2>&-"),
+    ],
+)
 def test_without_an_output_a_command_ends_with_its_own_status(tmp_path, words, status, closed):
     (tmp_path / "a.relevance.yaml").write_text(
         "suite: a\ntarget: {index: i}\nrequest: {query: {match: {t: '{{text}}'}}}\n"
