@@ -9,7 +9,7 @@ from builders.typed_page import assert_shown, find_blocks, split_commands, type_
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guides" / "hybrid.md").read_text(encoding="utf-8")
-COMPARE = PAGE.partition("## Compare\n")[2].partition("\n## ")[0]
+COMPARE = PAGE.partition("## Words, vectors and both\n")[2].partition("\n## ")[0]
 
 
 @pytest.mark.embedded
@@ -26,7 +26,7 @@ def test_words_vectors_and_both_compare_as_the_page_shows(tmp_path, monkeypatch,
 
 def test_the_thresholds_of_the_page_are_those_of_the_example():
     example = (ROOT / "suites" / "hybrid.relevance.yaml").read_text(encoding="utf-8")
-    [block] = [block for block in find_blocks(PAGE, "yaml") if block.startswith("suite: hybrid\n")]
+    [block] = find_blocks(PAGE, "yml")
     thresholds = [line.partition("  #")[0].rstrip() for line in block.splitlines() if "threshold:" in line]
     assert len(thresholds) == 3
     assert all(threshold in example for threshold in thresholds)
