@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import Enum, auto
+from functools import cache
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -27,6 +28,7 @@ class SchemaState(Enum):
     """Something else."""
 
 
+@cache
 def render_schema() -> str:
     """The text of the file."""
     return json.dumps(suite_schema(), indent=2) + "\n"
