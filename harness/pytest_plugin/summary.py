@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from harness.errors import InputError, Problem
 from harness.files.paths import shorten_path
 from harness.model import Outcome, Report, Status, SuiteReport
 from harness.pages import format_links
@@ -42,6 +43,7 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
         terminal.write_line(make_loggable(f"{sentence}; it has no items"))
     if left_out:
         terminal.write_line(f"skipped: {format_left_out(left_out)}; pass a path to run its suites")
+    _print_links(terminal, report, relevance_session.refusals)
     step = relevance_session.options.github
     if step is not None:
         lines = step.problems(runs.list_problems())
@@ -71,9 +73,15 @@ def _print_suites(
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
     for problem in relevance_session.problems:
         terminal.write_line(make_loggable_lines(problem), red=True)
+
+
+def _print_links(terminal: pytest.TerminalReporter, report: Report | None, refusals: Sequence[Problem]) -> None:
+    """Print the pages that explain the *refusals* of suites and the outcomes of *report*, each once."""
+    topics = list(InputError(refusals).topics)
     if report is not None:
-        for line in format_links(find_topics(report)):
-            terminal.write_line(line)
+        topics += find_topics(report)
+    for line in format_links(topics):
+        terminal.write_line(line)
 
 
 def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteReport, *, with_index: bool) -> None:
