@@ -287,17 +287,6 @@ _TABLE = (
         ini=True,
     ),
     RunOption(
-        "root",
-        FOLDER,
-        "Follow links of suites and their files into this folder too.",
-        commands=Commands.OF_SUITES,
-        metavar="DIR",
-        pytest=True,
-        ini=True,
-        python=False,
-        optional=True,
-    ),
-    RunOption(
         "listed_addresses",
         FLAG,
         "Refuse addresses that suites name, other than those of the trusted harness.toml and the command line.",
@@ -392,6 +381,17 @@ _TABLE = (
         commands=Commands.OF_SUITES,
         pytest=True,
         ini=True,
+    ),
+    RunOption(
+        "root",
+        FOLDER,
+        "Follow links of suites and their files into this folder too.",
+        commands=Commands.OF_SUITES,
+        metavar="DIR",
+        pytest=True,
+        ini=True,
+        python=False,
+        optional=True,
     ),
     RunOption(
         "save_baseline",
@@ -562,7 +562,6 @@ class RunOptions:
     engine_version: str | None = None
     config: Path | None = None
     variables: tuple[str, ...] = ()
-    root: Path | None = field(default=None, compare=False, repr=False)
     listed_addresses: bool = False
     request: str | None = None
     index: str | None = None
@@ -574,6 +573,7 @@ class RunOptions:
     baseline: Path | None = None
     history: Path | None = None
     no_checks: bool = False
+    root: Path | None = field(default=None, compare=False, repr=False)
     save_baseline: bool = False
     today: date | None = None
     budget: float | None = None

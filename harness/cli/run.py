@@ -84,13 +84,13 @@ def report_options(command: Command) -> Command:
 @suites_argument
 @engine_options
 @cell_options
+@report_options
 @only_run_options
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="Send the queries from the workers of this Dask cluster, such as tls://10.0.0.1:8786.",
 )
-@report_options
 def command(
     suites: Sequence[Path],
     scheduler: str | None,

@@ -20,7 +20,7 @@ def write_list_of_commands() -> str:
     tables = []
     for title, commands in COMMAND_GROUPS.items():
         rows = [(f"[`harness {name}`](#harness-{name})", mark_code(sentence)) for name, sentence in commands.items()]
-        tables.append(write_table((title.lower(), ""), rows))
+        tables.append(write_table((title.lower(), "what it does"), rows))
     return "\n\n".join(tables)
 
 
