@@ -163,8 +163,9 @@ def command(
     Tune the parameters of a request, and decide on queries that no trial has seen.
 
     The suite names the parameters under `tune`. A part of its queries is held out, drawn once and kept beside the
-    suite. Trials are sent the others; one is chosen, and compared with today's request on the hold-out. The trials are
-    kept: the same command continues a tuning that was interrupted, or adds trials.
+    suite. Trials are sent the others; one is chosen, and compared with today's request on the hold-out. A choice has to
+    hold each threshold and expectation that today's request holds. The trials are kept: the same command continues a
+    tuning that was interrupted, or adds trials. Another request, measure, space or set of queries is another study.
 
     Where a gain is shown, the change of the suite is printed, and written with --apply. With --candidate the choice
     becomes a request of its own, for `harness compare` and the thresholds.
