@@ -54,7 +54,7 @@ def decide_all(suite, run, **others):
     return decide(suite, run, score_run(suite, run), today=TODAY, **others)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.data())
 def test_a_drop_since_one_run_is_one_since_that_run_as_a_baseline(data):
     depth = data.draw(st.integers(2, 5))

@@ -161,7 +161,7 @@ ODD = [
 UNFIT = ["a\nb", "b\n", "\n", "a\0", "\0", 7, 2.5, ("a", 1), None]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(data=st.data(), unfit=st.booleans())
 def test_ids_of_every_kind(data, unfit):
     names = st.sampled_from(ODD + UNFIT if unfit else ODD)
