@@ -13,7 +13,8 @@ ARG BASE=python:3.13-slim
 FROM ${BASE} AS build
 ARG LOCK=statistics-files
 WORKDIR /src
-COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
+COPY scripts/package_description.py scripts/package_description.py
 COPY scripts/locks scripts/locks
 COPY harness harness
 RUN python3 -m venv /opt/harness \

@@ -91,7 +91,7 @@ def test_the_navigation_of_the_site_has_each_page_once():
 
 
 def test_the_description_of_the_package_leads_to_no_file_of_the_repository():
-    describe_package = runpy.run_path(str(ROOT / "hatch_build.py"))["describe_package"]
+    describe_package = runpy.run_path(str(ROOT / "scripts" / "package_description.py"))["describe_package"]
     readme = (
         "# Name\n\n![picture](docs/a.svg)\n\nSee [the guide](docs/guides/ci.md), [Install](#install) and "
         '[others](https://search.example/).\n\n<picture>\n  <source srcset="docs/b.svg">\n  <img src="docs/a.svg">\n'
