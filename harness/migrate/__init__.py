@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -319,7 +320,7 @@ def write_files(files: Mapping[Path, str]) -> None:
     Raises:
         UsageError: A file exists already, and then none is written; or a file cannot be written.
     """
-    taken = [path for path in files if path.exists() or path.is_symlink()]
+    taken = [path for path in files if os.path.lexists(path)]
     if taken:
         raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
     for path, text in files.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -28,7 +29,7 @@ def write_scaffold(folder: Path) -> list[Path]:
         UsageError: one of the files exists already, and then none is written; or the folder cannot be written to.
     """
     files = {folder / name: text for name, text in list_scaffold_files().items()}
-    existing = [path for path in files if path.exists() or path.is_symlink()]
+    existing = [path for path in files if os.path.lexists(path)]
     if existing:
         raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in existing))
     try:

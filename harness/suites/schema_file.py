@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from enum import Enum, auto
 from functools import cache
 from pathlib import Path
@@ -37,16 +38,19 @@ def render_schema() -> str:
 def read_schema_state(folder: Path) -> SchemaState:
     """What stands at the path of the schema in *folder*."""
     path = folder / SCHEMA_NAME
-    if not path.exists() and not path.is_symlink():
+    # Path.exists raises an error in a folder that may not be entered.
+    if not os.path.lexists(path):
         return SchemaState.MISSING
+    if not path.is_file():
+        return SchemaState.FOREIGN
     try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text)
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return SchemaState.FOREIGN
     if not isinstance(content, dict) or content.get("$comment") != SCHEMA_REMARK:
         return SchemaState.FOREIGN
-    return SchemaState.CURRENT if text == render_schema() else SchemaState.OUTDATED
+    # Not the text: a formatter may have laid it out in its own way.
+    return SchemaState.CURRENT if content == json.loads(render_schema()) else SchemaState.OUTDATED
 
 
 def refuse_foreign_schema(folder: Path) -> None:
@@ -66,7 +70,7 @@ def refuse_foreign_schema(folder: Path) -> None:
 
 def update_schema(folder: Path) -> Path | None:
     """
-    Write the schema to *folder*, unless it is there as this version of the harness writes it.
+    Write the schema to *folder*, unless that of this version of the harness is there.
 
     Returns:
         The path if it was written.

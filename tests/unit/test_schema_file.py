@@ -1,6 +1,8 @@
 """The schema beside suites, by which editors complete and check them: written, kept up to date, and named by suites."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -14,7 +16,7 @@ from harness.judging.writing import GradedFiles
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
 from harness.suites.editing import SuiteTexts
-from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME, render_schema
+from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME, SchemaState, read_schema_state, render_schema
 
 SUITES = Path(__file__).parents[2] / "suites"
 BODY = {"query": {"match": {"title": "{{text}}"}}}
@@ -86,6 +88,35 @@ def test_a_schema_of_another_version_is_brought_up_to_date(capsys):
     assert import_queries() == 0
     assert f"wrote new/{SCHEMA_NAME}\n" in capsys.readouterr().out
     assert Path("new", SCHEMA_NAME).read_text(encoding="utf-8") == render_schema()
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_a_schema_that_a_formatter_has_laid_out_anew_is_that_of_today(indent, capsys):
+    write_files({f"new/{SCHEMA_NAME}": json.dumps(json.loads(render_schema()), indent=indent)})
+    before = Path("new", SCHEMA_NAME).read_bytes()
+    assert import_queries() == 0
+    assert main(["validate", "new"]) == 0
+    assert SCHEMA_NAME not in capsys.readouterr().out
+    assert Path("new", SCHEMA_NAME).read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_of_that_name_is_not_read():
+    Path("new").mkdir()
+    os.mkfifo(Path("new", SCHEMA_NAME))
+    # Reading it would wait for ever.
+    assert read_schema_state(Path("new")) is SchemaState.FOREIGN
+
+
+def test_a_folder_that_may_not_be_entered_is_left_to_what_writes_there(monkeypatch):
+    def refuse(path, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    # As for a user without rights; root may enter each folder.
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", refuse)
+        patch.setattr(os, "lstat", refuse)
+        assert read_schema_state(Path("new")) is SchemaState.MISSING
 
 
 @pytest.mark.parametrize("content", ["mine", "[]", "{}", "\udcff", "[" * 100_000])
