@@ -48,6 +48,8 @@ def test_reports_are_uploaded_also_where_the_gate_fails():
     upload = STEPS[-1]
     assert upload["uses"].startswith("actions/upload-artifact@")
     assert upload["if"].startswith("always() && ")
+    # Without a run there is no folder, and the action that uploads refuses an empty path.
+    assert upload["if"].endswith(" && steps.run.outputs.report != ''")
 
 
 # ------------------------------------------------------------------------------------------------ for real
@@ -93,13 +95,26 @@ def test_what_is_not_given_is_not_an_argument(step):
 def test_what_is_given_is_never_run(step, evil):
     kept = step.fake("harness")
     inputs = dict.fromkeys(("suites", "url", "baseline", "args"), evil)
-    assert step.run(RUN, **inputs, embedded=evil, allow_write=evil).returncode == 0
+    assert step.run(RUN, **inputs).returncode == 0
     words = json.loads(kept.read_text())
     assert [words.count(evil), words[-2:]] == [4, ["--", evil]]
     assert words[words.index("--url") + 1] == evil
     pip = step.fake("python")
     assert step.run(INSTALL, package=evil, embedded=evil).returncode == 0
     assert json.loads(pip.read_text())[-2:] == ["--", evil]
+    assert not list(step.folder.rglob("hacked"))
+
+
+@needs_bash
+@pytest.mark.parametrize("name", ["embedded", "listed-addresses", "allow-write"])
+@pytest.mark.parametrize("value", ["True", "yes", "true ", '"; touch hacked; "', "$(touch hacked)", "::x::y"])
+def test_a_word_that_is_neither_true_nor_false_is_refused(step, name, value):
+    """A misspelled `listed-addresses` must not let suites name addresses."""
+    kept = step.fake("harness")
+    done = step.run(RUN, **{name: value})
+    assert done.returncode == 2
+    assert done.stdout == f"::error::the input {name} is neither 'true' nor 'false'\n"
+    assert not kept.exists()
     assert not list(step.folder.rglob("hacked"))
 
 
