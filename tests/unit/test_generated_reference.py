@@ -1,5 +1,6 @@
 """The generated parts of the pages are what the code gives."""
 
+import doctest
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ def pages(monkeypatch):
 def test_the_generated_parts_of_pages_are_what_the_code_gives(pages):
     outdated = [page.relative_to(pages.DOCS).as_posix() for page in pages.find_outdated_pages()]
     assert not outdated, f"{', '.join(outdated)}: run {COMMAND}, and commit what it writes"
+
+
+def test_docstring_examples_hold(pages):
+    # pytest collects those of harness/ and tests/ only.
+    for module in (pages.commands, pages.suite_keys):
+        results = doctest.testmod(module)
+        assert results.attempted
+        assert not results.failed
 
 
 def test_each_part_stands_on_one_page(pages):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib
+import os
 import re
 import runpy
 import subprocess
@@ -69,6 +71,36 @@ def test_the_tag_that_follows_releases_is_moved_last():
         assert jobs[name]["needs"] == ["checks", "packages"]
     for name in ("checks", "packages"):
         assert jobs[name]["needs"] == "version"
+
+
+def test_the_site_is_published_for_the_tag_of_a_version_only():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "docs.yml").read_text(encoding="utf-8"))["jobs"]
+    commands = jobs["publish"]["steps"][-1]["run"].splitlines()
+    assert commands[0] == 'python3 scripts/release "$GITHUB_REF_NAME"'
+
+
+@pytest.fixture
+def package_script(monkeypatch):
+    """The functions of scripts/package."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return runpy.run_path(str(ROOT / "scripts" / "package"))
+
+
+def test_packages_reach_dist_from_another_file_system(package_script, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "rename", refuse)
+    wheel = tmp_path / "some.whl"
+    wheel.write_bytes(b"content")
+    package_script["keep_packages"]([wheel], tmp_path / "dist")
+    assert (tmp_path / "dist" / "some.whl").read_bytes() == b"content"
+
+
+def test_a_release_is_built_in_a_checkout_only(package_script, tmp_path):
+    with pytest.raises(SystemExit, match=re.escape(f"{tmp_path} is no checkout with git")):
+        package_script["list_repository_files"](tmp_path)
 
 
 def test_the_citation_has_the_version_of_the_package():
