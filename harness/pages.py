@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 
 PACKAGE = "relevance-harness"
+
+DOCS = Path(__file__).parents[1] / "docs"
+"""The pages, in a checkout of the repository."""
 
 
 class Topic(StrEnum):
@@ -79,5 +83,12 @@ def choose_one_of_each_page(topics: Iterable[Topic]) -> list[Topic]:
 
 
 def format_links(topics: Iterable[Topic]) -> list[str]:
-    """A line for each page of *topics*, to print below errors or a report."""
-    return [f"see: {format_link(topic, find_site())}" for topic in choose_one_of_each_page(topics)]
+    """
+    A line for each page of *topics*, to print below errors or a report.
+
+    There is none if the documentation has no address and the pages are not there, as in a package without a site.
+    """
+    site = find_site()
+    if site is None and not (DOCS / Topic.VERDICTS.page).is_file():
+        return []
+    return [f"see: {format_link(topic, site)}" for topic in choose_one_of_each_page(topics)]

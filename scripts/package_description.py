@@ -1,5 +1,10 @@
-"""The description of the package, made from README.md: https://hatch.pypa.io/latest/plugins/metadata-hook/custom/"""
+"""
+The description of the package, made from README.md, and the address of its documentation.
 
+https://hatch.pypa.io/latest/plugins/metadata-hook/custom/
+"""
+
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,14 +17,19 @@ PICTURE = re.compile(r"<picture>.*?</picture>\n*|<img\b[^>]*>\n*|!\[[^\]]*\]\((?
 LINK = re.compile(r"\[([^\]]+)\]\((?!https://)[^)]+\)")
 """A link to a file of the repository, or to a heading."""
 
+DOCUMENTATION_VARIABLE = "RELEVANCE_DOCUMENTATION_URL"
+"""Names the variable of the environment with the address of the site, to which errors of the package then lead."""
+
 
 class DescriptionHook(MetadataHookInterface):
-    """Sets the field `readme`."""
+    """Sets the fields `readme` and `urls`."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set the description to README.md without what leads nowhere on the page of a package."""
+        """Set the description to README.md without what leads nowhere on the page of a package, and the URLs."""
         readme = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": describe_package(readme)}
+        documentation = os.environ.get(DOCUMENTATION_VARIABLE, "").strip()
+        metadata["urls"] = {"Documentation": documentation} if documentation else {}
 
 
 def describe_package(readme: str) -> str:

@@ -172,6 +172,13 @@ def test_a_site_takes_the_place_of_the_repository(site, capsys):
     assert list_links(capsys) == ["see: https://docs.test/latest/reference/thresholds/#the-grammar"]
 
 
+def test_a_package_without_a_site_and_without_the_pages_names_no_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pages, "find_site", lambda: None)
+    monkeypatch.setattr(pages, "DOCS", tmp_path / "docs")
+    assert main(["validate", write_suite("mean nDCG@10 => 0.8")]) == 2
+    assert list_links(capsys) == []
+
+
 def test_the_address_of_the_site_is_that_of_the_package_s_metadata(monkeypatch):
     class Metadata:
         def get_all(self, name):

@@ -135,6 +135,33 @@ def test_the_description_of_the_package_leads_to_no_file_of_the_repository():
     assert not re.findall(r"\]\((?!https://)|<(?:img|source)\b", description)
 
 
+@pytest.mark.parametrize(
+    ("address", "urls"),
+    [("https://docs.test/latest", {"Documentation": "https://docs.test/latest"}), ("", {}), (None, {})],
+)
+def test_a_build_takes_the_address_of_the_documentation_from_the_environment(address, urls, monkeypatch):
+    pytest.importorskip("hatchling")
+    if address is None:
+        monkeypatch.delenv("RELEVANCE_DOCUMENTATION_URL", raising=False)
+    else:
+        monkeypatch.setenv("RELEVANCE_DOCUMENTATION_URL", address)
+    hook = runpy.run_path(str(ROOT / "scripts" / "package_description.py"))["DescriptionHook"]
+    metadata = {}
+    hook(str(ROOT), {}).update(metadata)
+    assert metadata["urls"] == urls
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(metadata) <= set(project["dynamic"])
+
+
+def test_a_release_is_built_with_the_address_of_the_documentation():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+    [build] = [step for step in jobs["packages"]["steps"] if step.get("run") == "python3 scripts/package"]
+    assert build["env"] == {"RELEVANCE_DOCUMENTATION_URL": "${{ vars.DOCUMENTATION_URL }}"}
+    [image] = [step["with"] for step in jobs["image"]["steps"] if "build-args" in step.get("with", {})]
+    assert image["build-args"] == "RELEVANCE_DOCUMENTATION_URL=${{ vars.DOCUMENTATION_URL }}"
+    assert "\nARG RELEVANCE_DOCUMENTATION_URL=\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
 def test_the_sdist_names_all_that_is_in_the_repository():
     if not (ROOT / ".git").exists():
         pytest.skip("needs a checkout")
