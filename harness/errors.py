@@ -149,6 +149,12 @@ class Problem:
         return f"{head}\n{self.excerpt}" if self.excerpt else head
 
 
+def list_topics(problems: Iterable[Problem]) -> list[Topic]:
+    """What explains *problems*, each topic once."""
+    topics = [TOPICS_OF_PROBLEMS[problem.kind] for problem in problems if problem.kind in TOPICS_OF_PROBLEMS]
+    return list(dict.fromkeys(topics))
+
+
 class InputError(HarnessError):
     """A file, or a suite with its files, cannot be used; has all problems found in them."""
 
@@ -159,9 +165,7 @@ class InputError(HarnessError):
     @property
     def topics(self) -> Sequence[Topic]:
         """What explains the class of the error, and its problems."""
-        topics = [*super().topics]
-        topics += [TOPICS_OF_PROBLEMS[problem.kind] for problem in self.problems if problem.kind in TOPICS_OF_PROBLEMS]
-        return tuple(dict.fromkeys(topics))
+        return tuple(dict.fromkeys([*super().topics, *list_topics(self.problems)]))
 
     @classmethod
     def at(cls, path: str | Path, line: int, column: int, message: str) -> InputError:

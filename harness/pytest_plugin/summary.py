@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from harness.errors import InputError, Problem
+from harness.errors import Problem, list_topics
 from harness.files.paths import shorten_path
 from harness.model import Outcome, Report, Status, SuiteReport
 from harness.pages import format_links
@@ -77,7 +77,7 @@ def _print_suites(
 
 def _print_links(terminal: pytest.TerminalReporter, report: Report | None, refusals: Sequence[Problem]) -> None:
     """Print the pages that explain the *refusals* of suites and the outcomes of *report*, each once."""
-    topics = list(InputError(refusals).topics)
+    topics = list_topics(refusals)
     if report is not None:
         topics += find_topics(report)
     for line in format_links(topics):

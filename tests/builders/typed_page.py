@@ -11,9 +11,8 @@ from harness.cli import main
 from harness.model import Cluster
 from harness.search import open_search
 
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-"""Each block, also one that names no language."""
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+"""A block: its language, empty for one that names none, and its text."""
 
 FILE = re.compile(r"`([\w./-]+)`:\Z")
 """The end of a paragraph above a block that is a file, or a part of one."""
@@ -29,7 +28,7 @@ CHANGING = {
 
 def find_blocks(text, language):
     """The blocks of a page in *language*; an empty one finds those that name none."""
-    return [block for name, block in FENCED.findall(text) if name == language]
+    return [block for name, block in BLOCK.findall(text) if name == language]
 
 
 def split_commands(block):
@@ -47,7 +46,7 @@ def follow_page(text):
     "writes" the file is there already, and has this content.
     """
     end = 0
-    for block in FENCED.finditer(text):
+    for block in BLOCK.finditer(text):
         paragraph = text[end : block.start()].rstrip("\n").rpartition("\n\n")[2]
         named = FILE.search(paragraph)
         end = block.end()

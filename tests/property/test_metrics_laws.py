@@ -18,7 +18,6 @@ GAINS = st.sampled_from([
     Gain(GainKind.EXPONENTIAL),
     Gain(GainKind.MAP, ((-1, -3), (0, -0.5), (1, 1), (2, 1.5), (3, 0), (4, 6))),
 ])  # fmt: skip
-PLAIN_GAINS = st.sampled_from([Gain(GainKind.LINEAR), Gain(GainKind.EXPONENTIAL)])
 
 ALL = [
     parse_measure(text)

@@ -52,7 +52,6 @@ from harness.run.tails import SEARCHED
 from harness.search import in_order
 from harness.search.testing import FakeSearch
 
-NOTHING_SECRET = Masker({})
 DAY = date(2026, 6, 1)
 REQUESTS = {
     "current": RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}}),
