@@ -10,7 +10,7 @@ import click
 from harness.cli.examples import format_examples
 from harness.config.schema import settings_schema
 from harness.errors import UsageError
-from harness.files.writing import write_whole
+from harness.files.writing import is_device, write_whole
 from harness.report.json import (
     comparison_schema,
     inspection_schema,
@@ -67,7 +67,9 @@ def command(of: str | None, output: Path | None) -> None:
         click.echo(text, nl=False)
         return
     try:
-        write_whole(output, text)
+        # A link to a schema that several folders share stays one.
+        is_shared = output.is_file() and not is_device(output)
+        write_whole(output.resolve() if is_shared else output, text)
     except OSError as error:
         raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None
     click.echo(f"wrote {make_loggable(str(output))}")

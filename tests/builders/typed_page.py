@@ -26,6 +26,12 @@ CHANGING = {
 """What another run of the same commands prints differently."""
 
 
+def list_anchors(text):
+    """The anchors of the headings of a page. A comment in a block is no heading."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def find_blocks(text, language):
     """The blocks of a page in *language*; an empty one finds those that name none."""
     return [block for name, block in BLOCK.findall(text) if name == language]

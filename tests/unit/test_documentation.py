@@ -7,6 +7,7 @@ import click
 import pytest
 import yaml
 
+from builders.typed_page import list_anchors
 from harness.cli import root
 
 ROOT = Path(__file__).parents[2]
@@ -40,9 +41,7 @@ def test_links_lead_somewhere(page):
         file = page.parent / path if path else page
         assert file.exists(), f"{text}: {target}"
         if anchor:
-            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-            assert anchor in slugs, target
+            assert anchor in list_anchors(file.read_text(encoding="utf-8")), target
 
 
 def test_every_page_of_the_documentation_is_linked_from_its_map():

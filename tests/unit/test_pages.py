@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.typed_page import list_anchors
 from harness import errors, pages
 from harness.cli import main
 from harness.errors import TOPICS_OF_PROBLEMS, HarnessError, Problem, ProblemKind, SuiteError
@@ -66,12 +67,6 @@ def _folder(tmp_path, monkeypatch):
 def site(monkeypatch):
     """Gives the documentation an address, as the metadata of a released package may."""
     monkeypatch.setattr(pages, "find_site", lambda: "https://docs.test/latest")
-
-
-def list_anchors(text):
-    """The anchors of the headings of a page."""
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def write_suite(threshold, name="shop"):

@@ -153,6 +153,22 @@ def test_validate_names_a_schema_of_another_version_and_what_updates_it(capsys):
     assert SCHEMA_NAME not in capsys.readouterr().out.partition("\n")[2]
 
 
+def test_a_link_to_a_schema_stays_a_link(capsys):
+    """As where init and import update it: several folders may share one schema."""
+    write_files({SCHEMA_NAME: read_outdated()})
+    link = Path("link.json")
+    link.symlink_to(SCHEMA_NAME)
+    assert main(["schema", "--output", str(link)]) == 0
+    assert link.is_symlink()
+    assert Path(SCHEMA_NAME).read_text(encoding="utf-8") == render_schema()
+
+    capsys.readouterr()
+    assert main(["schema", "--output", "/dev/stdout"]) == 0
+    Path("loop").symlink_to("loop")
+    assert main(["schema", "--output", "loop"]) == 0
+    assert Path("loop").read_text(encoding="utf-8") == render_schema()
+
+
 def test_a_schema_that_cannot_be_written_is_a_sentence(capsys):
     assert main(["schema", "--output", "no/such/folder"]) == 2
     assert "no/such/folder: cannot be written" in capsys.readouterr().err
