@@ -21,7 +21,7 @@ from harness.words import did_you_mean
 
 COMMAND_GROUPS = {
     "Daily": {
-        "init": "Write a small suite with documents, ready to run.",
+        "init": "Write a suite for your own index, or a small one with documents.",
         "validate": "Check suites without an engine and report all problems.",
         "run": "Run suites against an engine and report the results.",
         "show": "Show one query: its request, its ranking by rank, and why documents score.",

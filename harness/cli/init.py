@@ -43,7 +43,7 @@ def command(
     folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None, **arguments: Any
 ) -> int:
     """
-    Write a small suite with documents and judgments that runs at once on the embedded engine, or a suite from an index.
+    Write a suite for your own index, or a small one with documents that runs at once on the embedded engine.
 
     DIR is the folder, by default the current one. No file is replaced, but for an older
     relevance.schema.json, by which editors complete suites. An index is only read: its text fields, and a few
@@ -92,9 +92,12 @@ def _write_suite_of_index(folder: Path, index: str, queries: Path | None, option
     draft = draft_suite(folder, index, queries, options, environ=os.environ)
     migrated = write_drafts([draft], folder, ImportOptions())
     print_migration(migrated, strict=False)
+    if draft.unread:
+        note = f"note: {draft.unread}; the request is made from the names and types of the fields alone"
+        click.echo(make_loggable(note), err=True)
     suite = str(migrated.written[0])
-    click.echo(f"\nRun it, and collect what to judge:\n{_format_command('run', suite)}")
-    click.echo(_format_command("judgments", "pool", suite, "--output", "csv=judged.csv"))
+    click.echo(f"\nRun it, and grade the hits on a page in the browser:\n{_format_command('run', suite)}")
+    click.echo(_format_command("judge", suite, "--depth", "5"))
     return 0
 
 

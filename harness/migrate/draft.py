@@ -93,6 +93,8 @@ class Draft:
     """Requests by name; if there are any, they replace *request*."""
     request_remarks: list[str] = field(default_factory=list)
     """Comments above *request*."""
+    unread: str = ""
+    """Why the *request* is not made from values of documents, if it would be."""
     measures: list[str] = field(default_factory=list)
     is_measured: bool = True
     """Whether the suite gets measures; a suite without them can run before anything is judged."""

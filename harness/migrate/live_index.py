@@ -157,6 +157,7 @@ def draft_suite(
         sample, unread = _read_sample(inspector, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
     draft.cluster = None if cluster == "default" else cluster
+    draft.unread = unread
     misread = [name for name in _find_text_fields(all_fields) if name not in fields]
     if misread:
         draft.request_remarks.append(

@@ -19,6 +19,7 @@ from harness.migrate.exported import Exported, format_json_lines, simplify_numbe
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import TableRow, format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
+from harness.sampling.logs import AMBIGUOUS_NAMES, COUNT_NAMES
 from harness.words import choose_unused
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
@@ -135,6 +136,12 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 entry.document = remove_mark(row.cells[document])
             yield entry
     table.raise_problems()
+    searches = None
+    if document is None and weight is None:
+        searches = table.column(*[name for name in COUNT_NAMES if name not in AMBIGUOUS_NAMES])
+    if searches is not None:
+        remedy = f"`harness queries sample {path}` draws queries with weights made of it"
+        draft.leave(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")
     table.leave_unread(draft.leftovers)
 
 

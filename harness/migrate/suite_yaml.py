@@ -99,11 +99,10 @@ def _format_measures(draft: Draft) -> str:
     """Measures, with thresholds as a comment; if nothing is judged yet, a latency threshold, so that the suite runs."""
     if not draft.is_measured:
         return (
-            "# Nothing is judged yet. Collect what to judge with harness judgments pool, and name the graded file:\n"
-            "# judgments: judged.csv\n"
-            '# measures: ["nDCG@10", "Judged@10"]\n'
-            "# Run the suite once, then require what it reaches today, such as\n"
-            '# thresholds: ["mean nDCG@10 >= 0.8"]\n'
+            "# Nothing is judged yet. Grade with `harness judge`, which writes to this file, and add\n"
+            '# measures: ["nDCG@5", "RR@5", "Judged@5"]\n'
+            "# Run the suite once more, then require what it reaches today, such as\n"
+            '# thresholds: ["mean nDCG@5 >= 0.8"]\n'
             "thresholds:\n"
             '  - {threshold: "p95 latency <= 1000 ms", severity: warn}\n'
         )

@@ -300,11 +300,11 @@ def describe_outcomes(queries: Iterable[QueryReport]) -> Iterator[str]:
 def describe_judged(suite: SuiteReport) -> str:
     """How many of the hits of *suite*, which has some, are judged, and what to do if these are few."""
     if not suite.judged_hits:
-        return f"none of {count(suite.hits, 'hit')} is judged: `harness judgments pool` lists what to judge"
+        return f"none of {count(suite.hits, 'hit')} is judged: grade them with `harness judge`"
     share = f"{suite.judged_hits:,} of {suite.hits:,} hits are judged ({suite.judged_hits / suite.hits:.1%})"
     if not is_hardly_judged(suite.hits, suite.judged_hits):
         return share
-    return f"only {share}; the others count as if they had no gain: `harness judgments pool` lists what to judge"
+    return f"only {share}; the others count as if they had no gain: grade them with `harness judge`"
 
 
 # One query's ranking in words and numbers.

@@ -66,7 +66,7 @@ def edit_suite(block):
     if block.startswith("request:"):
         place = re.escape(block)
     elif block.startswith("grades:"):
-        place = r"^# Nothing is judged.*\n(?:#.*\n)*"
+        place = r"^# Nothing is judged.*\n(?:#.*\n){3}(?=thresholds:)"
     elif block.startswith("thresholds:"):
         place = r"^thresholds:\n(?:  .*\n)*"
     else:
@@ -97,3 +97,4 @@ def test_the_commands_lead_where_the_page_says(opensearch_url, capfd):
                 assert_shown(shown, printed, line)
             commands += 1
     assert commands == 15
+    assert Path("articles.judged-by.anna.jsonl").exists()
