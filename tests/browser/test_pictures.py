@@ -41,8 +41,8 @@ SCHEMES = ("light", "dark")
 SIZE = {"width": 1200, "height": 740}
 REMEDY = "pytest tests/browser/test_pictures.py --update-golden"
 
-TIMES = re.compile(r"\b\d+ ms\b|\[data-v=\d+\.0\] \d+$", re.MULTILINE)
-"""Latencies, in texts and in the last column of a report's table of queries."""
+TIMES = re.compile(r" *\b\d+ ms\b|\[data-v=\d+\.0\] \d+$", re.MULTILINE)
+"""Latencies with the blanks that align them, in texts and in the last column of a report's table of queries."""
 
 RED_GATE = ["run", "suites/failing/products.failing.yaml"]
 SVG = """\
