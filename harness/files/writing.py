@@ -88,16 +88,16 @@ def create_part(path: Path, rights: int) -> tuple[Path, IO[bytes]]:
         # In the same folder: a file is replaced in one step only within a file system.
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         file = create_file(part, rights, os.O_EXCL)
-        if not is_new:
-            part.chmod(rights)  # also those that the umask took away
-        if flock is None:
-            return part, file
-        with suppress(OSError):  # a disk without locks
-            flock.flock(file, flock.LOCK_EX)
+        if flock is not None:
+            with suppress(OSError):  # a disk without locks
+                flock.flock(file, flock.LOCK_EX)
         # Until it was locked, another process could take it for one that was left.
         if part.exists():
-            return part, file
+            break
         file.close()
+    if not is_new:
+        part.chmod(rights)  # also those that the umask took away
+    return part, file
 
 
 def create_file(path: Path, rights: int, flags: int) -> IO[bytes]:

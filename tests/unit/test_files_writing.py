@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from harness.files import writing
 from harness.files.judge_files import JudgeFile
 from harness.files.writing import PRIVATE, create_part, write_whole
 
@@ -160,3 +161,24 @@ def test_a_judges_file_is_private_unless_the_user_says_otherwise(tmp_path, right
     judge_file.grade(("q", "e"), 1.0)
     assert read_rights(path) == (rights or 0o600)
     assert JudgeFile.read(path).grades == {("q", "d"): 2, ("q", "e"): 1}
+
+
+def test_a_part_that_another_process_removes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    path = tmp_path / "k.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    made = []
+
+    def create_file(part, rights, flags):
+        file = writing_create_file(part, rights, flags)
+        made.append(file)
+        if len(made) == 1:
+            part.unlink()
+        return file
+
+    writing_create_file = writing.create_file
+    monkeypatch.setattr(writing, "create_file", create_file)
+    write_whole(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [file.closed for file in made] == [True, True]
