@@ -123,8 +123,8 @@ INVENTED = {
 """What the worked changes add."""
 
 
-OF_A_RELEASE = {"REGISTRY", "v1"}
-"""A variable of the workflow that releases, and the tag that it moves."""
+OF_A_RELEASE = {"DOCUMENTATION_URL", "REGISTRY", "v1"}
+"""Variables of the workflow that releases, and the tag that it moves."""
 
 
 @PAGE
