@@ -3,7 +3,11 @@
 import doctest
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
+
+from harness.cli import root
 
 SITE = Path(__file__).parents[2] / "scripts" / "site"
 COMMAND = "python3 scripts/site/make-reference"
@@ -38,3 +42,10 @@ def test_a_part_that_nothing_makes_is_named(pages):
     match = pages.GENERATED.search("<!-- begin generated: harness runs -->\n<!-- end generated -->")
     with pytest.raises(SystemExit, match="there is no part 'harness runs', only "):
         pages.write_part(match)
+
+
+def test_the_help_of_a_command_has_its_short_option_after_it_was_written(pages, monkeypatch):
+    command = root.get_command(click.Context(root), "validate")
+    monkeypatch.setattr(command, "_help_option", None)
+    pages.PARTS["harness validate"]()
+    assert CliRunner().invoke(root, ["validate", "-h"]).exit_code == 0

@@ -12,7 +12,8 @@ import click
 from harness.cli import COMMAND_GROUPS, COMMANDS, root
 from reference.markdown import mark_code, write_block, write_paragraph, write_table
 
-CONTEXT = click.Context(root, info_name="harness")
+CONTEXT = click.Context(root, info_name="harness", **root.context_settings)
+"""As of a call: a command keeps the option for its help that it makes for the first context, such as -h."""
 
 
 def write_list_of_commands() -> str:
