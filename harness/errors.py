@@ -150,9 +150,8 @@ class Problem:
 
 
 def list_topics(problems: Iterable[Problem]) -> list[Topic]:
-    """What explains *problems*, each topic once."""
-    topics = [TOPICS_OF_PROBLEMS[problem.kind] for problem in problems if problem.kind in TOPICS_OF_PROBLEMS]
-    return list(dict.fromkeys(topics))
+    """What explains *problems*."""
+    return [TOPICS_OF_PROBLEMS[problem.kind] for problem in problems if problem.kind in TOPICS_OF_PROBLEMS]
 
 
 class InputError(HarnessError):
@@ -164,7 +163,7 @@ class InputError(HarnessError):
 
     @property
     def topics(self) -> Sequence[Topic]:
-        """What explains the class of the error, and its problems."""
+        """What explains the class of the error, and its problems, each topic once."""
         return tuple(dict.fromkeys([*super().topics, *list_topics(self.problems)]))
 
     @classmethod

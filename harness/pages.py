@@ -88,7 +88,10 @@ def format_links(topics: Iterable[Topic]) -> list[str]:
 
     There is none if the documentation has no address and the pages are not there, as in a package without a site.
     """
+    shown = choose_one_of_each_page(topics)
+    if not shown:
+        return []
     site = find_site()
     if site is None and not (DOCS / Topic.VERDICTS.page).is_file():
         return []
-    return [f"see: {format_link(topic, site)}" for topic in choose_one_of_each_page(topics)]
+    return [f"see: {format_link(topic, site)}" for topic in shown]

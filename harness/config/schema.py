@@ -38,8 +38,7 @@ def _describe_table(shape: type[BaseModel]) -> dict[str, Any]:
     schema = shape.model_json_schema()
     properties = {}
     for name, prop in schema["properties"].items():
-        types = [branch for branch in prop.get("anyOf", [prop]) if branch != {"type": "null"}]
-        [value] = types
+        [value] = [branch for branch in prop.get("anyOf", [prop]) if branch != {"type": "null"}]
         kept = {key: item for key, item in value.items() if key not in ("title", "default", "description")}
         properties[name] = {"description": prop["description"], **kept}
     return {

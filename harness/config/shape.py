@@ -503,15 +503,15 @@ def _check_logins(shape: ClusterShape, place: tuple[str, ...], problems: ConfigP
 
 
 def _check_tls(shape: ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
+    keys = [key for key in _TLS_KEYS if getattr(shape, key) is not None]
     is_secure = shape.cloud_id is not None or uses_tls(shape.url or "")
-    given = [key for key in _TLS_KEYS if getattr(shape, key) is not None]
-    if given and not is_secure:
-        problems.note((*place, given[0]), f"{given[0]} needs https, but the url begins with http://")
-    verifying = [key for key in given if key != "client_cert"]
-    if verifying and not shape.verify_certs:
-        problems.note(
-            (*place, "verify_certs"), f"{verifying[0]} verifies the certificate; expected no verify_certs = false"
-        )
+    if keys and not is_secure:
+        problems.note((*place, keys[0]), f"{keys[0]} needs https, but the url begins with http://")
+    # The certificate of the client says nothing of the server's, which the others verify.
+    verifying_keys = [key for key in keys if key != "client_cert"]
+    if verifying_keys and not shape.verify_certs:
+        sentence = f"{verifying_keys[0]} verifies the certificate; expected no verify_certs = false"
+        problems.note((*place, "verify_certs"), sentence)
 
 
 def _describe_type(value: Any) -> str:

@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from harness.errors import UsageError
+
 try:
     flock: Any = import_module("fcntl")
 except ImportError:  # not on Windows
@@ -68,6 +70,18 @@ def write_whole(
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def refuse_existing(paths: Iterable[Path]) -> None:
+    """
+    Refuse to write *paths* if there is anything at one of them, be it a link that leads nowhere.
+
+    Raises:
+        UsageError: Something is there; all of it is named.
+    """
+    taken = [path for path in paths if os.path.lexists(path)]
+    if taken:
+        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
 
 
 def create_part(path: Path, rights: int) -> tuple[Path, IO[bytes]]:

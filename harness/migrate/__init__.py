@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from harness.errors import Problem, SuiteError, UsageError
-from harness.files.writing import write_whole
+from harness.files.writing import refuse_existing, write_whole
 from harness.words import choose_unused
 
 if TYPE_CHECKING:
@@ -320,9 +319,7 @@ def write_files(files: Mapping[Path, str]) -> None:
     Raises:
         UsageError: A file exists already, and then none is written; or a file cannot be written.
     """
-    taken = [path for path in files if os.path.lexists(path)]
-    if taken:
-        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
+    refuse_existing(files)
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -136,12 +136,11 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 entry.document = remove_mark(row.cells[document])
             yield entry
     table.raise_problems()
-    searches = None
     if document is None and weight is None:
         searches = table.column(*[name for name in COUNT_NAMES if name not in AMBIGUOUS_NAMES])
-    if searches is not None:
-        remedy = f"`harness queries sample {path}` draws queries with weights made of it"
-        draft.leave(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")
+        if searches is not None:
+            remedy = f"`harness queries sample {path}` draws queries with weights made of it"
+            draft.leave(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")
     table.leave_unread(draft.leftovers)
 
 

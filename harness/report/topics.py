@@ -19,17 +19,17 @@ TOPICS_OF_STATUSES = {
 
 
 def find_topics(report: Report) -> list[Topic]:
-    """The topics of the suites of *report*, each once."""
+    """The topics of the suites of *report*."""
     topics: list[Topic] = []
     for suite in report.suites:
         topics += find_suite_topics(suite)
-    return list(dict.fromkeys(topics))
+    return topics
 
 
 def find_suite_topics(suite: SuiteReport) -> list[Topic]:
-    """The topics of *suite*, each once."""
+    """The topics of *suite*, as often as something has them."""
     topics = [TOPICS_OF_OUTCOMES[query.outcome] for query in suite.unscored if query.outcome in TOPICS_OF_OUTCOMES]
     topics += [TOPICS_OF_STATUSES[verdict.status] for verdict in suite.verdicts if verdict.status in TOPICS_OF_STATUSES]
     if is_hardly_judged(suite.hits, suite.judged_hits):
         topics.append(Topic.UNJUDGED_DOCUMENTS)
-    return list(dict.fromkeys(topics))
+    return topics

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.files.writing import refuse_existing
 
 __all__ = ["list_scaffold_files", "write_scaffold"]
 
@@ -29,9 +29,7 @@ def write_scaffold(folder: Path) -> list[Path]:
         UsageError: one of the files exists already, and then none is written; or the folder cannot be written to.
     """
     files = {folder / name: text for name, text in list_scaffold_files().items()}
-    existing = [path for path in files if os.path.lexists(path)]
-    if existing:
-        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in existing))
+    refuse_existing(files)
     try:
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
