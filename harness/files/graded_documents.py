@@ -16,9 +16,9 @@ from typing import Any
 
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.judge_files import read_json_grade
 from harness.files.paths import cut_suffix
-from harness.files.writing import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +42,30 @@ def build_record_path(suite: Path) -> Path:
     return suite.with_name(f"{cut_suffix(suite)}.graded-documents.jsonl")
 
 
-def read_graded_documents(path: Path) -> dict[Pair, GradedDocument]:
+def read_graded_documents(file: BesideFile) -> dict[Pair, GradedDocument]:
     """
-    Read the file; empty where there is none.
+    Read the *file*; empty where there is none.
 
     Raises:
         FormatError: It is a link, cannot be read, or a line is no record.
     """
-    # A stranger's folder may have a link to any file, which would be written.
-    if path.is_symlink():
-        raise FormatError.at(path, 0, 0, "this is a link, expected the record of graded documents itself; remove it")
     try:
-        content = path.read_bytes() if path.exists() else b""
+        content = file.read()
+    except FileNotFoundError:
+        return {}
     except OSError as error:
-        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+        raise FormatError.at(file.path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
     records = {}
     for number, line in enumerate(content.splitlines(), start=1):
         if line.strip():
-            record = _read_record(path, number, line)
+            record = _read_record(file.path, number, line)
             records[record.query, record.document] = record
     return records
 
 
-def write_graded_documents(path: Path, records: Iterable[GradedDocument]) -> None:
+def write_graded_documents(file: BesideFile, records: Iterable[GradedDocument]) -> None:
     """
-    Write *records* to *path*, in place of what it had.
+    Write *records* to *file*, in place of what it had.
 
     Raises:
         UsageError: The file could not be written.
@@ -82,9 +81,9 @@ def write_graded_documents(path: Path, records: Iterable[GradedDocument]) -> Non
         }
         lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
     try:
-        write_whole(path, "".join(lines))
+        file.write("".join(lines))
     except OSError as error:
-        raise UsageError(f"{path}: the documents could not be recorded: {error.strerror or error}") from None
+        raise UsageError(f"{file.path}: the documents could not be recorded: {error.strerror or error}") from None
 
 
 def _read_record(path: Path, number: int, line: bytes) -> GradedDocument:

@@ -14,9 +14,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.query_samples import fingerprint_population
-from harness.files.writing import write_whole
 from harness.model import HoldOut, HoldOutLook, Query
 from harness.words import count
 
@@ -84,7 +84,9 @@ def group_same_queries(queries: Sequence[Query]) -> list[list[Query]]:
     return list(families.values())
 
 
-def load_hold_out(path: Path, queries: Sequence[Query], share: float | None, seed: int) -> HoldOut:
+def load_hold_out(
+    path: Path, queries: Sequence[Query], share: float | None, seed: int, roots: Sequence[str] = ()
+) -> HoldOut:
     """
     The hold-out that *path* has; else one that is drawn from *queries* and written to it.
 
@@ -93,16 +95,17 @@ def load_hold_out(path: Path, queries: Sequence[Query], share: float | None, see
         queries: All queries of the suite.
         share: The share to draw; None for that of the file, or the usual one.
         seed: The seed to draw with; the file has its own.
+        roots: The folders that the file may be in, those of `Suite.roots`.
 
     Raises:
         FormatError: The file is none of a hold-out.
         UsageError: It was drawn from other queries, or it has another share.
     """
-    if not path.exists():
+    if not BesideFile(path).exists():
         hold_out = draw_hold_out(queries, SHARE if share is None else share, seed)
-        write_hold_out(path, hold_out)
+        write_hold_out(path, hold_out, roots)
         return hold_out
-    hold_out = read_hold_out(path)
+    hold_out = read_hold_out(path, roots)
     remedy = (
         "without the file another one is drawn, of which earlier trials and decisions may have seen queries: only "
         "queries that are new are evidence then"
@@ -114,38 +117,38 @@ def load_hold_out(path: Path, queries: Sequence[Query], share: float | None, see
     return hold_out
 
 
-def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook) -> HoldOut:
+def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook, roots: Sequence[str] = ()) -> HoldOut:
     """*hold_out* with *look*, which is written to *path*; a look at the same two requests again is no other one."""
     if any(known.compared == look.compared for known in hold_out.looks):
         return hold_out
     looked = replace(hold_out, looks=(*hold_out.looks, look))
-    write_hold_out(path, looked)
+    write_hold_out(path, looked, roots)
     return looked
 
 
-def write_hold_out(path: Path, hold_out: HoldOut) -> None:
+def write_hold_out(path: Path, hold_out: HoldOut, roots: Sequence[str] = ()) -> None:
     """
-    Write *hold_out* to *path*.
+    Write *hold_out* to *path*, which must be in *roots*.
 
     Raises:
         UsageError: It cannot be written.
     """
     content = json.dumps(asdict(hold_out), ensure_ascii=False, indent=2).encode() + b"\n"
     try:
-        write_whole(path, content)
+        BesideFile(path, roots).write(content)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def read_hold_out(path: Path) -> HoldOut:
+def read_hold_out(path: Path, roots: Sequence[str] = ()) -> HoldOut:
     """
-    Read the hold-out in *path*.
+    Read the hold-out in *path*, which must be in *roots*.
 
     Raises:
         FormatError: The file cannot be read, or is none that was written here.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(BesideFile(path, roots, follows_links=True).read())
         looks = tuple(
             HoldOutLook(
                 created=str(look["created"]),

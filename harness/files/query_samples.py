@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
-from harness.files.writing import write_whole
 from harness.masking import fingerprint
 from harness.model import QuerySample, Suite
 from harness.words import count
@@ -55,8 +55,8 @@ def keep_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySa
     """
     path = build_sample_path(suite_path)
     sample = draw_sample([query.id for query in suite.queries], size, seed)
-    if path.exists():
-        kept = read_sample(path)
+    if BesideFile(path).exists():
+        kept = read_sample(path, suite.roots)
         is_extended = kept.queries == sample.queries[: len(kept.queries)]
         if kept.population != sample.population or not is_extended:
             queries = count(len(kept.queries), "query")
@@ -64,7 +64,7 @@ def keep_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySa
                 f"{path} holds {queries} drawn with seed {kept.seed}, perhaps from other queries of the suite, which "
                 f"{size} drawn with seed {seed} do not extend; remove it to draw others, before anybody grades"
             )
-    write_sample(path, sample)
+    write_sample(path, sample, suite.roots)
     return sample
 
 
@@ -80,21 +80,29 @@ def fingerprint_population(queries: Iterable[str]) -> str:
     return fingerprint(sorted(queries))
 
 
-def write_sample(path: Path, sample: QuerySample) -> None:
-    """Write *sample* to *path*."""
-    content = {"seed": sample.seed, "population": sample.population, "queries": sample.queries}
-    write_whole(path, json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
-
-
-def read_sample(path: Path) -> QuerySample:
+def write_sample(path: Path, sample: QuerySample, roots: Sequence[str] = ()) -> None:
     """
-    Read the sample in *path*.
+    Write *sample* to *path*, which must be in *roots*.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    content = {"seed": sample.seed, "population": sample.population, "queries": sample.queries}
+    try:
+        BesideFile(path, roots).write(json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
+    """
+    Read the sample in *path*, which must be in *roots*.
 
     Raises:
         FormatError: The file cannot be read, or is none that was written here.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(BesideFile(path, roots, follows_links=True).read())
         return QuerySample(int(content["seed"]), tuple(map(str, content["queries"])), str(content["population"]))
     except OSError as error:
         raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None

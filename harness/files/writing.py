@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from harness.errors import UsageError
+from harness.files.folders import Folder
 
 try:
     flock: Any = import_module("fcntl")
@@ -57,18 +60,29 @@ def write_whole(
         with path.open(mode) as file:
             file.writelines(map(_encode, texts))
         return
-    part, file = create_part(path, rights)
+    write_part(Folder(path.parent), path.name, texts, rights, before)
+
+
+def write_part(
+    folder: Folder,
+    name: str,
+    texts: Iterable[str | bytes],
+    rights: int,
+    before: Callable[[], object] | None = None,
+) -> None:
+    """Write *texts* to a part in *folder*, which then replaces *name*; arguments and errors as of `write_whole`."""
+    part = create_part(folder, name, rights)
     try:
-        with file:
+        with part.file as file:
             file.writelines(map(_encode, texts))
             file.flush()
             if before is not None:
                 before()
             if flock is None:
                 file.close()  # Windows replaces no open file
-            part.replace(path)
+            part.replace()
     except BaseException:
-        part.unlink(missing_ok=True)
+        part.remove()
         raise
 
 
@@ -84,9 +98,27 @@ def refuse_existing(paths: Iterable[Path]) -> None:
         raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
 
 
-def create_part(path: Path, rights: int) -> tuple[Path, IO[bytes]]:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A *file* named *name* in *folder* that is written, and replaces *target* there."""
+
+    folder: Folder
+    name: str
+    target: str
+    file: IO[bytes]
+
+    def replace(self) -> None:
+        """Put it in the place of its target; raises OSError."""
+        self.folder.replace(self.name, self.target)
+
+    def remove(self) -> None:
+        """Remove it, if it is there; raises OSError."""
+        self.folder.remove(self.name)
+
+
+def create_part(folder: Folder, target: str, rights: int) -> Part:
     """
-    A new, open file that is to replace *path*, with the rights of that file, or *rights* if there is none.
+    A new, open file that is to replace *target* in *folder*, with the rights of that, or *rights* if there is none.
 
     It has to be replaced before it is closed: the lock on it, which others take for a sign that it is still written,
     ends then.
@@ -94,24 +126,26 @@ def create_part(path: Path, rights: int) -> tuple[Path, IO[bytes]]:
     Raises:
         OSError: it cannot be created.
     """
-    _remove_abandoned_parts(path)
-    is_new = not path.exists()
-    if not is_new:
-        rights = path.stat().st_mode & 0o777
+    _remove_abandoned_parts(folder, target)
+    # A link is replaced by a file with the rights of that which it leads to.
+    state = folder.read_state(target, follows=True)
+    is_replaced = state is not None and stat.S_ISREG(state.st_mode)
+    if state is not None and is_replaced:
+        rights = state.st_mode & 0o777
     while True:
         # In the same folder: a file is replaced in one step only within a file system.
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        file = create_file(part, rights, os.O_EXCL)
+        name = f".{target}.{secrets.token_hex(4)}.part"
+        file = os.fdopen(folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, rights), "w+b")
         if flock is not None:
             with suppress(OSError):  # a disk without locks
                 flock.flock(file, flock.LOCK_EX)
         # Until it was locked, another process could take it for one that was left.
-        if part.exists():
+        if folder.read_state(name) is not None:
             break
         file.close()
-    if not is_new:
-        part.chmod(rights)  # also those that the umask took away
-    return part, file
+    if is_replaced:
+        folder.change_rights(file, name, rights)  # also those that the umask took away
+    return Part(folder, name, target, file)
 
 
 def create_file(path: Path, rights: int, flags: int) -> IO[bytes]:
@@ -126,27 +160,27 @@ def create_file(path: Path, rights: int, flags: int) -> IO[bytes]:
     return os.fdopen(os.open(path, all_flags, rights), mode)
 
 
-def _remove_abandoned_parts(path: Path) -> None:
-    """Remove the parts for *path* that nothing writes any more."""
+def _remove_abandoned_parts(folder: Folder, target: str) -> None:
+    """Remove the parts for *target* in *folder* that nothing writes any more."""
     if flock is None:
         return
-    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    pattern = re.compile(rf"\.{re.escape(target)}\.[0-9a-f]{{8}}\.part")
     # What cannot be listed, opened or removed stays: the file itself can be written all the same.
-    with suppress(OSError), os.scandir(path.parent) as entries:
-        for entry in entries:
-            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+    with suppress(OSError):
+        for name in folder.list_names():
+            if pattern.fullmatch(name):
                 with suppress(OSError):
-                    _remove_unlocked(Path(entry.path))
+                    _remove_unlocked(folder, name)
 
 
-def _remove_unlocked(part: Path) -> None:
+def _remove_unlocked(folder: Folder, name: str) -> None:
     """
     Raises:
-        OSError: another process holds the lock of *part*, or it cannot be removed.
+        OSError: another process holds the lock of the part *name*, or it cannot be removed.
     """
-    with os.fdopen(os.open(part, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+    with os.fdopen(folder.open_file(name, os.O_RDONLY), "rb") as file:
         flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
-        part.unlink()
+        folder.remove(name)
 
 
 def is_replaceable(path: Path) -> bool:

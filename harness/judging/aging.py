@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.agreement import Pair
 from harness.config import Configs
 from harness.errors import SearchError
+from harness.files.beside import BesideFile
 from harness.files.graded_documents import (
     GradedDocument,
     build_record_path,
@@ -131,7 +132,8 @@ def age_suites(
         for path in paths:
             judged, _ = read_judged(path, None, configs=configs)
             judges = read_judge_files(path, options.folder, fingerprint_questions(judged.suite))
-            records = read_graded_documents(build_record_path(path))
+            record_file = BesideFile(build_record_path(path), judged.suite.roots)
+            records = read_graded_documents(record_file)
             grades = list_grades(judged.judged, judges, records)
             lint.judgments += len(grades)
             lint.notes += [f"{path}: {sentence}" for sentence in describe_outdated(judges)]
@@ -145,9 +147,9 @@ def age_suites(
             lint.findings += find_changed(grades, today)
             if options.before is not None:
                 lint.findings += find_old(grades, options.before)
-            recorded = _record(path, grades, today, records, options) if options.record else 0
+            recorded = _record(record_file, grades, today, records, options) if options.record else 0
             if recorded:
-                lint.notes.append(f"recorded {count(recorded, 'document')} in {build_record_path(path)}")
+                lint.notes.append(f"recorded {count(recorded, 'document')} in {record_file.path}")
             lint.notes += [f"{path}: {note}" for note in _list_notes(grades, today, options)]
     lint.findings.sort()
     return lint
@@ -262,7 +264,7 @@ def _list_notes(grades: Sequence[AgedGrade], today: KnownTexts, options: AgeOpti
 
 
 def _record(
-    path: Path,
+    file: BesideFile,
     grades: Sequence[AgedGrade],
     today: KnownTexts,
     records: Mapping[Pair, GradedDocument],
@@ -278,7 +280,7 @@ def _record(
         if aged.needs_record and texts:
             added[aged.pair] = GradedDocument(*aged.pair, aged.grade, options.run.day(), tuple(texts.items()))
     if added or len(kept) < len(records):
-        write_graded_documents(build_record_path(path), (kept | added).values())
+        write_graded_documents(file, (kept | added).values())
     return len(added)
 
 

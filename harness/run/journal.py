@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from harness.errors import FormatError, UsageError
+from harness.files.folders import Folder
 from harness.files.writing import PRIVATE, create_part
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
@@ -603,16 +604,16 @@ class Journal:
 
     def _create(self, data: bytes) -> IO[bytes]:
         """A new file with *data*, which is never visible without it."""
-        part, file = create_part(self._path, PRIVATE)
+        part = create_part(Folder(self._path.parent), self._path.name, PRIVATE)
         try:
-            self._lock(file)
-            file.write(data)
-            file.flush()
-            part.replace(self._path)
+            self._lock(part.file)
+            part.file.write(data)
+            part.file.flush()
+            part.replace()
         except BaseException:
-            part.unlink(missing_ok=True)
+            part.remove()
             raise
-        return file
+        return part.file
 
 
 def read_content(path: Path) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.agreement import group_by_query
 from harness.errors import InputError, Problem, UsageError
+from harness.files.beside import BesideFile
 from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
@@ -137,12 +138,12 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
         return None
     path = build_sample_path(loaded.path)
     command = f"`harness judge {loaded.path} --sample N --seed S`"
-    if not path.exists():
+    if not BesideFile(path).exists():
         if is_required:
             problems.note(estimated.mark, f"an estimate needs a sample, and {path} does not exist; {command} draws one")
         return None
     try:
-        sample = read_sample(path)
+        sample = read_sample(path, suite.roots)
     except InputError as error:
         problems.extend(error.problems)
         return None

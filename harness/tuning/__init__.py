@@ -17,7 +17,7 @@ from harness.model import TuningReport
 from harness.tuning.asking import SuiteRunner
 from harness.tuning.concluding import conclude_tuning
 from harness.tuning.looking import check_hold_out
-from harness.tuning.preparing import TuningOptions, build_journal_path, name_study, prepare_tuning
+from harness.tuning.preparing import TuningOptions, choose_storage, name_study, prepare_tuning
 from harness.tuning.study import StudySettings, open_study
 from harness.tuning.trials import TuningProgress, make_trials
 
@@ -52,8 +52,7 @@ def tune(
     suite = load_suite(path, environ, configs=configs)
     tuning = prepare_tuning(path, suite, options, configs, runner)
     settings = StudySettings(name_study(tuning), tuning.space, options.sampler, options.seed)
-    storage = options.storage or str(build_journal_path(path))
-    with open_study(storage, settings) as study:
+    with open_study(choose_storage(path, suite, options.storage), settings) as study:
         if progress is not None:
             progress.study_opened(len(study.kept), options.trials)
         tuning, seen = check_hold_out(tuning, study)

@@ -32,7 +32,7 @@ def check_hold_out(tuning: Tuning, study: Study) -> tuple[Tuning, list[str]]:
     """
     hold_out = tuning.hold_out
     for look in list_kept_looks(tuning, study):
-        hold_out = add_look(build_hold_out_path(tuning.path), hold_out, look)
+        hold_out = add_look(build_hold_out_path(tuning.path), hold_out, look, tuning.suite.roots)
     tuning = replace(tuning, hold_out=hold_out)
     sent = study.list_sent(tuning.suite.name)
     seen = [query.id for query in tuning.held_out_queries if query.id in sent]
@@ -68,7 +68,7 @@ def keep_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: Tu
         difference=gain.difference,
         p_value=gain.p_value,
     )
-    hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look)
+    hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look, tuning.suite.roots)
     if hold_out != tuning.hold_out:
         queries = fingerprint(list(hold_out.queries))
         study.write_note(LOOKS, [*(study.read_note(LOOKS) or []), {"queries": queries, "look": asdict(look)}])

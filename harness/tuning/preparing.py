@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.errors import SuiteError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.hold_outs import build_hold_out_path, load_hold_out
 from harness.files.paths import cut_suffix
 from harness.gate.selection import QueryFilter, select
@@ -69,6 +70,15 @@ def build_journal_path(suite: Path) -> Path:
     return suite.with_name(f"{cut_suffix(suite)}.tune.journal")
 
 
+def choose_storage(path: Path, suite: Suite, storage: str) -> str | BesideFile:
+    """The *storage* that the user named, a URL or a file; else the journal of *suite*, which is at *path*."""
+    if "://" in storage:
+        return storage
+    if storage:
+        return BesideFile(Path(storage))
+    return BesideFile(build_journal_path(path), suite.roots, follows_links=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Tuning:
     """A suite whose request is tuned: its parts, and what sends them."""
@@ -107,7 +117,8 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
     measure = options.measure or find_measure(suite)
     depth = max(suite.depth, measure.cutoff or 0)
     suite = replace(suite, measures=(measure, *suite.measures), depth=depth)
-    hold_out = load_hold_out(build_hold_out_path(path), suite.queries, options.share, options.seed)
+    hold_out_path = build_hold_out_path(path)
+    hold_out = load_hold_out(hold_out_path, suite.queries, options.share, options.seed, suite.roots)
     active = select(suite, QueryFilter(), options.run.day()).active.queries
     held_out = [query for query in active if query.id in hold_out.queries]
     others = [query for query in active if query.id not in hold_out.queries]

@@ -10,24 +10,28 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import random
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 from harness.errors import UsageError, missing_package
-from harness.files.writing import write_whole
+from harness.files.beside import BesideFile
+from harness.files.locks import LockHeld, hold_lock
+from harness.files.writing import PUBLIC
+from harness.masking import Masker
 from harness.model import Json, ParameterKind, TunedParameter, TuningSpace
 from harness.suites.parameters import format_choice
 from harness.tuning.asking import TrialAnswer
 
 if TYPE_CHECKING:
     import optuna
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileOpenLock
+    from optuna.storages.journal import BaseJournalBackend
 
 DIGITS = 4
 """The significant digits of a proposed number: more make no difference to a ranking, and none can be read."""
@@ -200,107 +204,147 @@ def require_optuna() -> None:
             raise missing_package("`harness tune` needs", package, "tune") from None
 
 
+_BEGIN = b'{"op_code":'
+"""How each line of a journal of trials begins."""
+
+MOST_OF_JOURNAL = 2**30
+"""Bytes of a journal of trials: a thousand trials of ten thousand queries have a third of that."""
+
+
 @contextmanager
-def open_study(storage: str, settings: StudySettings) -> Iterator[Study]:
+def open_study(storage: str | BesideFile, settings: StudySettings) -> Iterator[Study]:
     """
     Open the study of *settings* in *storage*, with the trials that it has, until the end of the block.
 
     Args:
-        storage: The URL of a database, or the path of a journal file.
+        storage: The URL of a database, or a journal file.
         settings: Say which study it is.
 
     Raises:
         UsageError: The storage cannot be opened, or another tuning writes to the file.
     """
     import optuna
+    from optuna.storages import JournalStorage
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with open_storage(storage) as opened:
         try:
             with quiet_optuna():
+                kept_in = opened if isinstance(opened, str) else JournalStorage(_make_journal(opened))
                 study = optuna.create_study(
-                    storage=opened, study_name=settings.name, direction="maximize", load_if_exists=True
+                    storage=kept_in, study_name=settings.name, direction="maximize", load_if_exists=True
                 )
                 kept = _read_trials(study)
         except Exception as error:
             # Optuna, SQLAlchemy and the driver of the database each have errors of their own.
-            raise UsageError(f"the storage {hide_login(storage)} cannot be used: {hide_login(str(error))}") from None
-        yield Study(settings, study, opened, kept)
+            raise UsageError(describe_storage_error(storage, str(error))) from None
+        yield Study(settings, study, kept_in, kept)
 
 
 @contextmanager
-def open_storage(storage: str) -> Iterator[Any]:
-    """What Optuna takes as its storage: the URL of a database, or a journal file that nobody else writes to."""
-    if "://" in storage:
+def open_storage(storage: str | BesideFile) -> Iterator[str | IO[bytes]]:
+    """The URL of a database, or an open journal file that nobody else writes to."""
+    if isinstance(storage, str):
         yield storage
         return
-    from filelock import FileLock, Timeout
-
-    path = Path(storage)
+    path = storage.path
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"{path} is a folder, or is in one that does not exist; expected the path of a journal")
-    lock = FileLock(f"{path}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise UsageError(f"another tuning writes to {path}; wait for it, or give another file with --storage") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    try:
-        yield _open_journal(path)
-    finally:
-        lock.release()
-        Path(f"{path}.lock").unlink(missing_ok=True)
+    with ExitStack() as resources:
+        try:
+            resources.enter_context(hold_lock(replace(storage, path=path.with_name(f"{path.name}.lock"))))
+            file = resources.enter_context(storage.open_to_append(PUBLIC, MOST_OF_JOURNAL))
+        except LockHeld:
+            remedy = "wait for it, or give another file with --storage"
+            raise UsageError(f"another tuning writes to {path}; {remedy}") from None
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+        yield file
 
 
-def _open_journal(path: Path) -> JournalStorage:
-    """The journal in *path*, which is made where there is none."""
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+def _make_journal(file: IO[bytes]) -> BaseJournalBackend:
+    """The journal in *file*, which this process alone writes. Optuna's own class would open it again, by its path."""
+    from optuna.storages.journal import BaseJournalBackend
 
-    try:
-        _cut_torn_line(path)
-        with quiet_optuna():
-            return JournalStorage(JournalFileBackend(str(path), lock_obj=_make_held_lock(path)))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    starts = [0]
+    file.seek(0)
+    for number, line in enumerate(file, start=1):
+        is_whole = line.endswith(b"\n") and "op_code" in json.loads(line)
+        if not is_whole and (line.endswith(b"\n") or line[: len(_BEGIN)] != _BEGIN[: len(line)]):
+            raise ValueError(f"line {number} is none of a journal of trials")
+        if is_whole:
+            starts.append(starts[-1] + len(line))
+    # A last line without end is what a killed process has half written: the next one would continue it.
+    file.truncate(starts[-1])
 
+    class HeldJournal(BaseJournalBackend):
+        """Logs as Optuna's JournalFileBackend writes them: an object of JSON a line."""
 
-def _make_held_lock(path: Path) -> JournalFileOpenLock:
-    """A lock of a journal that this process holds anyway: Optuna's own would stay behind a process that is killed."""
-    from optuna.storages.journal import JournalFileOpenLock
+        def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
+            file.seek(starts[log_number_from])
+            for line in file:
+                yield json.loads(line)
 
-    class HeldLock(JournalFileOpenLock):
-        def acquire(self) -> bool:
-            return True
+        def append_logs(self, logs: list[dict[str, Any]]) -> None:
+            for log in logs:
+                line = json.dumps(log, separators=(",", ":")).encode() + b"\n"
+                file.write(line)
+                starts.append(starts[-1] + len(line))
+            file.flush()
+            os.fsync(file.fileno())
 
-        def release(self) -> None:
-            pass
-
-    return HeldLock(str(path))
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Remove a last line without end: Optuna would append to what a killed process has half written."""
-    if not path.exists():
-        return
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        write_whole(path, content[: content.rfind(b"\n") + 1])
+    return HeldJournal()
 
 
-def hide_login(text: str) -> str:
+def describe_storage_error(storage: str | BesideFile, problem: str) -> str:
     """
-    *text* without the password of a URL.
+    Why *storage* cannot be used: *problem*, in the words of a library, without the passwords of a URL.
 
-    >>> hide_login("cannot open postgresql://me:secret@host/studies")
-    'cannot open postgresql://…@host/studies'
+    >>> describe_storage_error("mysql://me:pa/ss word@host/studies?ssl_key=abc", "no login of me with pa/ss word")
+    'the storage mysql://…@host/studies?… cannot be used: no login of me with ${password}'
     """
-    before, separator, rest = text.partition("://")
-    login, at, host = rest.partition("@")
-    if not separator or not at or " " in login or "/" in login:
-        return text
-    return f"{before}://…@{host}"
+    if isinstance(storage, BesideFile):
+        return f"the storage {storage.path} cannot be used: {problem}"
+    return (
+        f"the storage {hide_login(storage)} cannot be used: {Masker({}, find_storage_secrets(storage)).mask(problem)}"
+    )
+
+
+def hide_login(url: str) -> str:
+    """
+    The *url* of a database without its login and its options; of one that is not clear, nothing but its scheme.
+
+    >>> hide_login("postgresql://me:secret@host/studies"), hide_login("postgresql://me:what?@host/studies")
+    ('postgresql://…@host/studies', 'postgresql://…')
+    """
+    scheme, _, rest = url.partition("://")
+    address, question_mark, options = rest.partition("?")
+    _, at, place = address.rpartition("@")
+    port = place.partition("/")[0].rpartition(":")[2]
+    has_other_port = ":" in place.partition("/")[0] and not port.isdigit()
+    if "@" in options or has_other_port or not scheme.replace("+", "").replace("_", "").isalnum():
+        return f"{scheme if scheme.isalnum() else ''}://…"
+    shown = f"…@{place}" if at else place
+    return f"{scheme}://{shown}?…" if question_mark else f"{scheme}://{shown}"
+
+
+def find_storage_secrets(url: str) -> dict[str, str]:
+    """All parts of the *url* of a database that may be a secret, by what they are; in what is not clear, all parts."""
+    rest = url.partition("://")[2]
+    address, _, options = rest.partition("?")
+    login, _, _ = address.rpartition("@")
+    secrets = {"storage": url, "login": login, "password": login.partition(":")[2]}
+    if hide_login(url).endswith("://…"):
+        for number, part in enumerate(re.split("[:/@?&=;,]", rest)):
+            secrets[f"part {number}"] = part
+    for option in options.split("&"):
+        name, _, value = option.partition("=")
+        # A value may have options of its own, as `odbc_connect` has.
+        for part in (value, *re.split("%3[BbDd]|[;=]", value)):
+            secrets[f"{name} {len(secrets)}"] = part
+    # The drivers have them decoded.
+    decoded = {f"{name}, decoded": unquote_plus(value) for name, value in secrets.items()}
+    return {name: value for name, value in (secrets | decoded).items() if value}
 
 
 def _tell(study: optuna.Study, number: int, mean: float | None) -> None:

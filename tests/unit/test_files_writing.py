@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from harness.files import writing
+from harness.files.folders import Folder
 from harness.files.judge_files import JudgeFile
 from harness.files.writing import PRIVATE, create_part, write_whole
 
@@ -137,9 +138,9 @@ def test_an_existing_file_keeps_the_rights_that_it_was_given(tmp_path, rights):
     path.chmod(rights)
     write_whole(path, "query", rights=PRIVATE)
     assert read_rights(path) == rights
-    part, file = create_part(path, PRIVATE)
-    with file:
-        assert read_rights(part) == rights
+    part = create_part(Folder(path.parent), path.name, PRIVATE)
+    with part.file:
+        assert read_rights(tmp_path / part.name) == rights
 
 
 def test_a_new_file_is_private_where_that_is_asked_for(tmp_path):
@@ -169,16 +170,16 @@ def test_a_part_that_another_process_removes_before_it_is_locked_is_made_again(t
     path.chmod(0o640)
     made = []
 
-    def create_file(part, rights, flags):
-        file = writing_create_file(part, rights, flags)
-        made.append(file)
-        if len(made) == 1:
-            part.unlink()
-        return file
+    class Unsafe(Folder):
+        def open_file(self, name, flags, rights=0o600):
+            descriptor = super().open_file(name, flags, rights)
+            made.append(name)
+            if len(made) == 1:
+                self.remove(name)
+            return descriptor
 
-    writing_create_file = writing.create_file
-    monkeypatch.setattr(writing, "create_file", create_file)
+    monkeypatch.setattr(writing, "Folder", Unsafe)
     write_whole(path, "new")
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert [file.closed for file in made] == [True, True]
+    assert len(set(made)) == 2

@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 
 from harness.errors import UsageError
-from harness.judging import judge_lock
+from harness.files import locks
 from harness.judging.judge_lock import build_lock_path, hold_judge_file
 
 HOLD = """
@@ -81,7 +81,7 @@ def test_an_owner_on_another_machine_is_named_with_it(path):
 
 def test_a_lock_that_its_owner_removed_meanwhile_is_made_anew(path, monkeypatch):
     """The owner ends between the opening of the file and the lock on it."""
-    flock = judge_lock.flock
+    flock = locks.flock
     removed = []
 
     def lock(file, operation):
@@ -90,7 +90,7 @@ def test_a_lock_that_its_owner_removed_meanwhile_is_made_anew(path, monkeypatch)
         flock.flock(file, operation)
 
     fake = SimpleNamespace(flock=lock, LOCK_EX=flock.LOCK_EX, LOCK_NB=flock.LOCK_NB)
-    monkeypatch.setattr(judge_lock, "flock", fake)
+    monkeypatch.setattr(locks, "flock", fake)
     with hold_judge_file(path, "anna"):
         assert build_lock_path(path).exists()
         assert "grades as anna already" in refuse(path)
@@ -100,7 +100,7 @@ def test_a_disk_without_locks_is_said(path, monkeypatch):
     def fail(file, operation):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(judge_lock, "flock", SimpleNamespace(flock=fail, LOCK_EX=2, LOCK_NB=4))
+    monkeypatch.setattr(locks, "flock", SimpleNamespace(flock=fail, LOCK_EX=2, LOCK_NB=4))
     with hold_judge_file(path, "anna") as is_held:
         assert not is_held
 

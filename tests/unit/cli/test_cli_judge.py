@@ -767,7 +767,7 @@ def test_a_judge_grades_in_one_command_at_a_time(folder, judge, capsys, name):
 
 
 def test_where_the_system_has_no_locks_the_judge_is_told(judge, capsys, monkeypatch):
-    monkeypatch.setattr("harness.judging.judge_lock.flock", None)
+    monkeypatch.setattr("harness.files.locks.flock", None)
     assert judge("--judge", "anna") == 0
     told = capsys.readouterr().err
     assert (

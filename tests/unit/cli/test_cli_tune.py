@@ -542,10 +542,10 @@ class TestRefusals:
         assert not shop.asked
 
     def test_a_hold_out_that_cannot_be_written_is_refused(self, shop, tune, monkeypatch):
-        def refuse(path, content):
+        def refuse(*_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("harness.files.hold_outs.write_whole", refuse)
+        monkeypatch.setattr("harness.files.hold_outs.BesideFile.write", refuse)
         status, _, err = tune()
         assert status == 2
         assert "shop.holdout.json cannot be written: Permission denied" in err

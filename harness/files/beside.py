@@ -1,0 +1,151 @@
+"""
+The one way to what stands beside a suite: hold-outs, samples, baselines, grades, journals, the history and their locks.
+
+A folder with suites may come from a stranger, and holds whatever a repository can hold: links to any file of the
+machine, pipes and devices. So what stands beside a suite is opened here, and nowhere else:
+
+- A file may be in the roots of the suite only, after all links: its own, and those of its folders. Below a root each
+  folder is opened by name in the one above it, so that no link that is put there meanwhile is followed.
+- It is a regular file. A pipe or a device is not opened.
+- It has a limit on its size.
+- What is written is written whole, and takes the place of a link instead of going through it.
+- A lock (`locks`) is a file of its own, which is neither followed nor emptied.
+
+Windows neither opens a file by its folder nor refuses links while it opens: there the same is checked before.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from harness.files.border import Border
+from harness.files.folders import NO_FILE, Folder, hold_folder
+from harness.files.writing import PUBLIC, write_part
+
+MOST_READ = 2**28
+"""Bytes of a file, unless its kind has a limit of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class BesideFile:
+    """
+    A file that stands beside a suite.
+
+    Args:
+        path: Where it stands.
+        roots: The folders that it may be in, those of `Suite.roots`; the folder of *path* where there are none.
+        follows_links: Whether it may be a link that leads into one of *roots*.
+    """
+
+    path: Path
+    roots: Sequence[str | Path] = ()
+    follows_links: bool = False
+
+    def exists(self) -> bool:
+        """Whether anything is there, be it a link that leads nowhere."""
+        return os.path.lexists(self.path)
+
+    def read(self, most: int = MOST_READ) -> bytes:
+        """
+        The content of the file, of at most *most* bytes.
+
+        Raises:
+            FileNotFoundError: There is none.
+            OSError: It cannot be read, is no file, is too large, or leads out of the roots.
+        """
+        with self._hold_real_folder() as (folder, name):
+            descriptor = folder.open_file(name, os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as file:
+            # The state first: a file that is empty for the most part takes no room on the disk.
+            self._refuse_large(os.fstat(descriptor).st_size, most)
+            content = file.read(most + 1)
+            self._refuse_large(len(content), most)
+        return content
+
+    def _refuse_large(self, size: int, most: int) -> None:
+        if size > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most // 2**20} MiB, the limit", str(self.path))
+
+    def open_to_append(self, rights: int, most: int = MOST_READ) -> IO[bytes]:
+        """
+        The file of at most *most* bytes, opened to read it and to write at its end; a new one has the *rights*.
+
+        Raises:
+            OSError: It cannot be opened, is no file, is too large, or leads out of the roots.
+        """
+        file = os.fdopen(self._open(os.O_RDWR | os.O_CREAT | os.O_APPEND, rights), "a+b")
+        try:
+            self._refuse_large(os.fstat(file.fileno()).st_size, most)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def open_to_update(self) -> IO[bytes]:
+        """The file as it is there, opened to read and to write it; raises OSError as `open_to_append`."""
+        return os.fdopen(self._open(os.O_RDWR), "r+b")
+
+    def _open(self, flags: int, rights: int = 0o600) -> int:
+        with self._hold_real_folder() as (folder, name):
+            return folder.open_file(name, flags, rights)
+
+    def write(
+        self, content: str | bytes | Iterable[str], rights: int = PUBLIC, before: Callable[[], object] | None = None
+    ) -> None:
+        """
+        Write *content* whole or not at all, in place of what was there, be it a link; arguments as of `write_whole`.
+
+        Raises:
+            OSError: It cannot be written, or what is there is a folder, a pipe or a device.
+        """
+        texts = [content] if isinstance(content, (str, bytes)) else content
+        with self.hold_folder() as folder:
+            state = folder.read_state(self.path.name)
+            if state is not None and not stat.S_ISLNK(state.st_mode) and not stat.S_ISREG(state.st_mode):
+                raise OSError(errno.EINVAL, NO_FILE, str(self.path))
+            write_part(folder, self.path.name, texts, rights, before)
+
+    @contextmanager
+    def hold_folder(self) -> Iterator[Folder]:
+        """Hold the folder of the file itself, which must be in the roots; raises OSError."""
+        real = Path(os.path.realpath(self.path.parent))
+        with hold_folder(real, self._find_root(real, self.path.parent)) as folder:
+            yield folder
+
+    @contextmanager
+    def _hold_real_folder(self) -> Iterator[tuple[Folder, str]]:
+        """Hold the folder of the file after all links, with the name of the file in it."""
+        if not (self.follows_links and self.path.is_symlink()):
+            with self.hold_folder() as folder:
+                yield folder, self.path.name
+            return
+        real = Path(os.path.realpath(self.path))
+        root = self._find_root(real, self.path)
+        if real == root:
+            raise OSError(errno.EINVAL, NO_FILE, str(self.path))
+        with hold_folder(real.parent, root) as folder:
+            if folder.read_state(real.name) is None:
+                problem = f"this is a link to {real}, which does not exist; remove the link"
+                raise OSError(errno.ELOOP, problem, str(self.path))
+            yield folder, real.name
+
+    def _find_root(self, real: Path, path: Path) -> Path:
+        """The root that has *real*, to which *path* leads; raises OSError if none has it, or if it is hidden."""
+        roots = [Path(root) for root in self.roots] or [self.path.parent]
+        sentence = Border(self.path.parent, roots).explain_refusal(path)
+        if sentence:
+            what = "this" if path == self.path else f"its folder {path}"
+            problem = f"{what} is a link that is not followed: what it leads to {sentence}; remove the link"
+            raise OSError(errno.ELOOP, problem, str(self.path))
+        return next(root for root in map(_resolve, roots) if real.is_relative_to(root))
+
+
+def _resolve(root: Path) -> Path:
+    return Path(os.path.realpath(root))

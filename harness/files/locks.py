@@ -1,0 +1,133 @@
+"""
+The one lock: a file beside what it keeps others from, which the system unlocks when its process ends.
+
+So a process that is killed leaves nothing that blocks. The file says who holds it, for the message to a second process.
+A link in its place is neither followed nor emptied.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import IO, Any
+
+from harness.files.beside import BesideFile
+from harness.files.folders import Folder
+
+
+def _import_if_there(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+flock: Any = _import_if_there("fcntl")
+"""Locks of Linux and macOS."""
+
+msvcrt: Any = _import_if_there("msvcrt")
+"""Locks of Windows, where a file that is locked can be read by nobody else at the place that is locked."""
+
+MOST_BYTES = 1000
+"""Bytes that are read of who has the lock."""
+
+_PLACE = 2**30
+"""Where the file is locked on Windows: behind all that is in it."""
+
+
+class LockHeld(Exception):
+    """Another process holds the lock: the *owner*, as the start of a sentence."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(owner)
+        self.owner = owner
+
+
+@contextmanager
+def hold_lock(lock: BesideFile) -> Iterator[bool]:
+    """
+    Hold the file *lock* until the block ends, and remove it then.
+
+    The block receives whether others are kept out: False on a disk without locks.
+
+    Raises:
+        LockHeld: Another process holds it.
+        OSError: The file cannot be opened, or is a link.
+    """
+    with lock.hold_folder() as folder:
+        file, is_locked = _open_locked(folder, lock.path.name)
+        with file:
+            if not is_locked:
+                yield False
+                return
+            try:
+                _write_owner(file)
+                yield True
+            finally:
+                # Removed while it is locked: a process that opened it meanwhile sees that it is gone, and makes a new
+                # one. Windows removes no open file; there it stays, and blocks nobody.
+                with suppress(PermissionError):
+                    folder.remove(lock.path.name)
+
+
+def _open_locked(folder: Folder, name: str) -> tuple[IO[bytes], bool]:
+    """The file of the lock, and whether it is locked; raises as `hold_lock`."""
+    while True:
+        file = os.fdopen(folder.open_file(name, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        try:
+            _lock(file)
+        except (BlockingIOError, PermissionError):
+            with file:
+                owner = _describe_owner(file)
+            raise LockHeld(owner) from None
+        except OSError:
+            return file, False  # a disk without locks
+        # Its last owner may have removed the file after it was opened here. Then the lock keeps nobody out.
+        state = folder.read_state(name)
+        if state is not None and os.path.samestat(state, os.fstat(file.fileno())):
+            return file, True
+        file.close()
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Lock *file* until it is closed; raises BlockingIOError or PermissionError if another has it, else OSError."""
+    if flock is not None:
+        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
+        return
+    if msvcrt is None:
+        raise OSError(errno.ENOLCK, "no locks available")
+    file.seek(_PLACE)
+    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    file.seek(0)
+
+
+def _write_owner(file: IO[bytes]) -> None:
+    """Write who holds the lock, for the message to a second process."""
+    owner = {
+        "process": os.getpid(),
+        "host": platform.node(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    file.truncate(0)
+    file.write(json.dumps(owner).encode())
+    file.flush()
+
+
+def _describe_owner(file: IO[bytes]) -> str:
+    """The process that holds the lock, as far as *file* says it."""
+    try:
+        file.seek(0)
+        owner = json.loads(file.read(MOST_BYTES))
+        process, host = int(owner["process"]), str(owner["host"])
+        started = datetime.fromisoformat(owner["started"]).astimezone()
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        # It began just now, or the file holds something else.
+        return "another process"
+    place = "" if host == platform.node() else f" on {host}"
+    return f"process {process}{place}, started {started:%Y-%m-%d %H:%M},"
