@@ -221,10 +221,17 @@ class Batches:
         """The number of batches that were taken and not released."""
         return self._under_way
 
-    def probe(self) -> None:
-        """Make the next batches small: nothing was answered, whatever the size, and they may grow as fast as before."""
+    def probe(self, *, halve: bool) -> None:
+        """
+        Make the next batches small: nothing was answered, whatever the size, and they may grow as fast as before.
+
+        Args:
+            halve: Whether such a batch had no answer either: what keeps the server silent may still be its size.
+        """
         with self._changed:
             self._size = min(self._size, FEWEST)
+            if halve:
+                self._size = max(1, self._size // 2)
 
     def release(
         self, *, answered: int = 0, parts: Sequence[SearchBatch] = (), again: Sequence[SearchBatch] = ()

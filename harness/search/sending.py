@@ -148,7 +148,7 @@ class BatchSender:
             check_values(answer, limits.most_values)
         except NoAnswerInTime as error:
             failure = Failure(FailureKind.TIMEOUT, str(error))
-            return self._handle_silence(batch, failure, is_alive=False, answers_before=answers_before)
+            return self._handle_silence(batch, failure, is_alive=False, sent=begun, answers_before=answers_before)
         except AnswerTooLarge as error:
             failure = Failure(FailureKind.MALFORMED, str(error))
             self._health.record_answer()
@@ -166,7 +166,8 @@ class BatchSender:
             return BatchResult(again=[SearchBatch(batch.entries, batch.attempt + 1)])
         if answer.status in TOO_SLOW:
             # A proxy answered in place of the engine.
-            return self._handle_silence(batch, read_failure(answer), is_alive=True, answers_before=answers_before)
+            failure = read_failure(answer)
+            return self._handle_silence(batch, failure, is_alive=True, sent=begun, answers_before=answers_before)
         if answer.status in COMPLETE:
             self._batches.record_answer(len(batch.entries), self._health.now() - begun, len(answer.body))
             return answer
@@ -232,7 +233,7 @@ class BatchSender:
         return self._repeat(batch, failure, CLOSED if is_closed else UNREACHABLE)
 
     def _handle_silence(
-        self, batch: SearchBatch, failure: Failure, *, is_alive: bool, answers_before: int
+        self, batch: SearchBatch, failure: Failure, *, is_alive: bool, sent: float, answers_before: int
     ) -> BatchResult:
         """
         No answer in time: give up if the server answers nothing else; if it does, one search may be slow.
@@ -241,12 +242,13 @@ class BatchSender:
             batch: What was not answered.
             failure: The response of a single search.
             is_alive: Whether something answered, as a proxy does that timed out itself.
-            answers_before: The number of answers when *batch* was sent.
+            sent: When *batch* was sent, by the clock of the health.
+            answers_before: The number of answers at that time.
         """
         no_time = self._health.seconds()
         if isinstance(no_time, Failure):
             return _answer_all(batch, no_time)
-        self._health.record_timeout(failure)
+        self._health.record_timeout(failure, sent=sent)
         # A node that answers anything shows that this request is slow, and not the server.
         may_be_away = self._health.given_up is None and not is_alive
         if may_be_away and not has_living_node(self._connection, SECONDS_ALIVE, self._health):
@@ -259,7 +261,7 @@ class BatchSender:
         # What was sent alone, to see whether such an outage is over, is no cause either.
         is_probe = batch.outages > 0
         if had_answered and not has_answered_since and (is_probe or self._batches.under_way > 1):
-            self._batches.probe()
+            self._batches.probe(halve=is_probe)
             self._health.record_outage(failure, seen=batch.outages)
             return self._repeat(batch, failure, TIMEOUT)
         if self._is_unsent(batch.entries[0]) and len(batch.entries) == 1:

@@ -31,8 +31,8 @@ from harness.words import count
 
 MOST_SILENCES = 12
 """
-Consecutive timeouts after which searching is given up. More than the divisions that isolate one slow search of a
-batch, so that it alone does not end a run.
+Consecutive timeouts after which searching is given up; batches that wait side by side are one. More than the divisions
+that isolate one slow search of a batch, so that it alone does not end a run.
 """
 
 MOST_HANGUPS = 3
@@ -164,6 +164,7 @@ class ServerHealth:
         self._end = None if budget is None else self.now() + budget
         self._silences = 0
         self._silent_since = 0.0
+        self._last_silence = 0.0
         self._down_since = 0.0
         self._not_before = 0.0
         self._is_name_unresolved = False
@@ -220,11 +221,21 @@ class ServerHealth:
             self._is_name_unresolved = isinstance(error, NameUnresolved)
         return Failure(FailureKind.ERROR, str(error))
 
-    def record_timeout(self, failure: Failure) -> None:
-        """Record a timeout; after many of these in a row nothing more is sent."""
+    def record_timeout(self, failure: Failure, *, sent: float = math.inf) -> None:
+        """
+        Record a timeout; after many of these in a row nothing more is sent.
+
+        Args:
+            failure: Of the whole request.
+            sent: When a batch was sent, by `now`: those that wait side by side are one timeout. By default it counts.
+        """
         with self._lock:
             if self._silences == 0:
                 self._silent_since = self.now()
+            elif sent < self._last_silence:
+                # Four senders whose batches are too much would otherwise be given up after three divisions.
+                return
+            self._last_silence = self.now()
             self._silences += 1
             # With a short timeout there are many silences before a cluster can go on without a stopped node.
             has_patience = self.answered and self.now() < self._silent_since + self._retries.patience

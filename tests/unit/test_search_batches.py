@@ -208,3 +208,11 @@ class TestShrinking:
         batches.stop()  # or it would wait for the answer to the request that is under way
 
         assert batches.take() is None
+
+
+def test_a_probe_that_had_no_answer_is_halved() -> None:
+    batches = batches_of(searches(100), health())
+    batches.probe(halve=False)
+    assert batches.size == 25
+    batches.probe(halve=True)
+    assert batches.size == 12

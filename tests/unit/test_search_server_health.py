@@ -56,6 +56,19 @@ def test_many_silences_in_a_row_are_the_end():
     assert health.given_up == LATE
 
 
+def test_batches_that_wait_side_by_side_are_one_silence():
+    clock = HeldClock()
+    health = ServerHealth(clock.retries(), timeout=5)
+    for _ in range(MOST_SILENCES - 1):
+        sent = clock.time
+        clock.sleep(5)
+        for _ in range(4):
+            health.record_timeout(LATE, sent=sent)
+    assert health.given_up is None
+    health.record_timeout(LATE, sent=clock.time)
+    assert health.given_up == LATE
+
+
 def test_a_server_that_never_answered_is_given_up_after_as_many_silences():
     health = ServerHealth(HeldClock().retries(), timeout=5)
     for _ in range(MOST_SILENCES):
