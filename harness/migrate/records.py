@@ -19,7 +19,7 @@ from harness.migrate.exported import Exported, format_json_lines, simplify_numbe
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import TableRow, format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
-from harness.sampling.logs import AMBIGUOUS_NAMES, COUNT_NAMES
+from harness.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES
 from harness.words import choose_unused
 
 _IDS = ("query_id", "qid", "topic_id", "topic")

@@ -17,6 +17,7 @@ from harness.files.records import detect_separator, explain_csv_error, read_numb
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
 from harness.model import Mark
+from harness.sampling.columns import normalize_name
 from harness.words import list_repeated
 
 
@@ -100,9 +101,9 @@ class InputTable:
 
         Case, blanks, underscores and hyphens are ignored.
         """
-        normalized = {_normalize_name(name) for name in names}
+        normalized = {normalize_name(name) for name in names}
         for column in self.columns:
-            if _normalize_name(column) in normalized:
+            if normalize_name(column) in normalized:
                 self.used.add(column)
                 return column
         return None
@@ -139,10 +140,6 @@ class InputTable:
                 leftovers.add(Mark(self.source.path, 1, 1), f"the column {column!r}")
         for blanks in self.trimmed.values():
             leftovers.add(blanks.place, blanks.what, blanks.count, blanks.first)
-
-
-def _normalize_name(name: str) -> str:
-    return re.sub(r"[\s_-]+", "", name).lower()
 
 
 def read_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:

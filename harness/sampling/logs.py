@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,28 +25,25 @@ from harness.files.records import (
     read_separator_line,
     remove_mark,
 )
+from harness.sampling.columns import (
+    AMBIGUOUS_NAMES,
+    QUERY_NAMES,
+    CountColumn,
+    UnreadNumbers,
+    find_column,
+    find_count_column,
+    normalize_name,
+)
 from harness.sampling.tally import QueryTally
 from harness.words import list_repeated, one_of
-
-QUERY_NAMES = (
-    "query", "q", "user_query", "search_term", "search_query", "query_text", "search_text", "search_string",
-    "top queries", "term", "search", "keyword", "keywords", "text",
-)  # fmt: skip
-"""Usual names of the column with the text of the query, the likeliest first."""
-
-COUNT_NAMES = (
-    "count", "frequency", "freq", "searches", "search_count", "query_count", "event_count", "total_unique_searches",
-    "traffic", "volume", "impressions", "hits",
-)  # fmt: skip
-"""Usual names of the column with the number of searches, the likeliest first."""
-
-AMBIGUOUS_NAMES = ("hits",)
-"""Those of `COUNT_NAMES` that logs also use for the number of results, which may be 0."""
 
 MOST_COUNTED = 2**53
 """The largest number of searches of a line, up to which a 64-bit float represents every whole number."""
 
 _PACKED = (".gz", ".zst")
+
+_COUNTED_LINE = re.compile(r"\s*\d+[\s,;:]+\S.*|.*\S[^\S ]+\d+\s*")
+"""A line that begins with a whole number, as `uniq -c` writes it, or ends with one behind a tab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +84,18 @@ class _LogReader:
     """Hashes of the searches of UBI that were counted: a search has a document and several events."""
     form: str = ""
     searches: int = 0
+    unread: UnreadNumbers = field(default_factory=UnreadNumbers)
+    """Columns that may be the number of searches, where none is read."""
 
     def add(self, text: str, traffic: int) -> None:
         """Count *traffic* searches for *text*."""
         self.tally.add(text, traffic)
         self.searches += traffic
+
+    def watch(self, values: Mapping[str, object], query: str) -> None:
+        """Look at *values* of a line that has no number of searches; the column or key *query* is read."""
+        if not self.options.count_lines:
+            self.unread.watch(values, (query,))
 
 
 def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> tuple[ReadLog, ...]:
@@ -119,6 +123,9 @@ def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> 
         # Of a file without a header no line can be read: there is nothing to leave out.
         if not options.skip_wrong or not reader.form:
             findings.raise_any(path)
+        unread = reader.unread.describe()
+        if unread:
+            raise FormatError.at(name, 0, 0, unread)
         if not reader.searches and not findings.problems:
             raise FormatError.at(name, 0, 0, "the log has no search; expected at least one")
         wrong_lines = len(findings.problems) + findings.others
@@ -143,8 +150,17 @@ def _read_plain(file: IO[bytes], reader: _LogReader) -> None:
         reader.findings.have_one_cause(0, message, "")
         return
     reader.form = "plain lines, each a search"
+    lines = with_counts = 0
     for _, text in iterate_lines(file, reader.findings):
         reader.add(text, 1)
+        # The first line without a count ends the search: a log has millions of lines.
+        if lines == with_counts:
+            with_counts += bool(_COUNTED_LINE.fullmatch(text))
+        lines += 1
+    if lines == with_counts and lines > 1 and not reader.options.count_lines:
+        message = "each line has a whole number beside its text, which may be the number of its searches"
+        remedy = "write them as columns of a .csv or .tsv file with a header, or say --count-lines"
+        reader.findings.have_one_cause(0, f"{message}; {remedy}", "")
 
 
 # CSV.
@@ -215,12 +231,18 @@ def _read_rows(file: IO[bytes], reader: _LogReader, separators: str) -> None:
 
 def _take_row(row: Sequence[str], line: int, header: _Header, reader: _LogReader) -> None:
     """Count the searches of *row*, which begins in *line*; a problem goes to the findings."""
+    # Spreadsheets leave out empty cells behind the last one with a text; what is read must be there.
+    missing = len(header.columns) - len(row)
+    if missing > 0 and max(header.query, header.count or 0) < len(row):
+        row = [*row, *[""] * missing]
     if len(row) != len(header.columns):
         message = f"found {len(row)} columns, expected {len(header.columns)} as in the header"
         reader.findings.add(line, message, header.join(row))
         return
     traffic = 1
-    if header.count is not None:
+    if header.count is None:
+        reader.watch(dict(zip(header.columns, row, strict=True)), header.columns[header.query])
+    else:
         cell = row[header.count].strip()
         problem = _find_count_problem(cell, header.columns[header.count], reader.options)
         if problem:
@@ -248,7 +270,7 @@ def _detect_separator(header: str, separators: str, options: LogOptions) -> str:
     """The separator for which *header* has a column with queries; else the most frequent one."""
     for separator in separators:
         columns = _split_header(header, separator)
-        if len(columns) > 1 and _find_column(columns, options.query_column, QUERY_NAMES) is not None:
+        if len(columns) > 1 and find_column(columns, options.query_column, QUERY_NAMES) is not None:
             return separator
     return max(separators, key=header.count)
 
@@ -262,10 +284,9 @@ def _read_header(first_line: str, line: int, separator: str, reader: _LogReader)
     """The header; None where a column is missing, which goes to the findings as the one problem of the file."""
     options = reader.options
     columns = _split_header(first_line, separator)
-    query = _find_column(columns, options.query_column, QUERY_NAMES)
-    count = None
-    if not options.count_lines:
-        count = _find_column(columns, options.count_column, COUNT_NAMES)
+    query = find_column(columns, options.query_column, QUERY_NAMES)
+    found = _choose_count_column(columns, options)
+    count = found.place
     chosen = [columns[place] for place in (query, count) if place is not None]
     repeated = [name for name in list_repeated(columns) if name in chosen]
     problem = ""
@@ -273,6 +294,8 @@ def _read_header(first_line: str, line: int, separator: str, reader: _LogReader)
         problem = _describe_missing(columns, options.query_column, "--query-column")
     elif count is None and options.count_column is not None:
         problem = _describe_missing(columns, options.count_column, "--count-column")
+    elif found.problem:
+        problem = found.problem
     elif query == count:
         problem = f"the column {columns[query]!r} cannot be both the query and the number of searches"
     elif repeated:
@@ -290,28 +313,23 @@ def _describe_missing(columns: Sequence[str], given: str | None, option: str) ->
     return f"{found}, expected one with the queries, such as {', '.join(QUERY_NAMES[:4])}; name it with {option}"
 
 
-def _find_column(columns: Sequence[str], given: str | None, names: Sequence[str]) -> int | None:
-    """The place of the column *given*, or else of the first of *names*, whatever their case, blanks, _ and -."""
-    if given is not None:
-        return columns.index(given) if given in columns else None
-    normalized = [_normalize_name(column) for column in columns]
-    for name in names:
-        if _normalize_name(name) in normalized:
-            return normalized.index(_normalize_name(name))
-    return None
-
-
-def _normalize_name(name: str) -> str:
-    return re.sub(r"[\s_-]+", "", name).lower()
+def _choose_count_column(columns: Sequence[str], options: LogOptions) -> CountColumn:
+    if options.count_lines:
+        return CountColumn()
+    if options.count_column is not None:
+        return CountColumn(find_column(columns, options.count_column, ()))
+    return find_count_column(columns)
 
 
 def _find_count_problem(value: Any, name: str, options: LogOptions) -> str:
     """Why *value*, in the column or key *name*, is no number of searches; empty where it is one."""
+    if value is None:
+        return f"the object lacks {name!r}; expected a number of searches"
     is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
     number = read_number(value) if is_scalar else None
     if number is None or not 0 <= number <= MOST_COUNTED or number != int(number):
         return f"found {value!r} as {name!r}, expected a whole number from 0 to 2^53"
-    if number == 0 and options.count_column is None and _normalize_name(name) in AMBIGUOUS_NAMES:
+    if number == 0 and options.count_column is None and normalize_name(name) in AMBIGUOUS_NAMES:
         remedy = f"if it is the number of results, give --count-lines, else --count-column {name}"
         return f"found 0 as {name!r}, expected a number of searches; {remedy}"
     return ""
@@ -371,15 +389,18 @@ def _choose_keys(document: Mapping[str, Any], line: int, text: str, reader: _Log
         return _Keys("user_query", search_id="query_id")
     query, count = options.query_column, options.count_column
     if query is None:
-        place = _find_column(names, None, QUERY_NAMES)
+        place = find_column(names, None, QUERY_NAMES)
         if place is None:
             message = _describe_missing(names, None, "--query-column")
             reader.findings.have_one_cause(line, message.replace("columns", "keys"), text)
             return None
         query = names[place]
-    if count is None and not options.count_lines:
-        place = _find_column(names, None, COUNT_NAMES)
-        count = None if place is None else names[place]
+    if count is None:
+        found = _choose_count_column(names, options)
+        if found.problem:
+            reader.findings.have_one_cause(line, found.problem, text)
+            return None
+        count = None if found.place is None else names[found.place]
     return _Keys(query, count)
 
 
@@ -404,12 +425,12 @@ def _take_document(document: Mapping[str, Any], keys: _Keys, reader: _LogReader)
         reader.seen.add(search)
     if keys.count is not None:
         count = _find_value(document, keys.count)
-        if count is None:
-            return f"the object lacks {keys.count!r}; expected a number of searches", keys.count
         problem = _find_count_problem(count, keys.count, reader.options)
         if problem:
             return problem, keys.count
         traffic = int(float(count))
+    elif keys.search_id is None:
+        reader.watch(document, keys.query)
     reader.add(text, traffic)
     return None
 

@@ -1,5 +1,6 @@
 """
-Counts the searches of a log by query: spellings of one query are folded, queries with personal data are left out.
+Counts the searches of a log by query: spellings of one query are folded, and queries with personal data and texts that
+are no query are left out.
 
 Pure.
 """
@@ -23,6 +24,7 @@ class Reason(StrEnum):
     EMAIL = "an email address"
     LONG_NUMBER = "a long number"
     BLANK = "no characters that show"
+    PLACEHOLDER = "a placeholder of a report in place of a text"
 
 
 LONG_NUMBER = 7
@@ -43,6 +45,20 @@ _SPACED_DIGITS = re.compile(rf"\d(?:{_SEPARATOR}{{0,3}}\d)+")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 
 
+_IN_BRACKETS = (
+    "not set|not provided|not available|not applicable|not specified|no value|no query|no keyword|no search term|"
+    "value not set|data not available|data deleted|redacted|other|others|all others|none|null|nil|empty|blank|unknown|"
+    "undefined|direct|total|n/?a"
+)
+_PLACEHOLDER = re.compile(
+    rf"[(\[<{{]\s*(?:{_IN_BRACKETS})\s*[)\]>}}]"  # as reports of web analytics write it
+    r"|not set|not provided|keyword not defined|grand total|__other__|__none__|__missing__"
+    r"|\$?\{{1,3}\s*[\w.]*\s*\}{1,3}|search_term_string|%s"  # a variable that a page did not fill in
+    r"|\[object object\]"
+)
+"""Folded texts that no user typed. Words without brackets, such as "null", may be searches for documentation."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """The queries that are left out for one reason."""
@@ -51,7 +67,7 @@ class LeftOut:
     queries: int
     traffic: int
     shapes: tuple[str, ...] = ()
-    """The most frequent of them, masked."""
+    """The most frequent of them, masked; placeholders as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +144,8 @@ class QueryTally:
 def _summarize(reason: Reason, queries: Sequence[LoggedQuery]) -> LeftOut:
     shapes: Counter[str] = Counter()
     for query in queries:
-        shapes[mask_shape(query.key)] += query.traffic
+        shape = query.key if reason is Reason.PLACEHOLDER else mask_shape(query.key)
+        shapes[shape] += query.traffic
     del shapes[""]  # of a query without characters there is nothing to show
     most_frequent = sorted(shapes, key=lambda shape: (-shapes[shape], shape))[:SHAPES_SHOWN]
     return LeftOut(reason, len(queries), sum(query.traffic for query in queries), tuple(most_frequent))
@@ -159,6 +176,8 @@ def find_reason(key: str, *, keep_numbers: bool = False) -> Reason | None:
     """
     if not key:
         return Reason.BLANK
+    if _PLACEHOLDER.fullmatch(key):
+        return Reason.PLACEHOLDER
     if _EMAIL.search(key):
         return Reason.EMAIL
     if keep_numbers:

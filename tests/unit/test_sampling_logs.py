@@ -153,6 +153,66 @@ def test_wrong_lines_can_be_left_out_and_are_counted(read, refuse):
     assert "expected one with the queries" in refuse("other.csv", "a,b\n1,2\n", skip_wrong=True)
 
 
+@pytest.mark.parametrize(
+    "name", ["Searches", "Total searches", "search_volume", "Total events", "Occurrences", "doc_count", "Anzahl"]
+)
+def test_usual_names_of_counts_are_known(read, name):
+    assert read("log.csv", f"Month,Search query,{name}\n2026-05,tent,41\n2026-06,tent,8\n2026-05,rope,3\n")[0] == {
+        "tent": 49,
+        "rope": 3,
+    }
+
+
+@pytest.mark.parametrize("name", ["Sessions", "Total users", "nb_visits", "Anfragen pro Monat", "n", "clicks"])
+def test_whole_numbers_that_are_not_read_are_an_error(read, refuse, name):
+    text = f"query,{name}\ntent,\ntent,12\nrope,3\n"
+    message = f"log.csv: {name!r} has whole numbers and was not read; name the number of searches with --count-column"
+    assert message in refuse("log.csv", text)
+    assert read("log.csv", text, count_lines=True)[0] == {"tent": 2, "rope": 1}
+    assert read("log.csv", text.replace("tent,\n", ""), count_column=name)[0] == {"tent": 12, "rope": 3}
+    lines = f'{{"query": "tent", "{name}": 12}}\n{{"query": "rope", "{name}": "1,203"}}\n'
+    assert f"{name!r} has whole numbers" in refuse("log.jsonl", lines)
+
+
+def test_all_columns_with_whole_numbers_are_named(refuse):
+    assert "'Visits' and 'Page loads' have whole numbers and were not read" in refuse(
+        "log.csv", 'query,Visits,CTR,Page loads\ntent,7,0.5,"1.204"\nrope,9,2,11\n'
+    )
+
+
+@pytest.mark.parametrize("name", ["user_id", "numResults", "took_ms", "rank", "converted"])
+def test_numbers_that_describe_one_search_are_no_counts(read, name):
+    number = 1 if name == "converted" else 17
+    assert read("log.csv", f"query,{name}\ntent,{number}\ntent,{number}\n")[0] == {"tent": 2}
+
+
+def test_two_columns_that_may_be_counts_are_an_error_and_a_likelier_one_is_taken(read, refuse):
+    assert "'Total searches' and 'Unique searches' may each be the number of searches" in refuse(
+        "log.csv", "query,Total searches,Unique searches\ntent,9,5\n"
+    )
+    assert "may each be the number" in refuse("log.jsonl", '{"query": "tent", "count": 2, "impressions": 9}\n')
+    assert read("log.csv", "query,Impressions,Searches\ntent,9,5\n")[0] == {"tent": 5}
+
+
+def test_hits_of_one_search_are_its_results(read, refuse):
+    assert read("log.csv", "timestamp,query,hits\n2026-01-01T08:00:00,tent,120\n2026-01-01T08:01:00,tent,0\n")[0] == {
+        "tent": 2
+    }
+    assert read("log.jsonl", '{"session_id": "a", "query": "tent", "hits": 31}\n')[0] == {"tent": 1}
+    assert "'hits' may be the number of searches or of results" in refuse("log.csv", "date,query,hits\n1,tent,5\n")
+
+
+def test_plain_lines_with_counts_are_an_error(read, refuse):
+    for text in ("     12 tent\n      3 rope\n", "tent\t12\nrope\t3\n"):
+        assert "each line has a whole number beside its text" in refuse("log.txt", text)
+        assert len(read("log.txt", text, count_lines=True)[0]) == 2
+    assert len(read("log.txt", "3 man tent\nrope\n")[0]) == 2
+
+
+def test_a_row_may_lack_cells_that_are_not_read(read):
+    assert read("log.csv", "query,count,users\ntent,2,1\nrope,1\n")[0] == {"tent": 2, "rope": 1}
+
+
 def test_several_files_count_together_and_a_search_of_ubi_counts_once(tmp_path):
     queries, events = tmp_path / "queries.jsonl", tmp_path / "events.jsonl"
     queries.write_text("".join(f"{json.dumps(one)}\n" for one in UBI if "action_name" not in one))

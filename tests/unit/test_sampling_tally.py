@@ -88,3 +88,28 @@ def test_part_numbers_can_stay():
 def test_a_very_long_text_takes_no_time():
     texts = ["a" * 10**6, "1 2" * 5, "a@" * 10**5, "%40" * 10**5]
     assert count(*((text, 1) for text in texts)).traffic >= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(not set)",
+        "(Other)",
+        "[Not Provided]",
+        "( data not available )",
+        "<empty>",
+        "{search_term_string}",
+        "{{query}}",
+    ],
+)
+def test_placeholders_of_reports_are_left_out_and_shown(text):
+    counted = count((text, 12), ("tent", 3))
+    assert [query.text for query in counted.queries] == ["tent"]
+    [left_out] = counted.left_out
+    assert (left_out.reason, left_out.queries, left_out.traffic) == (Reason.PLACEHOLDER, 1, 12)
+    assert left_out.shapes == (text.lower(),)
+
+
+@pytest.mark.parametrize("text", ["other", "null", "unknown (2011)", "(500) days of summer", "set", "not set in stone"])
+def test_words_of_people_are_no_placeholders(text):
+    assert [query.text for query in count((text, 1)).queries] == [text]
