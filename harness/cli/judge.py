@@ -37,6 +37,7 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import run_progress
 from harness.config import Configs
 from harness.errors import UsageError
+from harness.files.beside import BesideFile
 from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
@@ -48,7 +49,7 @@ from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import parse_scale
 from harness.judging.judge_lock import hold_judge_file, hold_links
 from harness.judging.server import JudgingServer, require_installed
-from harness.judging.server.access import OneJudge
+from harness.judging.server.access import OneJudge, build_access_path
 from harness.judging.server.addresses import Address
 from harness.judging.server.views import ServedJudges
 from harness.judging.session import JudgeOptions, JudgeView, open_views
@@ -57,6 +58,7 @@ from harness.judging.writing import GradedFiles
 from harness.model import Suite
 from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
+from harness.suites.files import find_roots
 from harness.words import count, counted, did_you_mean
 
 SOMEBODY = "judge"
@@ -181,17 +183,18 @@ def command(
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
     path = find_one_suite(suite, arguments["root"])
+    roots = _list_roots(path, folder, arguments["root"])
     if revoke:
-        return revoke_links(path, folder, revoke)
+        return revoke_links(BesideFile(build_access_path(path, folder), roots), revoke)
     parsed_scale = None if scale is None else parse_scale(scale)
     config_arguments = {name: arguments[name] for name in ("config", "variables", "root")}
     configs = Configs.from_options(make_run_options(**config_arguments), os.environ)
     judged_suite = read_judged(path, None, configs=configs)[0].suite
     questions = fingerprint_questions(judged_suite)
-    judges = read_judge_files(path, folder, questions)
+    judges = read_judge_files(path, folder, questions, roots)
     chosen = {name: value for name, value in arguments.items() if name not in PAGE_ARGUMENTS}
     if machine is not None:
-        files = JudgedFiles(path, questions, judges, folder, configs)
+        files = JudgedFiles(path, questions, judges, folder, configs, roots)
         return judge_by_machine(files, machine, make_run_choices(**chosen), parsed_scale)
     if agreement:
         _check_comparable(judges_named, judges)
@@ -205,10 +208,10 @@ def command(
     names = judges_named or (SOMEBODY,)
     settler = names[0] if settle else None
     if serve_options.serve is not None:
-        serving = serve_options.parse(path, folder, arguments["port"])
+        serving = serve_options.parse(path, folder, arguments["port"], roots)
         names, settler = serving.judges, serving.settler
     for name in names:
-        judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
+        judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions, roots))
     _check_are_people(names, judges)
     target = GradeTarget(
         files=GradedFiles.read(path, configs),
@@ -287,6 +290,13 @@ def _select_queries(path: Path, suite: Suite, size: int | None, arguments: Mappi
     return sample.queries
 
 
+def _list_roots(path: Path, folder: Path | None, root: Path | None) -> tuple[str, ...]:
+    """The folders that files beside the suite at *path* may be in; none where the user named their *folder*."""
+    if folder is not None:
+        return ()
+    return tuple(map(str, find_roots(path, root)))
+
+
 def _check_are_people(names: Iterable[str], judges: Mapping[str, JudgeFile]) -> None:
     """
     Check that none of *names* is a machine: what a person adds to its file would count as the machine's.
@@ -358,16 +368,16 @@ def _judge(
     require_installed()
     with ExitStack() as resources:
         if serving is not None:
-            resources.enter_context(hold_links(serving.access_path))
+            resources.enter_context(hold_links(serving.access))
             serving.check_links()
         for name in names:
             own_file = judges[name]
             own_file.check_writable()
-            if not resources.enter_context(hold_judge_file(own_file.path, name)):
+            if not resources.enter_context(hold_judge_file(own_file.place, name)):
                 line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
                 click.echo(make_loggable(f"harness: {line}"), err=True)
             # A command that ended just now may have kept grades since the file was read.
-            judges[name] = JudgeFile.read(own_file.path, own_file.questions)
+            judges[name] = JudgeFile.read(own_file.path, own_file.questions, own_file.roots)
         overlap = None if serving is None else serving.overlap
         views = _open_views(path, judges, target, _Shared(names, overlap, resources), **arguments)
         task = views[names[0]].task

@@ -24,6 +24,7 @@ from harness.cli.terminal import run_progress
 from harness.config import Configs, find_machine_judge
 from harness.config.addresses import uses_tls
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, Questions, build_judge_path, describe_outdated
 from harness.judging import PoolOptions
 from harness.judging.findings import Scale
@@ -142,6 +143,8 @@ class JudgedFiles:
     judges: Mapping[str, JudgeFile]
     folder: Path | None
     configs: Configs
+    roots: Sequence[str] = ()
+    """The folders that the files may be in; *folder* where that is not None."""
 
 
 def judge_by_machine(
@@ -157,11 +160,11 @@ def judge_by_machine(
     task_options = TaskOptions(pooling, judge, options.selection, options.sample, options.seed, scale)
     path = build_judge_path(files.path, judge.name, files.folder)
     if options.dry_run:
-        return _judge(files, options, task_options, JudgeFile.read(path, files.questions))
-    with hold_judge_file(path, judge.name) as is_held:
+        return _judge(files, options, task_options, JudgeFile.read(path, files.questions, files.roots))
+    with hold_judge_file(BesideFile(path, files.roots), judge.name) as is_held:
         if not is_held:
             _say(f"this system has no lock for {path}; let {judge.name} grade in this command only")
-        file = JudgeFile.read(path, files.questions)
+        file = JudgeFile.read(path, files.questions, files.roots)
         file.check_writable()
         return _judge(files, options, task_options, file)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from harness.cli.exits import INTERRUPTED
+from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
 from harness.judging.server import JudgingServer
 from harness.judging.server.access import AccessFile, build_access_path
@@ -33,11 +34,13 @@ class Serving:
     settler: str | None
     overlap: int | None
     keep_links: bool
+    roots: Sequence[str] = ()
+    """The folders that the file with the links may be in; *folder* where that is not None."""
 
     @property
-    def access_path(self) -> Path:
+    def access(self) -> BesideFile:
         """The file with the links."""
-        return build_access_path(self.suite, self.folder)
+        return BesideFile(build_access_path(self.suite, self.folder), self.roots)
 
     def describe_writing(self, *, has_settled: bool) -> str:
         """The command that writes the grades; *has_settled* says whether the judge who settles has graded anything."""
@@ -56,7 +59,7 @@ class Serving:
             FormatError: Their file is none that counts.
         """
         if self.keep_links:
-            AccessFile.read(self.access_path)
+            AccessFile.read(self.access)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class ServeOptions:
             if is_given:
                 raise click.UsageError(f"{name} needs --serve HOST:PORT, such as 127.0.0.1:8000")
 
-    def parse(self, suite: Path, folder: Path | None, port: int) -> Serving:
+    def parse(self, suite: Path, folder: Path | None, port: int, roots: Sequence[str] = ()) -> Serving:
         """
         Where the page of *suite* is served, and to whom.
 
@@ -96,6 +99,7 @@ class ServeOptions:
             suite: The suite.
             folder: Where grades are kept; None for the folder of the suite.
             port: That of ``--port``, 0 if it is not given.
+            roots: The folders that files beside the suite may be in.
 
         Raises:
             UsageError: An option asks for what cannot be.
@@ -125,12 +129,13 @@ class ServeOptions:
             settler=self.settler,
             overlap=self.overlap,
             keep_links=self.keep_links,
+            roots=roots,
         )
 
 
-def revoke_links(suite: Path, folder: Path | None, names: Sequence[str]) -> int:
-    """End the links of the judges *names*; a page that is served sees it with the next request."""
-    access = AccessFile.read(build_access_path(suite, folder))
+def revoke_links(file: BesideFile, names: Sequence[str]) -> int:
+    """End the links of the judges *names* in *file*; a page that is served sees it with the next request."""
+    access = AccessFile.read(file)
     for name in names:
         access.revoke(name)
         click.echo(make_loggable(f"the link of {name} does not hold any more"))
@@ -149,8 +154,8 @@ def serve_judges(
         target: Where the judge who settles writes the grades.
         serving: Where the page is served.
     """
-    path = serving.access_path
-    access = AccessFile.read(path) if serving.keep_links else AccessFile.start_anew(path)
+    file = serving.access
+    access = AccessFile.read(file) if serving.keep_links else AccessFile.start_anew(file)
     judges = ServedJudges.from_views(views, serving.settler, absent)
     server = JudgingServer(judges, access, target, serving.address, tell=_print_sentence)
     server.start()

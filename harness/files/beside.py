@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from harness.files.border import Border
-from harness.files.folders import NO_FILE, Folder, hold_folder
+from harness.files.folders import Folder, hold_folder
 from harness.files.writing import PUBLIC, write_part
 
 MOST_READ = 2**28
@@ -60,18 +60,14 @@ class BesideFile:
             FileNotFoundError: There is none.
             OSError: It cannot be read, is no file, is too large, or leads out of the roots.
         """
-        with self._hold_real_folder() as (folder, name):
-            descriptor = folder.open_file(name, os.O_RDONLY)
-        with os.fdopen(descriptor, "rb") as file:
-            # The state first: a file that is empty for the most part takes no room on the disk.
-            self._refuse_large(os.fstat(descriptor).st_size, most)
+        with self.open_to_read(most) as file:
             content = file.read(most + 1)
             self._refuse_large(len(content), most)
         return content
 
-    def _refuse_large(self, size: int, most: int) -> None:
-        if size > most:
-            raise OSError(errno.EFBIG, f"it is larger than {most // 2**20} MiB, the limit", str(self.path))
+    def open_to_read(self, most: int = MOST_READ) -> IO[bytes]:
+        """The file of at most *most* bytes, opened to read it; raises OSError as `read`."""
+        return self._open("rb", os.O_RDONLY, most)
 
     def open_to_append(self, rights: int, most: int = MOST_READ) -> IO[bytes]:
         """
@@ -80,21 +76,38 @@ class BesideFile:
         Raises:
             OSError: It cannot be opened, is no file, is too large, or leads out of the roots.
         """
-        file = os.fdopen(self._open(os.O_RDWR | os.O_CREAT | os.O_APPEND, rights), "a+b")
+        return self._open("a+b", os.O_RDWR | os.O_CREAT | os.O_APPEND, most, rights)
+
+    def check_appendable(self, rights: int) -> None:
+        """Check that `open_to_append` opens it, and leave no file that was not there; raises OSError."""
+        is_new = not self.exists()
+        self.open_to_append(rights).close()
+        if is_new:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove what is there, be it a link; raises OSError."""
+        with self.hold_folder() as folder:
+            folder.remove(self.path.name)
+
+    def open_to_update(self, most: int = MOST_READ) -> IO[bytes]:
+        """The file as it is there, opened to read and to write it; raises OSError as `open_to_append`."""
+        return self._open("r+b", os.O_RDWR, most)
+
+    def _open(self, mode: str, flags: int, most: int, rights: int = 0o600) -> IO[bytes]:
+        with self._hold_real_folder() as (folder, name):
+            file: IO[bytes] = os.fdopen(folder.open_file(name, flags, rights), mode)
         try:
+            # A file that is empty for the most part takes no room on the disk.
             self._refuse_large(os.fstat(file.fileno()).st_size, most)
         except BaseException:
             file.close()
             raise
         return file
 
-    def open_to_update(self) -> IO[bytes]:
-        """The file as it is there, opened to read and to write it; raises OSError as `open_to_append`."""
-        return os.fdopen(self._open(os.O_RDWR), "r+b")
-
-    def _open(self, flags: int, rights: int = 0o600) -> int:
-        with self._hold_real_folder() as (folder, name):
-            return folder.open_file(name, flags, rights)
+    def _refuse_large(self, size: int, most: int) -> None:
+        if size > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most // 2**20} MiB, the limit", str(self.path))
 
     def write(
         self, content: str | bytes | Iterable[str], rights: int = PUBLIC, before: Callable[[], object] | None = None
@@ -108,8 +121,8 @@ class BesideFile:
         texts = [content] if isinstance(content, (str, bytes)) else content
         with self.hold_folder() as folder:
             state = folder.read_state(self.path.name)
-            if state is not None and not stat.S_ISLNK(state.st_mode) and not stat.S_ISREG(state.st_mode):
-                raise OSError(errno.EINVAL, NO_FILE, str(self.path))
+            if state is not None and not stat.S_ISLNK(state.st_mode):
+                folder.refuse_irregular(self.path.name, state)
             write_part(folder, self.path.name, texts, rights, before)
 
     @contextmanager
@@ -129,7 +142,7 @@ class BesideFile:
         real = Path(os.path.realpath(self.path))
         root = self._find_root(real, self.path)
         if real == root:
-            raise OSError(errno.EINVAL, NO_FILE, str(self.path))
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self.path))
         with hold_folder(real.parent, root) as folder:
             if folder.read_state(real.name) is None:
                 problem = f"this is a link to {real}, which does not exist; remove the link"

@@ -22,7 +22,7 @@ _FILE = (
     | getattr(os, "O_BINARY", 0)
 )
 
-NO_FILE = "this is a folder, a pipe or a device, expected a file"
+NO_FILE = "this is a pipe or a device, expected a file"
 
 
 class Folder:
@@ -51,11 +51,11 @@ class Folder:
         """
         state = self.read_state(name)
         if state is not None:
-            self._refuse_irregular(name, state)
+            self.refuse_irregular(name, state)
         descriptor = os.open(self._name(name), flags | _FILE, rights, dir_fd=self.descriptor)
         try:
             opened = os.fstat(descriptor)
-            self._refuse_irregular(name, opened)
+            self.refuse_irregular(name, opened)
             # Where links cannot be refused, one may have taken the place of the file in the meantime.
             if not HOLDS_FOLDERS:
                 self._refuse_replaced(name, opened)
@@ -64,10 +64,13 @@ class Folder:
             raise
         return descriptor
 
-    def _refuse_irregular(self, name: str, state: os.stat_result) -> None:
+    def refuse_irregular(self, name: str, state: os.stat_result) -> None:
+        """Refuse *name* with that *state* if it is no regular file; raises OSError."""
         if stat.S_ISLNK(state.st_mode):
             problem = "this is a link, expected the file itself; remove the link"
             raise OSError(errno.ELOOP, problem, str(self.path / name))
+        if stat.S_ISDIR(state.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self.path / name))
         if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, NO_FILE, str(self.path / name))
 

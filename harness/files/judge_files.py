@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,8 +21,9 @@ from typing import IO, Any
 
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
-from harness.files.writing import PRIVATE, create_file
+from harness.files.writing import PRIVATE
 from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model import Json, JudgeAnswer, MachineAnswer, Query, Suite
 from harness.words import count, counted
@@ -89,16 +90,29 @@ def _build_prefix(suite: Path) -> str:
 
 
 def read_judge_files(
-    suite: Path, folder: Path | None = None, questions: Questions | None = None
+    suite: Path, folder: Path | None = None, questions: Questions | None = None, roots: Sequence[str] = ()
 ) -> dict[str, JudgeFile]:
-    """The grades of all judges of *suite*, by their names; arguments and errors are those of `JudgeFile.read`."""
+    """
+    The grades of all judges of *suite*, by their names.
+
+    Args:
+        suite: The suite.
+        folder: Where the files are, as the user named it; None for the folder of the suite.
+        questions: As of `JudgeFile.read`.
+        roots: Those of the suite; they do not count for *folder*.
+
+    Raises:
+        FormatError: As of `JudgeFile.read`.
+    """
+    if folder is not None:
+        roots = ()
     prefix = _build_prefix(suite)
     files = {}
     for name in sorted(path.name for path in (folder or suite.parent).iterdir()):
         judge = name.removeprefix(prefix).removesuffix(_SUFFIX)
         # Only a name that `build_judge_path` accepts is that of a judge: the file may be one of another suite.
         if name == f"{prefix}{judge}{_SUFFIX}" and JUDGE_NAME.fullmatch(judge):
-            files[judge] = JudgeFile.read(build_judge_path(suite, judge, folder), questions)
+            files[judge] = JudgeFile.read(build_judge_path(suite, judge, folder), questions, roots)
     return files
 
 
@@ -109,6 +123,8 @@ class JudgeFile:
     path: Path
     questions: Questions | None = None
     """What is judged: each line written says it. A line that does not say it counts."""
+    roots: Sequence[str] = ()
+    """The folders that the file may be in, those of `Suite.roots`; its own where there are none."""
     grades: dict[Pair, float] = field(default_factory=dict)
     answers: dict[Pair, JudgeAnswer] = field(default_factory=dict)
     """All that counts of each document: those with a grade, those of which the judge cannot tell, and comments."""
@@ -125,23 +141,30 @@ class JudgeFile:
     _appended: tuple[int, int] | None = None
     """The file and its size in bytes after the last line that was appended here."""
 
+    @property
+    def place(self) -> BesideFile:
+        """Where it stands. No link is followed: a stranger's folder may have one to any file."""
+        return BesideFile(self.path, self.roots)
+
     @classmethod
-    def read(cls, path: Path, questions: Questions | None = None) -> JudgeFile:
+    def read(cls, path: Path, questions: Questions | None = None, roots: Sequence[str] = ()) -> JudgeFile:
         """
         Read the file; empty where there is none. A last line that was cut off is dropped.
 
         Args:
             path: The file.
             questions: What is judged now; None counts each grade, whatever it was given for.
+            roots: The folders that the file may be in.
 
         Raises:
             FormatError: The file is a link or cannot be read, a line is not an entry of it, or is that of another
                 suite.
         """
-        judge_file = cls(path, questions)
-        _refuse_link(path)
+        judge_file = cls(path, questions, roots)
         try:
-            content = path.read_bytes() if path.exists() else b""
+            content = judge_file.place.read()
+        except FileNotFoundError:
+            content = b""
         except OSError as error:
             raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
         for number, answer in enumerate(_parse_lines(path, content, questions), start=1):
@@ -168,15 +191,10 @@ class JudgeFile:
         Check that grades can be written.
 
         Raises:
-            FormatError: The file is a link.
             UsageError: They cannot.
         """
-        _refuse_link(self.path)
         try:
-            is_new = not os.path.lexists(self.path)
-            create_file(self.path, PRIVATE, os.O_APPEND).close()
-            if is_new:
-                self.path.unlink()
+            self.place.check_appendable(PRIVATE)
         except OSError as error:
             remedy = "choose another folder with --progress"
             raise UsageError(f"{self.path}: grades cannot be kept here: {error.strerror or error}; {remedy}") from None
@@ -216,8 +234,7 @@ class JudgeFile:
         except UnicodeEncodeError:
             what = f"document {answer.document!r} of query {answer.query!r}"
             raise UsageError(f"{what} has an id or a comment that is no valid text") from None
-        _refuse_link(self.path)
-        with create_file(self.path, PRIVATE, os.O_APPEND) as file:
+        with self.place.open_to_append(PRIVATE) as file:
             state = os.fstat(file.fileno())
             # It is read again only where somebody else wrote to it: a machine appends thousands of lines.
             if self._appended != (state.st_ino, state.st_size):
@@ -293,17 +310,6 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
     if answer.machine is not None:
         entry["machine"] = asdict(answer.machine)
     return entry
-
-
-def _refuse_link(path: Path) -> None:
-    """
-    Refuse a file that is a link: a stranger's folder may have a link to any file, and grades are added to its end.
-
-    Raises:
-        FormatError: It is a link.
-    """
-    if path.is_symlink():
-        raise FormatError.at(path, 0, 0, "this is a link, expected the file with a judge's grades itself; remove it")
 
 
 _BEGIN = b'{"query": "'

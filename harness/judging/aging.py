@@ -131,7 +131,7 @@ def age_suites(
     with Runner(environ, progress) as runner:
         for path in paths:
             judged, _ = read_judged(path, None, configs=configs)
-            judges = read_judge_files(path, options.folder, fingerprint_questions(judged.suite))
+            judges = read_judge_files(path, options.folder, fingerprint_questions(judged.suite), judged.suite.roots)
             record_file = BesideFile(build_record_path(path), judged.suite.roots)
             records = read_graded_documents(record_file)
             grades = list_grades(judged.judged, judges, records)

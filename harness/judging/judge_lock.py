@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -18,9 +19,9 @@ from harness.files.locks import LockHeld, hold_lock
 
 
 @contextmanager
-def hold_judge_file(path: Path, judge: str) -> Iterator[bool]:
+def hold_judge_file(file: BesideFile, judge: str) -> Iterator[bool]:
     """
-    Keep other processes from grading as *judge*, whose file is *path*, until the block ends.
+    Keep other processes from grading as *judge*, whose file is *file*, until the block ends.
 
     The block receives whether they are kept from it: False on a disk without locks.
 
@@ -28,31 +29,31 @@ def hold_judge_file(path: Path, judge: str) -> Iterator[bool]:
         UsageError: Another process grades as *judge*, or the file of the lock cannot be opened.
     """
     remedy = "finish on its page or end it with Ctrl-C, or grade under another name with --judge"
-    with _hold(path, f"grades as {judge} already; {remedy}") as is_held:
+    with _hold(file, f"grades as {judge} already; {remedy}") as is_held:
         yield is_held
 
 
 @contextmanager
-def hold_links(path: Path) -> Iterator[bool]:
+def hold_links(file: BesideFile) -> Iterator[bool]:
     """
-    Keep other processes from serving the judges whose links are in the file *path*, as `hold_judge_file` does.
+    Keep other processes from serving the judges whose links are in *file*, as `hold_judge_file` does.
 
     Raises:
         UsageError: Another process serves them, or the file of the lock cannot be opened.
     """
-    with _hold(path, "serves judges of this suite already; end it with Ctrl-C, or name its judges there") as is_held:
+    with _hold(file, "serves judges of this suite already; end it with Ctrl-C, or name its judges there") as is_held:
         yield is_held
 
 
 @contextmanager
-def _hold(path: Path, conflict: str) -> Iterator[bool]:
-    """Hold the lock beside *path*; *conflict* says what the process does that holds it already."""
-    lock_path = build_lock_path(path)
+def _hold(file: BesideFile, conflict: str) -> Iterator[bool]:
+    """Hold the lock beside *file*; *conflict* says what the process does that holds it already."""
+    lock_path = build_lock_path(file.path)
     with ExitStack() as resources:
         try:
-            is_held = resources.enter_context(hold_lock(BesideFile(lock_path)))
+            is_held = resources.enter_context(hold_lock(replace(file, path=lock_path)))
         except LockHeld as held:
-            raise UsageError(f"{path}: {held.owner} {conflict}") from None
+            raise UsageError(f"{file.path}: {held.owner} {conflict}") from None
         except OSError as error:
             raise UsageError(
                 f"{lock_path}: the lock on the judge's file cannot be opened: {error.strerror or error}; remove this "

@@ -67,7 +67,7 @@ class GradeTarget:
         """
         suite = read_judged(self.files.suite, None, configs=self.files.configs)[0].suite
         # Read again: others may have judged meanwhile.
-        everybody = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite))
+        everybody = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite), suite.roots)
         # The grades of machines count from their own files, where the suite names them in `judges`.
         judges = {name: file for name, file in everybody.items() if not file.is_machine}
         check_on_scale(judges.values(), suite, self.scale)

@@ -41,7 +41,7 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
     questions = fingerprint_questions(loaded.find_as_written())
     for name, mark in machines.items():
         try:
-            file = JudgeFile.read(build_judge_path(loaded.path, name), questions)
+            file = JudgeFile.read(build_judge_path(loaded.path, name), questions, loaded.suite.roots)
         except UsageError as error:
             problems.note(mark, str(error))
             continue

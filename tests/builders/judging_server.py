@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
 from harness.judging.server import JudgingServer
 from harness.judging.server.access import AccessFile
@@ -26,7 +27,7 @@ def serve(folder, judges, documents):
     views = {}
     for name in names:
         views[name] = JudgeView(task, name, JudgeFile(folder / f"shop.judged-by.{name}.jsonl"), pooled)
-    access = AccessFile.start_anew(folder / ".shop.judges.json")
+    access = AccessFile.start_anew(BesideFile(folder / ".shop.judges.json"))
     tokens = access.grant(names)
     target = SimpleNamespace(write=list, reread=lambda: None)
     server = JudgingServer(ServedJudges.from_views(views), access, target)

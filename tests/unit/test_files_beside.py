@@ -59,7 +59,7 @@ def test_a_link_that_leads_elsewhere_is_refused(root, monkeypatch, holds_folders
     monkeypatch.setattr(folders, "HOLDS_FOLDERS", holds_folders)
     (root / "suites" / "shop.json").symlink_to(target)
     before = list_tree(root.parent)
-    with pytest.raises(OSError, match=r"link|folder, a pipe or a device"):
+    with pytest.raises(OSError, match=r"link|pipe or a device|Is a directory"):
         WAYS[way](make_file(root, follows_links=follows_links))
     assert list_tree(root.parent) == before
 
@@ -80,7 +80,7 @@ def test_a_folder_that_leads_out_of_the_root_is_refused(root, monkeypatch, holds
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
 def test_a_pipe_blocks_nobody(root, way, make):
     make(root / "suites" / "shop.json")
-    with pytest.raises(OSError, match="this is a folder, a pipe or a device, expected a file"):
+    with pytest.raises(OSError, match=r"this is a pipe or a device, expected a file|Is a directory"):
         WRITING[way](make_file(root, follows_links=True))
 
 

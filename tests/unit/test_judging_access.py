@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.judging.server.access import AccessFile, OneJudge, build_access_path
 from harness.judging.server.addresses import Address, parse_address
 
@@ -18,7 +19,7 @@ def path(tmp_path):
 
 
 def test_each_judge_has_a_token_of_which_only_the_digest_is_kept(path):
-    access = AccessFile.start_anew(path)
+    access = AccessFile.start_anew(BesideFile(path))
     tokens = access.grant(["anna", "ben"])
     assert {judge: access.find_judge(token) for judge, token in tokens.items()} == {"anna": "anna", "ben": "ben"}
     assert min(map(len, tokens.values())) >= 32
@@ -30,46 +31,46 @@ def test_each_judge_has_a_token_of_which_only_the_digest_is_kept(path):
 
 
 def test_a_digest_is_no_token(path):
-    access = AccessFile.start_anew(path)
+    access = AccessFile.start_anew(BesideFile(path))
     access.grant(["anna"])
     assert access.find_judge(access.digests["anna"]) is None
 
 
 def test_kept_links_hold_and_only_who_has_none_gets_one(path):
-    first = AccessFile.start_anew(path).grant(["anna"])
-    again = AccessFile.read(path)
+    first = AccessFile.start_anew(BesideFile(path)).grant(["anna"])
+    again = AccessFile.read(BesideFile(path))
     assert again.grant(["anna", "ben"]).keys() == {"ben"}
     assert again.find_judge(first["anna"]) == "anna"
 
 
 def test_a_new_start_ends_all_links(path):
-    token = AccessFile.start_anew(path).grant(["anna"])["anna"]
-    access = AccessFile.start_anew(path)
+    token = AccessFile.start_anew(BesideFile(path)).grant(["anna"])["anna"]
+    access = AccessFile.start_anew(BesideFile(path))
     assert access.find_judge(token) is None
     assert access.grant(["anna"])["anna"] != token
     assert access.find_judge(token) is None
 
 
 def test_a_link_that_another_command_revokes_ends_at_once(path):
-    serving = AccessFile.start_anew(path)
+    serving = AccessFile.start_anew(BesideFile(path))
     tokens = serving.grant(["anna", "ben"])
-    AccessFile.read(path).revoke("anna")
+    AccessFile.read(BesideFile(path)).revoke("anna")
     assert [serving.find_judge(token) for token in tokens.values()] == [None, "ben"]
     with pytest.raises(UsageError, match=r"\.shop\.judges\.json: anna has no link"):
-        AccessFile.read(path).revoke("anna")
+        AccessFile.read(BesideFile(path)).revoke("anna")
     with pytest.raises(UsageError, match="bem has no link; did you mean 'ben'"):
-        AccessFile.read(path).revoke("bem")
+        AccessFile.read(BesideFile(path)).revoke("bem")
     path.unlink()
     assert serving.find_judge(tokens["ben"]) is None
 
 
 def test_a_file_that_is_damaged_while_it_is_served_lets_nobody_in(path):
-    serving = AccessFile.start_anew(path)
+    serving = AccessFile.start_anew(BesideFile(path))
     token = serving.grant(["anna"])["anna"]
     path.write_text("{")
     assert serving.find_judge(token) is None
     with pytest.raises(FormatError, match="these are no links of judges"):
-        AccessFile.read(path)
+        AccessFile.read(BesideFile(path))
 
 
 @pytest.mark.parametrize("content", ["", "[]", "[" * 100_000, '{"anna": 1}', '{"anna": "é"}', "\udcff"])
@@ -79,22 +80,22 @@ def test_a_file_of_something_else_is_refused(path, content):
     with pytest.raises(
         FormatError, match=r"\.shop\.judges\.json:1:1: these are no links of judges, expected an object"
     ):
-        AccessFile.read(path)
+        AccessFile.read(BesideFile(path))
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has no such rights")
 def test_links_that_somebody_else_may_have_written_are_refused_and_do_not_outlive_a_start(path, tmp_path):
     """Git writes files with the rights 600 only under a umask such as 077: a repository brings no links by itself."""
-    token = AccessFile.start_anew(path).grant(["anna"])["anna"]
+    token = AccessFile.start_anew(BesideFile(path)).grant(["anna"])["anna"]
     path.chmod(0o644)
     with pytest.raises(FormatError, match=r"with the rights 644, expected one of your own with the rights 600; remove"):
-        AccessFile.read(path)
+        AccessFile.read(BesideFile(path))
     other = path.rename(tmp_path / "other")
     path.symlink_to(other)
-    with pytest.raises(FormatError, match="this is no regular file"):
-        AccessFile.read(path)
+    with pytest.raises(FormatError, match="this is a link, expected the file itself"):
+        AccessFile.read(BesideFile(path))
     before = other.read_bytes()
-    access = AccessFile.start_anew(path)
+    access = AccessFile.start_anew(BesideFile(path))
     access.grant(["anna"])
     assert access.find_judge(token) is None
     assert other.read_bytes() == before

@@ -17,6 +17,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
 
+from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
 from harness.judging.server import JudgingServer
 from harness.judging.server.access import AccessFile
@@ -42,7 +43,7 @@ class Team:
             views[name] = JudgeView(task, name, kept, [] if name == settler else DOCUMENTS, settles=name == settler)
         self.written, self.told = [], []
         target = SimpleNamespace(write=self.write, reread=lambda: None)
-        access = AccessFile.start_anew(folder / ".shop.judges.json")
+        access = AccessFile.start_anew(BesideFile(folder / ".shop.judges.json"))
         judges = ServedJudges.from_views(views, settler, absent)
         self.server = JudgingServer(judges, access, target, address or Address(), tell=self.told.append)
         self.tokens = access.grant(names)
@@ -116,8 +117,8 @@ def test_undo_is_that_of_the_judge(form):
 
 def test_a_link_that_was_revoked_or_is_not_of_a_served_judge_opens_nothing(form, tmp_path):
     team = form("anna", "ben")
-    AccessFile.read(tmp_path / ".shop.judges.json").revoke("anna")
-    eve = AccessFile.read(tmp_path / ".shop.judges.json").grant(["eve"])["eve"]
+    AccessFile.read(BesideFile(tmp_path / ".shop.judges.json")).revoke("anna")
+    eve = AccessFile.read(BesideFile(tmp_path / ".shop.judges.json")).grant(["eve"])["eve"]
     for judge in ("anna", eve, "", "x"):
         for path, body in (("/session", None), ("/grade", {"query": "q", "document": "a", "grade": 2})):
             status, said = team.ask(judge, path, body)

@@ -4,11 +4,11 @@ import difflib
 import gzip
 import json
 import os
-from pathlib import Path
 
 import pytest
 
 from harness.errors import UsageError
+from harness.files.folders import Folder
 from harness.judging.writing import FilesChanged, GradedFiles, format_csv, format_json_lines
 
 HEAD = """\
@@ -253,15 +253,15 @@ def test_a_file_that_changes_while_it_is_written_is_left_alone(tmp_path, monkeyp
     path.write_text(HEAD + "judgments: [one.qrels, two.qrels]\n" + QUERIES)
     (tmp_path / "one.qrels").write_text("q 0 a 1\n")
     (tmp_path / "two.qrels").write_text("p 0 z 1\n")
-    chmod = Path.chmod
+    change_rights = Folder.change_rights
 
-    def change(part, mode):
-        chmod(part, mode)
-        if late in part.name:
+    def change(folder, file, name, rights):
+        change_rights(folder, file, name, rights)
+        if late in name:
             (tmp_path / late).write_text("r 0 x 3\n")
 
     files = GradedFiles.read(path)
-    monkeypatch.setattr(Path, "chmod", change)
+    monkeypatch.setattr(Folder, "change_rights", change)
     with pytest.raises(FilesChanged, match=f"{late} was changed since judging began; {said} was written"):
         files.write({("q", "b"): 1.0, ("p", "b"): 1.0}, {})
     assert (tmp_path / late).read_text() == "r 0 x 3\n"

@@ -12,18 +12,23 @@ import hmac
 import json
 import os
 import secrets
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from harness.errors import FormatError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
-from harness.files.writing import PRIVATE, write_whole
+from harness.files.writing import PRIVATE
 from harness.words import did_you_mean
 
 TOKEN_BYTES = 24
+
+MOST_BYTES = 2**20
+"""Bytes of the file, which has a line for each judge."""
+
+_REMEDY = "remove this file, and give the judges new links"
 
 
 class Access(Protocol):
@@ -58,34 +63,34 @@ def build_access_path(suite: Path, folder: Path | None = None) -> Path:
 
 @dataclass(slots=True)
 class AccessFile:
-    """The access of several judges: the file *path* with the digest of each judge's token."""
+    """The access of several judges: the *file* with the digest of each judge's token."""
 
-    path: Path
+    file: BesideFile
     digests: dict[str, str]
     """By judge."""
     _state: tuple[int, int, int] | None = None
     """Of the file when it was read: another command may revoke a link meanwhile."""
 
     @classmethod
-    def read(cls, path: Path) -> AccessFile:
+    def read(cls, file: BesideFile) -> AccessFile:
         """
         Read the file; empty where there is none.
 
         Raises:
             FormatError: It holds something else, or somebody else could have written it.
         """
-        access = cls(path, {})
+        access = cls(file, {})
         access._read_again()
         return access
 
     @classmethod
-    def start_anew(cls, path: Path) -> AccessFile:
+    def start_anew(cls, file: BesideFile) -> AccessFile:
         """An empty one. The file is removed: whoever wrote it, the links that it knows end."""
         try:
-            path.unlink(missing_ok=True)
+            file.remove()
         except OSError as error:
-            raise UsageError(f"{path}: this file cannot be removed: {error.strerror or error}") from None
-        return cls(path, {})
+            raise UsageError(f"{file.path}: this file cannot be removed: {error.strerror or error}") from None
+        return cls(file, {})
 
     def grant(self, judges: Sequence[str]) -> dict[str, str]:
         """
@@ -109,7 +114,7 @@ class AccessFile:
             UsageError: The judge has none, or the file cannot be written.
         """
         if judge not in self.digests:
-            raise UsageError(f"{self.path}: {judge} has no link{did_you_mean(judge, list(self.digests))}")
+            raise UsageError(f"{self.file.path}: {judge} has no link{did_you_mean(judge, list(self.digests))}")
         self._write({name: digest for name, digest in self.digests.items() if name != judge})
 
     def find_judge(self, token: str) -> str | None:
@@ -127,25 +132,32 @@ class AccessFile:
 
     def _read_state(self) -> tuple[int, int, int] | None:
         try:
-            state = self.path.lstat()
+            return _summarize_state(self.file.path.lstat())
         except OSError:
             return None
-        return state.st_ino, state.st_mtime_ns, state.st_size
 
     def _read_again(self) -> None:
-        state = self._read_state()
-        digests = {}
-        if state is not None:
-            _refuse_unless_private(self.path)
-            digests = _parse_digests(self.path)
-        self.digests, self._state = digests, state
+        self.digests, self._state = {}, None
+        try:
+            with self.file.open_to_read(MOST_BYTES) as file:
+                state = os.fstat(file.fileno())
+                _refuse_unless_private(self.file.path, state)
+                content = file.read(MOST_BYTES)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            reason = f"the links of judges cannot be read: {error.strerror or error}; {_REMEDY}"
+            raise FormatError.at(self.file.path, 0, 0, reason) from None
+        self.digests, self._state = _parse_digests(self.file.path, content), _summarize_state(state)
 
     def _write(self, digests: dict[str, str]) -> None:
         try:
-            write_whole(self.path, json.dumps(digests, indent=2) + "\n", rights=PRIVATE)
+            self.file.write(json.dumps(digests, indent=2) + "\n", PRIVATE)
         except OSError as error:
             remedy = "choose another folder with --progress"
-            raise UsageError(f"{self.path}: links cannot be kept here: {error.strerror or error}; {remedy}") from None
+            raise UsageError(
+                f"{self.file.path}: links cannot be kept here: {error.strerror or error}; {remedy}"
+            ) from None
         self.digests, self._state = digests, self._read_state()
 
 
@@ -154,30 +166,30 @@ def _compute_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _refuse_unless_private(path: Path) -> None:
+def _summarize_state(state: os.stat_result) -> tuple[int, int, int]:
+    return state.st_ino, state.st_mtime_ns, state.st_size
+
+
+def _refuse_unless_private(path: Path, state: os.stat_result) -> None:
     """
     Refuse a file that somebody else may have written, such as one of a stranger's repository: who wrote a digest into
     it knows the token.
 
     Raises:
-        FormatError: It is a link, belongs to another user, or others may read or write it.
+        FormatError: It belongs to another user, or others may read or write it.
     """
-    state = path.lstat()
-    remedy = "remove this file, and give the judges new links"
-    if not stat.S_ISREG(state.st_mode):
-        raise FormatError.at(path, 0, 0, f"this is no regular file, expected the links of judges; {remedy}")
     if hasattr(os, "getuid") and (state.st_uid != os.getuid() or state.st_mode & 0o077):
         mode = f"{state.st_mode & 0o777:o}"
         found = f"found the links of judges in a file of user {state.st_uid} with the rights {mode}"
-        raise FormatError.at(path, 0, 0, f"{found}, expected one of your own with the rights 600; {remedy}")
+        raise FormatError.at(path, 0, 0, f"{found}, expected one of your own with the rights 600; {_REMEDY}")
 
 
-def _parse_digests(path: Path) -> dict[str, str]:
-    """The digests by judge; raises FormatError for anything else."""
+def _parse_digests(path: Path, content: bytes) -> dict[str, str]:
+    """The digests by judge in the *content* of *path*; raises FormatError for anything else."""
     try:
-        entries: Mapping[str, str] = json.loads(path.read_bytes())
+        entries: Mapping[str, str] = json.loads(content)
         # Compared as texts later, which fails for anything that is not ASCII.
         return {str(judge): bytes.fromhex(digest).hex() for judge, digest in entries.items()}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        expected = 'expected an object such as {"anna": "DIGEST"}; remove this file, and give the judges new links'
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        expected = f'expected an object such as {{"anna": "DIGEST"}}; {_REMEDY}'
         raise FormatError.at(path, 1, 1, f"these are no links of judges, {expected}") from None

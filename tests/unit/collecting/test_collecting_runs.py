@@ -14,6 +14,7 @@ import pytest
 
 from builders.reports import numbered_query
 from harness.errors import Problem, SuiteError
+from harness.files.folders import Folder
 from harness.model import (
     Engine,
     Failure,
@@ -141,14 +142,14 @@ def test_what_a_killed_process_did_not_finish_is_not_mixed_with_what_ran_before(
     ran = iter((finished(tmp_path, RUN, Outcome.ERROR), finished(tmp_path, replace(RUN, request="again"))))
     runs = RunCache(lambda *_: next(ran), tmp_path)
     runs.run_once(tmp_path / "a.yaml", OPTIONS)
-    put = Path.replace
+    put = Folder.replace
 
-    def die(part: Path, path: Path) -> Path:
-        if path.suffix == suffix:
+    def die(folder: Folder, part: str, name: str) -> None:
+        if name.endswith(suffix):
             raise KeyboardInterrupt
-        return put(part, path)
+        put(folder, part, name)
 
-    monkeypatch.setattr(Path, "replace", die)
+    monkeypatch.setattr(Folder, "replace", die)
     with pytest.raises(KeyboardInterrupt):
         runs.run_once(tmp_path / "a.yaml", OPTIONS, again=True)
 

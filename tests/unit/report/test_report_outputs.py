@@ -14,6 +14,7 @@ import pytest
 from builders.html import Page
 from builders.reports import NDCG, products, report_of
 from harness.errors import UsageError
+from harness.files.folders import Folder
 from harness.files.writing import write_whole
 from harness.model import MeasureSummary, Outcome, QueryReport, Report, ReportTiming, Status, Verdict
 from harness.options import RunOptions
@@ -125,7 +126,7 @@ def test_what_breaks_off_leaves_the_file_that_was_there_and_nothing_else(tmp_pat
 
     path = tmp_path / "kept.json"
     path.write_text("[]")
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(Folder, "replace", full)
     with pytest.raises(UsageError, match="the report could not be written: No space left on device"):
         write_output(Output("json", path), "after", "the report")
     assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {"kept.json": "[]"}
