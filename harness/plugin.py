@@ -262,7 +262,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     relevance_session.read_due_items()
     has_runs = RUNS in session.config.stash or relevance_session.has_shared_runs
     if has_runs or relevance_session.expects_runs or relevance_session.refusals:
-        _find_runs(session.config).finish()
+        runs = _find_runs(session.config)
+        # Problems that are known by now are of workers, which cannot end a session as the controller does.
+        is_refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR or bool(relevance_session.problems)
+        if relevance_session.refusals and not runs.list_failures():
+            is_refused = True
+        runs.finish(is_refused=is_refused)
     if relevance_session.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -306,6 +307,8 @@ class Relevance(Closing):
         options = choose_history(options, configs)
         [finished] = self._runner.run([path], options, configs=configs)
         finished = keep_suite(finished, self._environ)
+        if finished.report.not_kept:
+            warnings.warn(finished.report.not_kept, RuntimeWarning, stacklevel=4)
         return SuiteRun(finished, options)
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> SearchedRun:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import let_reader_leave
+from harness.cli.exits import Delivery
 from harness.cli.shared_options import (
     OutputType,
     engine_options,
@@ -138,32 +138,36 @@ def command(
     files = _list_files_of_sides(*arguments["sides"])
     if request.qrels is not None:
         files.append(request.qrels)
-    with gc_paused(), remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
-        with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-            if all_requests:
-                request = add_all_requests(request, os.environ)
-            _refuse_one_side(request)
-            prepared = prepare(request, runner.run_loaded, os.environ)
-        if len(prepared.sides) == 2:
-            report = prepared.make_report()
-            printed = print_comparison_report(report, most=shown, quiet=quiet)
-            render = partial(render_comparison, report)
-            exit_status = report.exit_status
-        else:
-            sides_report = prepared.make_sides_report()
-            printed = print_sides_report(sides_report, most=shown, quiet=quiet)
-            render = partial(render_sides, sides_report)
-            exit_status = sides_report.exit_status
-        with let_reader_leave():
+    with gc_paused():
+        with remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
+            with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+                if all_requests:
+                    request = add_all_requests(request, os.environ)
+                _refuse_one_side(request)
+                prepared = prepare(request, runner.run_loaded, os.environ)
+            if len(prepared.sides) == 2:
+                report = prepared.make_report()
+                printed = print_comparison_report(report, most=shown, quiet=quiet)
+                render = partial(render_comparison, report)
+                exit_status = report.exit_status
+            else:
+                sides_report = prepared.make_sides_report()
+                printed = print_sides_report(sides_report, most=shown, quiet=quiet)
+                render = partial(render_sides, sides_report)
+                exit_status = sides_report.exit_status
+        # From here on there is a report to give: an error while it is written does not remove what is written already.
+        delivery = Delivery()
+        with delivery.printing():
             if as_json:
                 click.echo(render("json"), nl=False)
             else:
                 show(printed)
         for output in outputs:
-            write_output(output, render(output.kind), "comparison")
-            if not quiet:
-                click.echo(f"wrote {output.path}", err=True)
-    return exit_status
+            with delivery.writing():
+                write_output(output, render(output.kind), "comparison")
+                if not quiet:
+                    click.echo(f"wrote {output.path}", err=True)
+    return delivery.settle(exit_status)
 
 
 def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:

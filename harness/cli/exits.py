@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb, format_exc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import click
 
-from harness.errors import EntryPoint, HarnessError, InputError, Problem
+from harness.errors import EntryPoint, HarnessError, InputError, Problem, UsageError
 from harness.pages import format_links
 from harness.process import terminated_as_interrupted
 from harness.words import count
@@ -28,8 +28,8 @@ NO_ANSWER = 3
 INTERRUPTED = 130
 READER_LEFT = 141
 DEBUG = "HARNESS_DEBUG"
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of output that is redirected to a full disk."""
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Errors of output that is redirected to a full or broken disk, or to what is not open to be written."""
 
 _OUR_FOLDER = Path(__file__).parents[1]
 
@@ -73,23 +73,93 @@ def _report_unexpected(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         click.echo(f"harness: {str(error.filename)[:100]}…: the file name is too long", err=True)
         return WRONG_USE
-    # An error of a file has its name; that of standard output has none.
-    if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+    if _is_of_standard_output(error):
         silence_stdout()
-        click.echo(f"harness: standard output could not be written: {error.strerror}", err=True)
+        click.echo(f"harness: {_describe_unwritable_stdout(error)}", err=True)
         return WRONG_USE
     _print_bug(error)
     return NO_ANSWER
 
 
-@contextmanager
-def let_reader_leave() -> Iterator[None]:
-    """A block that prints; if the reader closes the pipe early, as ``head`` does, the command goes on unchanged."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        silence_stdout()
+def _is_of_standard_output(error: BaseException) -> TypeGuard[OSError]:
+    """Whether standard output could not take what was printed: an error of a file has its name, and this has none."""
+    return isinstance(error, OSError) and error.errno in UNWRITABLE and error.filename is None
+
+
+def _describe_unwritable_stdout(error: OSError) -> str:
+    return f"standard output could not be written: {error.strerror}"
+
+
+class Delivery:
+    """
+    Gives the result of a command to its outputs: standard output, and files.
+
+    Each is written whatever becomes of the others, so that no result is lost with one of them. `settle` says what could
+    not be written::
+
+        delivery = Delivery()
+        with delivery.printing():
+            click.echo(report)
+        for file in files:
+            with delivery.writing():
+                write(report, file)
+        return delivery.settle(report.exit_status)
+    """
+
+    def __init__(self) -> None:
+        self._errors: list[Exception] = []
+
+    @contextmanager
+    def printing(self) -> Iterator[None]:
+        """
+        A block that prints. If the reader closes the pipe early, as ``head`` does, the command goes on unchanged.
+
+        Standard output may also be a file on a full disk, which is an error of the command.
+        """
+        try:
+            yield
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence_stdout()
+        except Exception as error:
+            if _is_of_standard_output(error):
+                silence_stdout()
+                error = UsageError(_describe_unwritable_stdout(error))
+            self._errors.append(error)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A block that writes one output."""
+        try:
+            yield
+        except Exception as error:
+            self._errors.append(error)
+
+    def add(self, error: HarnessError) -> None:
+        """Add what could not be written before."""
+        self._errors.append(error)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything could be written so far."""
+        return not self._errors
+
+    def settle(self, status: int) -> int:
+        """
+        Print what could not be written; returns the worst of the exit *status* of the result and those of the errors.
+
+        An error that nobody expected, as of a bug, is raised now that all else is written.
+        """
+        unexpected = []
+        for error in self._errors:
+            if isinstance(error, HarnessError):
+                _print_message(f"harness: {error.text(COMMAND)}")
+                status = max(status, error.exit_status)
+            else:
+                unexpected.append(error)
+        if unexpected:
+            raise unexpected[0]
+        return status
 
 
 def silence_stdout() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.exits import Delivery
 from harness.cli.shared_options import (
     OutputType,
     config_options,
@@ -90,7 +91,7 @@ def command() -> None:
 @root_option
 def show(
     suite: Path, request: str | None, index: str | None, last: int, outputs: tuple[Output, ...], **arguments: Any
-) -> None:
+) -> int:
     """
     Show how the measures of a suite went over its runs: lines, steps and drifts, and what changed before them.
 
@@ -106,10 +107,14 @@ def show(
     if not entries:
         raise _make_no_runs_error(folder, loaded, path)
     timelines = build_timelines(entries, loaded, most=last)
-    print_all(print_history(build_history_document(timelines)))
+    delivery = Delivery()
+    with delivery.printing():
+        print_all(print_history(build_history_document(timelines)))
     for output in outputs:
-        write_output(output, render_history(timelines), "the page")
-        click.echo(f"wrote {output.path}", err=True)
+        with delivery.writing():
+            write_output(output, render_history(timelines), "the page")
+            click.echo(f"wrote {output.path}", err=True)
+    return delivery.settle(0)
 
 
 @command.command("pack", epilog=format_examples("harness history pack --history history --keep 50"))
@@ -131,13 +136,13 @@ def pack(keep: int, **arguments: Any) -> None:
     """
     options = make_run_options(**arguments)
     folder = _find_folder(Configs.from_options(options, os.environ), options)
-    is_packed = False
-    for suite_folder in list_suites(folder):
-        packed = pack_suite(suite_folder, keep=keep)
+    # All suites are read before a file of one is written.
+    packed_suites = [pack_suite(suite_folder, keep=keep) for suite_folder in list_suites(folder)]
+    for packed in packed_suites:
         if packed is not None:
-            is_packed = True
+            packed.write()
             click.echo(f"packed {count(packed.entries, 'run')} into {packed.path.as_posix()}")
-    if not is_packed:
+    if not any(packed_suites):
         click.echo(
             f"nothing to pack: no suite in {folder.as_posix()} has more than {count(keep, 'run')} in files of their own"
         )

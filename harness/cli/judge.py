@@ -44,7 +44,7 @@ from harness.files.judge_files import (
     fingerprint_questions,
     read_judge_files,
 )
-from harness.files.query_samples import build_sample_path, keep_sample
+from harness.files.query_samples import build_sample_path, extend_sample, write_sample
 from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import parse_scale
 from harness.judging.judge_lock import hold_judge_file, hold_links
@@ -55,7 +55,7 @@ from harness.judging.server.views import ServedJudges
 from harness.judging.session import JudgeOptions, JudgeView, open_views
 from harness.judging.targets import WRITERS, GradeTarget
 from harness.judging.writing import GradedFiles
-from harness.model import Suite
+from harness.model import QuerySample, Suite
 from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
 from harness.suites.files import find_roots
@@ -227,8 +227,8 @@ def command(
         for line in target.write():
             click.echo(make_loggable(line))
         return 0
-    arguments["queries"] = _select_queries(path, judged_suite, sample_size, arguments)
-    return _judge(path, judges, target, names, serving, **arguments)
+    sample = _draw_queries(path, judged_suite, sample_size, arguments)
+    return _judge(path, judges, target, _Judging(names, serving, sample), **arguments)
 
 
 PAGE_ARGUMENTS = frozenset({"fields", "depth", "blind", "seed", "regrade", "port", "no_open", "quiet"})
@@ -272,22 +272,19 @@ def _check_choice(choice: _Choice, serve_options: ServeOptions) -> None:
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
 
 
-def _select_queries(path: Path, suite: Suite, size: int | None, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def _draw_queries(path: Path, suite: Suite, size: int | None, arguments: Mapping[str, Any]) -> QuerySample | None:
     """
-    The queries to grade: those of *arguments*, or *size* queries of *suite*, drawn at random, which its sample keeps.
+    The *size* queries of *suite* to grade, drawn at random; None if none are to be drawn.
 
     Raises:
-        HarnessError: The sample cannot be kept.
+        HarnessError: The sample that is kept has others.
         click.UsageError: Queries are selected otherwise too.
     """
-    queries: tuple[str, ...] = arguments["queries"]
     if size is None:
-        return queries
-    if queries or arguments["tags"]:
+        return None
+    if arguments["queries"] or arguments["tags"]:
         raise click.UsageError("--sample draws from all queries; remove --query and --tag")
-    sample = keep_sample(path, suite, size, arguments["seed"])
-    click.echo(f"{count(len(sample.queries), 'query')} drawn with seed {sample.seed}: {build_sample_path(path)}")
-    return sample.queries
+    return extend_sample(path, suite, size, arguments["seed"])
 
 
 def _list_roots(path: Path, folder: Path | None, root: Path | None) -> tuple[str, ...]:
@@ -352,18 +349,29 @@ def _has_work(views: Iterable[JudgeView]) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """Who grades, as *names*, and where."""
+
+    names: tuple[str, ...]
+    serving: Serving | None
+    """None for the page of one judge."""
+    sample: QuerySample | None
+    """The queries that were drawn to be graded, if they were."""
+
+
 def _judge(
     path: Path,
     judges: dict[str, JudgeFile],
     target: GradeTarget,
-    names: tuple[str, ...],
-    serving: Serving | None,
+    judging: _Judging,
     *,
     port: int,
     no_open: bool,
     **arguments: Any,
 ) -> int:
-    """Judge while no other command grades as one of *names*; the arguments are those of `_open_views`."""
+    """Judge while no other command grades as one of these judges; the arguments are those of `_open_views`."""
+    names, serving = judging.names, judging.serving
     # Before queries are sent: what a judge grades could not be kept.
     require_installed()
     with ExitStack() as resources:
@@ -379,8 +387,12 @@ def _judge(
             # A command that ended just now may have kept grades since the file was read.
             judges[name] = JudgeFile.read(own_file.path, own_file.questions, own_file.roots)
         overlap = None if serving is None else serving.overlap
+        if judging.sample is not None:
+            arguments["queries"] = judging.sample.queries
         views = _open_views(path, judges, target, _Shared(names, overlap, resources), **arguments)
         task = views[names[0]].task
+        # Only now: a command that is refused draws no sample.
+        _keep_sample(path, task.suite, judging.sample)
         status = NO_ANSWER if task.unanswered else 0
         if not _has_work(views.values()):
             line = "nothing to judge"
@@ -397,6 +409,20 @@ def _judge(
             absent = {name: file for name, file in judges.items() if name not in names}
             return serve_judges(views, absent, target, serving)
         return _serve_alone(views[names[0]], target, port, opens=not no_open) or status
+
+
+def _keep_sample(path: Path, suite: Suite, sample: QuerySample | None) -> None:
+    """
+    Write the *sample* of *suite*, whose file is *path*, if one was drawn, and say where.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    if sample is None:
+        return
+    sample_path = build_sample_path(path)
+    write_sample(sample_path, sample, suite.roots)
+    click.echo(f"{count(len(sample.queries), 'query')} drawn with seed {sample.seed}: {sample_path}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER
+from harness.cli.exits import NO_ANSWER, Delivery
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     OutputType,
@@ -98,12 +98,14 @@ def pool(
     pool_options = PoolOptions(options, matrix, depth, TextOptions(snippet=snippet))
     with run_progress(quiet=quiet) as progress:
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
-    for suite_pool in pools:
-        show(print_pool(suite_pool))
-    _write_pools(pools, outputs, quiet=quiet)
+    delivery = Delivery()
+    with delivery.printing():
+        for suite_pool in pools:
+            show(print_pool(suite_pool))
+    _write_pools(pools, outputs, delivery, quiet=quiet)
     if not quiet:
         print_left_out(found)
-    return NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0
+    return delivery.settle(NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0)
 
 
 def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
@@ -117,14 +119,15 @@ def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
             raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
 
 
-def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:
+def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Delivery, *, quiet: bool) -> None:
     for suite_pool in pools:
         # All texts are made before one is written: a pool that a format cannot hold leaves no file behind.
         texts = [WRITERS[output.kind](suite_pool) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
-            write_output(output, text, "the unjudged documents", PRIVATE)
-            if not quiet:
-                click.echo(f"wrote {output.path}", err=True)
+            with delivery.writing():
+                write_output(output, text, "the unjudged documents", PRIVATE)
+                if not quiet:
+                    click.echo(f"wrote {output.path}", err=True)
 
 
 @command.command(

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.exits import Delivery
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.cli.shared_options import (
     config_options,
@@ -65,4 +66,6 @@ def command(
         with remove_outdated_on_error(outputs, RunInputs(merged.suites, options, os.environ, journals)):
             report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
             merged.check_all_taken()
-    return give_report(report, step, outputs, as_json=as_json, quiet=quiet)
+    delivery = Delivery()
+    give_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
+    return delivery.settle(report.exit_status)

@@ -10,7 +10,7 @@ import click
 
 from harness.cli.compare import RUN_ARGUMENTS, SIDES
 from harness.cli.examples import format_examples
-from harness.cli.exits import let_reader_leave
+from harness.cli.exits import Delivery
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import run_progress, show
 from harness.compare import CompareOptions, ComparisonRequest, prepare
@@ -93,9 +93,10 @@ def command(
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(comparison, runner.run_loaded, os.environ)
         report = plan_comparison(prepared, settings)
-    with let_reader_leave():
+    delivery = Delivery()
+    with delivery.printing():
         if as_json:
             click.echo(dumps_plan(report), nl=False)
         else:
             show(print_plan(report))
-    return report.exit_status
+    return delivery.settle(report.exit_status)

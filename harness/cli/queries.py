@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.exits import Delivery
 from harness.cli.importing import print_migration
 from harness.cli.shared_options import existing_file
 from harness.cli.terminal import show
@@ -82,7 +83,7 @@ def sample(
     output: Path | None,
     index: str | None,
     **columns: Any,
-) -> None:
+) -> int:
     """
     Draw queries from a log of searches.
 
@@ -104,15 +105,20 @@ def sample(
         left_out = [f"{count(part.queries, 'query')} with {part.reason.value}" for part in counted.left_out]
         raise UsageError(f"no query is left to draw from: {', '.join(left_out) or 'the log has no search'}")
     drawn = draw_sample(counted.queries, SamplePlan(Way(way), size, seed))
-    show(print_sample(read, counted, drawn))
+    delivery = Delivery()
+    with delivery.printing():
+        show(print_sample(read, counted, drawn))
+        if output is None:
+            show(print_drawn(drawn))
     if output is None:
-        show(print_drawn(drawn))
-    elif output.suffix.lower() in SUITE_SUFFIXES:
+        return delivery.settle(0)
+    if output.suffix.lower() in SUITE_SUFFIXES:
         draft = draft_sample(drawn, logs[0].name.partition(".")[0])
         print_migration(write_drafts([draft], output, ImportOptions(index=index)), strict=False)
     else:
         write_output(Output("queries", output), WRITERS[output.suffix.lower()](drawn), "the file of queries")
         click.echo(f"wrote {make_loggable(str(output))}")
+    return delivery.settle(0)
 
 
 def _check_output(output: Path | None, index: str | None) -> None:

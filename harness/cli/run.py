@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER, let_reader_leave
+from harness.cli.exits import NO_ANSWER, Delivery
 from harness.cli.scheduler import send_on_scheduler
 from harness.cli.shared_options import (
     DECIDING,
@@ -30,6 +30,7 @@ from harness.cli.shared_options import (
     suites_argument,
 )
 from harness.cli.terminal import run_progress, show
+from harness.errors import HistoryError
 from harness.model import Ranking, Report
 from harness.options import ALL_QUERIES, RunOptions
 from harness.pages import format_links
@@ -119,7 +120,8 @@ def command(
         found = find_given_suites(suites, options.root)
         journal_file = None if scheduler is not None else _find_journal(options, outputs)
         journals = [] if journal_file is None else [journal_file]
-        with remove_outdated_on_error(outputs, RunInputs(found.suites, options, os.environ), journals):
+        inputs = RunInputs(found.suites, options, os.environ)
+        with remove_outdated_on_error(outputs, inputs, journals) as earlier_reports:
             journal = None
             if options.shard is not None:
                 return _send_part(found.suites, options, matrix, quiet=quiet)
@@ -127,15 +129,19 @@ def command(
                 report = _run_on_workers(scheduler, found.suites, options, matrix, quiet=quiet)
             else:
                 journal = _open_journal(found.suites, options, journal_file)
+                earlier_reports.journal = journal
                 report = _run_here(found.suites, options, matrix, journal, quiet=quiet)
     # From here on there is a report to give: an error while it is written does not remove what is written already.
-    status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
+    delivery = Delivery()
+    give_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
     # The journal stays until the report is written: a run whose report is lost goes on with it.
     if journal is not None:
-        journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
+        is_answered = not any(suite.unanswered for suite in report.suites)
+        with delivery.writing():
+            journal.finish(is_complete=is_answered and delivery.is_complete)
     if not quiet:
         print_left_out(found)
-    return status
+    return delivery.settle(report.exit_status)
 
 
 def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
@@ -245,31 +251,34 @@ def _print_note(line: str) -> None:
 
 def give_report(
     report: Report,
+    delivery: Delivery,
     step: GitHubStep | None,
     outputs: Sequence[Output],
     *,
     as_json: bool,
     quiet: bool,
-) -> int:
-    """Print *report* and write it to *outputs*; returns the exit status."""
-    _print_report(report, step, as_json=as_json, quiet=quiet)
+) -> None:
+    """Print *report* and write it to *outputs*, each whatever becomes of the others."""
+    for sentence in dict.fromkeys(suite.not_kept for suite in report.suites if suite.not_kept):
+        delivery.add(HistoryError(sentence))
+    _print_report(report, delivery, step, as_json=as_json, quiet=quiet)
     if step is not None:
-        step.summarize(report)
+        with delivery.writing():
+            step.summarize(report)
     for output in outputs:
-        write_report(report, output)
-    if not quiet:
-        for output in outputs:
-            click.echo(f"wrote {output.path}", err=True)
+        with delivery.writing():
+            write_report(report, output)
+            if not quiet:
+                click.echo(f"wrote {output.path}", err=True)
     if report.undecided:
         click.echo(f"harness: nothing was decided: {report.undecided}", err=True)
     if not quiet:
         for line in format_links(find_topics(report)):
             click.echo(line, err=True)
-    return report.exit_status
 
 
-def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
-    with let_reader_leave():
+def _print_report(report: Report, delivery: Delivery, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
+    with delivery.printing():
         if as_json:
             for part in dump_report_parts(report):
                 click.echo(part, nl=False)
@@ -279,6 +288,7 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
             # A line of the report, such as the title of a document, must not be a command of GitHub Actions.
             with stop_commands(click.echo):
                 show(print_report(report, quiet=quiet))
-        if step is not None:
+    if step is not None:
+        with delivery.printing():
             for line in step.annotations(report):
                 click.echo(line, err=as_json)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from harness.cli.exits import COMMAND
-from harness.errors import HarnessError, InputError, Problem, UsageError
+from harness.errors import HarnessError, InputError, Problem, SearchError, UsageError
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.options import (
     COUNT,
@@ -33,13 +33,22 @@ from harness.options import (
     read_seconds,
 )
 from harness.report.github_step import GitHubStep, find_github_step
-from harness.report.outputs import KINDS, Output, refuse_inputs, remove_outdated
+from harness.report.outputs import (
+    KINDS,
+    FileState,
+    Output,
+    list_unchanged,
+    read_states,
+    refuse_inputs,
+    remove_outdated,
+)
 from harness.report.sentences import make_loggable
 from harness.suites.discovery import FoundSuites, describe_misnamed, describe_not_followed, find_suites, format_left_out
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:
+    from harness.run.journal import Journal
     from harness.statistics.compare import ComparisonOptions
 
 
@@ -345,20 +354,48 @@ class OutputType(click.ParamType):  # type: ignore[type-arg]  # click before 8.4
         return Output(kind, path, f"--output {value}")
 
 
+@dataclass(slots=True)
+class EarlierReports:
+    """The reports of earlier runs, with what stood there before this one; *journal* is that of this run, if any."""
+
+    states: Mapping[Path, FileState]
+    journal: Journal | None = None
+
+    def settle(self, error: BaseException) -> None:
+        """
+        Remove them if the run has failed by *error*, so that nobody takes one for its report.
+
+        A command that is refused leaves all files as they were: the report may be that of a run which goes on. The
+        first line of the journal is written when the first request is about to be sent, under its lock.
+        """
+        is_refused = isinstance(error, click.ClickException)
+        if isinstance(error, HarnessError):
+            is_refused = error.exit_status != SearchError.exit_status
+        if is_refused and (self.journal is None or not self.journal.has_begun):
+            for path in list_unchanged(self.states):
+                click.echo(make_loggable(f"harness: {path} is as it was, the report of an earlier run"), err=True)
+            return
+        for path in remove_outdated(self.states)[0]:
+            click.echo(make_loggable(f"removed {path}, the report of an earlier run"), err=True)
+
+
 @contextmanager
 def remove_outdated_on_error(
     outputs: Sequence[Output], inputs: RunInputs, journals: Sequence[Output] = ()
-) -> Iterator[None]:
+) -> Iterator[EarlierReports]:
     """
-    If an error ends the block, remove the *outputs* of an earlier run, and raise it again; *journals* stay.
+    If an error ends the block, remove the *outputs* of an earlier run, unless the command was refused, and raise it
+    again; *journals* stay. The block gives what it yields the journal of the run, when that is open.
 
     Raises:
         UsageError: As `refuse_inputs`; then the block is not entered, and nothing is removed.
     """
     refuse_inputs([*outputs, *journals], inputs)
+    earlier_reports = EarlierReports(read_states(outputs))
     try:
-        yield
-    except BaseException:
-        for path in remove_outdated(outputs)[0]:
-            click.echo(f"removed {path}, the report of an earlier run", err=True)
+        yield earlier_reports
+    except BaseException as error:
+        earlier_reports.settle(error)
+        if earlier_reports.journal is not None:
+            earlier_reports.journal.close()
         raise

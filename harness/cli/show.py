@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER, let_reader_leave
+from harness.cli.exits import NO_ANSWER, Delivery
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
 from harness.report.json import dumps_inspection
@@ -60,12 +60,13 @@ def command(
     options = make_run_options(**arguments)
     path = find_one_suite(suite, options.root)
     inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
-    with let_reader_leave():
+    delivery = Delivery()
+    with delivery.printing():
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:
             show(print_inspection(inspection, whole_request=whole_request))
-    return NO_ANSWER if inspection.query.outcome.is_unanswered else 0
+    return delivery.settle(NO_ANSWER if inspection.query.outcome.is_unanswered else 0)
 
 
 def _join_documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:

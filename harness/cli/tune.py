@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import let_reader_leave
+from harness.cli.exits import Delivery
 from harness.cli.shared_options import (
     OutputType,
     ReadText,
@@ -37,6 +37,7 @@ from harness.report.outputs import TUNING_KINDS, Output, render_tuning, write_ou
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal.tuning import print_tuning
 from harness.run import Runner
+from harness.suites.editing import FileChange
 from harness.suites.inputs import RunInputs
 from harness.words import count
 
@@ -194,24 +195,38 @@ def command(
     )
     path = find_one_suite(suite, run.root)
     changes = SuiteChanges.prepare(path, run, is_applied=is_applied, candidate=candidate)
-    with gc_paused(), remove_outdated_on_error(outputs, RunInputs([path], run, os.environ, [])):
-        with report_progress(quiet=quiet) as progress, Runner(os.environ) as runner:
+    with gc_paused():
+        with (
+            remove_outdated_on_error(outputs, RunInputs([path], run, os.environ, [])),
+            report_progress(quiet=quiet) as progress,
+            Runner(os.environ) as runner,
+        ):
             report = tune(path, options, runner, os.environ, progress)
-        planned = changes.plan(report)
+        # From here on there is a report to give: an error while it is written does not remove what is written already.
+        delivery = Delivery()
+        planned: list[FileChange] = []
+        with delivery.writing():
+            planned = changes.plan(report)
+        is_planned = delivery.is_complete
         diff = list(chain.from_iterable(change.list_diff() for change in planned))
         for output in outputs:
-            write_output(output, render_tuning(report, output.kind, diff), "the tuning")
-            if not quiet:
-                click.echo(f"wrote {output.path}", err=True)
-        with let_reader_leave():
+            with delivery.writing():
+                write_output(output, render_tuning(report, output.kind, diff), "the tuning")
+                if not quiet:
+                    click.echo(f"wrote {output.path}", err=True)
+        with delivery.printing():
             if as_json:
                 click.echo(dumps_tuning(report), nl=False)
             else:
                 show(print_tuning(report, most=shown))
-        lines = [make_loggable(line) for line in changes.finish(report, planned)]
+        lines: list[str] = []
+        if is_planned:
+            with delivery.writing():
+                lines = [make_loggable(line) for line in changes.finish(report, planned)]
         if lines and not as_json:
-            click.echo("\n".join(["", *lines]))
-    return report.exit_status
+            with delivery.printing():
+                click.echo("\n".join(["", *lines]))
+    return delivery.settle(report.exit_status)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 from rich.console import RenderableType
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import let_reader_leave
+from harness.cli.exits import Delivery
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
@@ -58,7 +58,8 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
         report = verify_suites(
             found.suites, options, environ=os.environ, tolerance=tolerance, matrix=matrix, progress=progress
         )
-    with let_reader_leave():
+    delivery = Delivery()
+    with delivery.printing():
         if as_json:
             click.echo(dumps_verification(report), nl=False)
         else:
@@ -68,4 +69,4 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
             show(renderables)
     if not quiet:
         print_left_out(found)
-    return report.exit_status
+    return delivery.settle(report.exit_status)

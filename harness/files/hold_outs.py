@@ -88,7 +88,7 @@ def load_hold_out(
     path: Path, queries: Sequence[Query], share: float | None, seed: int, roots: Sequence[str] = ()
 ) -> HoldOut:
     """
-    The hold-out that *path* has; else one that is drawn from *queries* and written to it.
+    The hold-out that *path* has; else one that is drawn from *queries*, which `keep_hold_out` writes.
 
     Args:
         path: The file of the hold-out.
@@ -102,9 +102,7 @@ def load_hold_out(
         UsageError: It was drawn from other queries, or it has another share.
     """
     if not BesideFile(path).exists():
-        hold_out = draw_hold_out(queries, SHARE if share is None else share, seed)
-        write_hold_out(path, hold_out, roots)
-        return hold_out
+        return draw_hold_out(queries, SHARE if share is None else share, seed)
     hold_out = read_hold_out(path, roots)
     remedy = (
         "without the file another one is drawn, of which earlier trials and decisions may have seen queries: only "
@@ -115,6 +113,19 @@ def load_hold_out(
     if share is not None and share != hold_out.share:
         raise UsageError(f"{path} holds out {hold_out.share:g} of the queries, and {share:g} is asked for; {remedy}")
     return hold_out
+
+
+def keep_hold_out(path: Path, hold_out: HoldOut, roots: Sequence[str] = ()) -> None:
+    """
+    Write *hold_out* to *path*, if it was drawn now.
+
+    Raises:
+        UsageError: It cannot be written, or another tuning has written another one meanwhile.
+    """
+    if not BesideFile(path).exists():
+        write_hold_out(path, hold_out, roots)
+    elif set(read_hold_out(path, roots).queries) != set(hold_out.queries):
+        raise UsageError(f"{path} was written by another tuning meanwhile; the same command takes it")
 
 
 def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook, roots: Sequence[str] = ()) -> HoldOut:

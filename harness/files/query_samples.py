@@ -45,9 +45,10 @@ def draw_sample(queries: Collection[str], size: int, seed: int) -> QuerySample:
     return QuerySample(seed, tuple(shuffled[:size]), fingerprint_population(queries))
 
 
-def keep_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySample:
+def extend_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySample:
     """
-    Write the sample of *suite*, whose file is *suite_path*: the kept one, extended to *size*, else a new one.
+    The sample of *suite*, whose file is *suite_path*: the kept one, extended to *size*, else a new one, which is still
+    to be written.
 
     Raises:
         FormatError: The file of the sample is none.
@@ -64,7 +65,6 @@ def keep_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySa
                 f"{path} holds {queries} drawn with seed {kept.seed}, perhaps from other queries of the suite, which "
                 f"{size} drawn with seed {seed} do not extend; remove it to draw others, before anybody grades"
             )
-    write_sample(path, sample, suite.roots)
     return sample
 
 

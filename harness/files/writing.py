@@ -88,14 +88,24 @@ def write_part(
 
 def refuse_existing(paths: Iterable[Path]) -> None:
     """
-    Refuse to write *paths* if there is anything at one of them, be it a link that leads nowhere.
+    Refuse to write *paths* if there is anything at one of them, be it a link that leads nowhere, or a file where one
+    of their folders would be made.
 
     Raises:
         UsageError: Something is there; all of it is named.
     """
-    taken = [path for path in paths if os.path.lexists(path)]
+    taken: list[str] = []
+    for path in paths:
+        if os.path.lexists(path):
+            taken.append(f"{path}: this is there already, and nothing was written")
+            continue
+        existing = path.parent
+        while not os.path.lexists(existing):
+            existing = existing.parent
+        if not existing.is_dir():
+            taken.append(f"{existing}: found a file, expected a folder for {path}, and nothing was written")
     if taken:
-        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
+        raise UsageError("\n".join(dict.fromkeys(taken)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ file has its keys sorted, and a line for each query. Its name ends with a finger
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -227,14 +228,18 @@ def _refuse_contradictions(entry: HistoryEntry, place: str) -> None:
 
 def check_writable(folder: Path) -> None:
     """
-    Create *folder*, and a file in it that is removed again.
+    Check that files can be written into *folder*, or that it can be made. Nothing stays behind: the run may be refused
+    yet.
 
     Raises:
         HistoryError: That cannot be done.
     """
+    existing = folder.absolute()
+    # Path.exists is false for a link that leads nowhere, where no folder can be made.
+    while not os.path.lexists(existing):
+        existing = existing.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
+        with TemporaryFile(dir=existing):
             pass
     except OSError as error:
         raise HistoryError(f"the history {folder.as_posix()} cannot be written: {error.strerror or error}") from None

@@ -19,15 +19,32 @@ from harness.masking import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class PackedFile:
-    """A file that was written, with the number of *entries* in it."""
+    """A file that has the *entries*, by their number, of the files *old*, which it replaces."""
 
     path: Path
+    text: str
     entries: int
+    old: tuple[Path, ...]
+
+    def write(self) -> None:
+        """
+        Write the file, then remove the old ones.
+
+        Raises:
+            HistoryError: A file cannot be written or removed. Nothing is lost then.
+        """
+        try:
+            write_whole(self.path, self.text)
+            for file in self.old:
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            name = Path(error.filename or self.path).as_posix()
+            raise HistoryError(f"the history {name} cannot be written: {error.strerror or error}") from None
 
 
 def pack_suite(folder: Path, *, keep: int) -> PackedFile | None:
     """
-    Join the files of runs in *folder*, that of a suite, in one, but for the last ones.
+    Join the files of runs in *folder*, that of a suite, in one, but for the last ones. Nothing is written yet.
 
     Args:
         folder: The folder of the suite, in which packed files stay as they are.
@@ -37,7 +54,7 @@ def pack_suite(folder: Path, *, keep: int) -> PackedFile | None:
         None if there are no more runs than that.
 
     Raises:
-        HistoryError: A file cannot be read, written or removed. Nothing is lost then.
+        HistoryError: A file cannot be read.
     """
     entries_by_file = {path: read_file(path) for path in list_files(folder) if path.suffix == ".json"}
     newest_last = sorted(entries_by_file, key=lambda path: (entries_by_file[path][0].created, path.name))
@@ -47,11 +64,4 @@ def pack_suite(folder: Path, *, keep: int) -> PackedFile | None:
     entries = sort_entries(entry for path in old for entry in entries_by_file[path])
     text = "".join(f"{dump_line(entry)}\n" for entry in entries)
     path = folder / f"{PACKED}{fingerprint(text)[:8]}.jsonl"
-    try:
-        write_whole(path, text)
-        for file in old:
-            file.unlink(missing_ok=True)
-    except OSError as error:
-        name = Path(error.filename or path).as_posix()
-        raise HistoryError(f"the history {name} cannot be written: {error.strerror or error}") from None
-    return PackedFile(path, len(entries))
+    return PackedFile(path, text, len(entries), tuple(old))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -120,6 +119,10 @@ class GradedFiles:
         # All files are edited before one is written: an error leaves them as they are.
         contents = {path: self._edit(path, by_file[path], judged.suite.grades) for path in by_file}
         self._require_unchanged(self.contents)
+        for path in contents:
+            # Replacing a file needs the right to write into its folder only: a read-only file would be replaced too.
+            if not os.access(path, os.W_OK):
+                raise UsageError(f"{path}: the grades could not be written: the file is read-only")
         written: list[Path] = []
         for path, content in contents.items():
             self._replace(path, content, written)
@@ -154,9 +157,6 @@ class GradedFiles:
     def _replace(self, path: Path, content: bytes, written: Sequence[Path]) -> None:
         """Write *content* to *path* if that is as it was read; *written* are the files that were written before."""
         try:
-            # Replacing a file needs the right to write into its folder only: a read-only file would be replaced too.
-            if not os.access(path, os.W_OK):
-                raise PermissionError(errno.EACCES, "the file is read-only")
             write_whole(path.resolve(), content, before=lambda: self._require_unchanged([path], written))
         except OSError as error:
             raise UsageError(f"{path}: the grades could not be written: {error.strerror or error}") from None

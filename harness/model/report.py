@@ -314,6 +314,8 @@ class SuiteReport:
     """Whether the run may fail: not if its request has ``gate: false``, or all thresholds are for other requests."""
     for_other_requests: int = 0
     """The number of the suite's thresholds that are not decided for the request."""
+    not_kept: str = ""
+    """Why the run is not in the history that was to keep it: the file could not be written. Empty otherwise."""
 
     @property
     def unscored(self) -> list[QueryReport]:

@@ -37,7 +37,7 @@ from harness.pytest_plugin.run_cache import (
 )
 from harness.pytest_plugin.session import Assertion, RelevanceSession
 from harness.report.github_step import GitHubStep
-from harness.report.outputs import refuse_inputs, remove_outdated, write_report
+from harness.report.outputs import list_unchanged, refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
 from harness.run.connections import keep_own_cluster, move_to_target
@@ -296,14 +296,18 @@ class SessionRuns:
         inputs = RunInputs(suites, self.make_options(), Environment(os.environ))
         refuse_inputs(relevance_session.options.reports, inputs)
 
-    def finish(self) -> None:
-        """Update the baselines and write the reports; a file that cannot be written is a problem of the session."""
+    def finish(self, *, is_refused: bool) -> None:
+        """
+        Update the baselines and write the reports; a file that cannot be written is a problem of the session.
+
+        If the session *is_refused*, and so no suite ran, all files stay as they are.
+        """
         if self.relevance_session.options.run.save_baseline:
             self._update_baselines()
         if self.make_options().history is not None:
             self._keep_suites()
         report = self.build_report()
-        self._write_reports(report)
+        self._write_reports(report, is_refused=is_refused)
         if self.relevance_session.options.github is not None:
             self._summarize(self.relevance_session.options.github, report)
 
@@ -424,11 +428,16 @@ class SessionRuns:
         """Keep the runs of items in the history; one that cannot be written is a problem of the session."""
         relevance_session = self.relevance_session
         try:
-            for finished in self._list_finished_suites(relevance_session.options.indexes or [None]):
-                kept = keep_suite(finished, os.environ)
-                relevance_session.updated += kept.report.notes[len(finished.report.notes) :]
+            finished_suites = self._list_finished_suites(relevance_session.options.indexes or [None])
         except HarnessError as error:
             relevance_session.problems.append(str(error))
+            return
+        for finished in finished_suites:
+            kept = keep_suite(finished, os.environ)
+            if kept.report.not_kept:
+                relevance_session.problems.append(kept.report.not_kept)
+            else:
+                relevance_session.updated += kept.report.notes[len(finished.report.notes) :]
 
     def _list_finished_suites(self, indexes: Sequence[str | None]) -> list[FinishedSuite]:
         """The suites that ran for items on *indexes*, by requests, then by indexes and by paths."""
@@ -442,7 +451,7 @@ class SessionRuns:
                     suites.append(self.run_suite(path, options))
         return suites
 
-    def _write_reports(self, report: Report | None) -> None:
+    def _write_reports(self, report: Report | None, *, is_refused: bool) -> None:
         relevance_session = self.relevance_session
         try:
             self.refuse_reports()
@@ -450,9 +459,11 @@ class SessionRuns:
             relevance_session.problems.append(f"--relevance-report: {error}")
             return
         if report is None:
-            # Reports of an earlier session would look like those of this one.
-            if relevance_session.expects_runs or self.list_failures():
-                relevance_session.removed, problems = remove_outdated(relevance_session.options.reports)
+            if is_refused:
+                relevance_session.kept = list_unchanged(relevance_session.earlier_reports)
+            elif relevance_session.expects_runs or self.list_failures():
+                # Reports of an earlier session would look like those of this one.
+                relevance_session.removed, problems = remove_outdated(relevance_session.earlier_reports)
                 relevance_session.problems.extend(problems)
             return
         for output in relevance_session.options.reports:

@@ -25,6 +25,7 @@ from harness.files.writing import write_whole
 from harness.options import explain_baseline_refusal
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import NodeHost
+from harness.report.outputs import read_states
 from harness.suites.discovery import describe_misnamed, explain_refusal, find_suites_left_in, is_suite_name
 
 if TYPE_CHECKING:
@@ -105,7 +106,11 @@ class RelevanceSession:
 
         # For the summary.
         self.written: list[Path] = []
+        self.earlier_reports = read_states(options.reports)
+        """The reports that were there when the session began."""
         self.removed: list[Path] = []
+        self.kept: list[Path] = []
+        """The reports of earlier sessions that stay, as this one was refused."""
         self.updated: list[str] = []
         self.problems: list[str] = []
 

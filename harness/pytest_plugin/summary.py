@@ -33,7 +33,13 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     report, failures = runs.build_report(), runs.list_failures()
     left_out = relevance_session.count_left_out()
     has_suites = report is not None or failures or left_out or relevance_session.suites_without_items
-    if has_suites or relevance_session.ungated or relevance_session.problems or relevance_session.removed:
+    if (
+        has_suites
+        or relevance_session.ungated
+        or relevance_session.problems
+        or relevance_session.removed
+        or relevance_session.kept
+    ):
         _print_suites(terminal, relevance_session, report, failures)
     for path, reason in runs.list_unreached().items():
         terminal.write_line(make_loggable(f"{path}: did not run: {reason}"), red=True)
@@ -71,6 +77,8 @@ def _print_suites(
         terminal.write_line(f"report written to {path}")
     for path in relevance_session.removed:
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
+    for path in relevance_session.kept:
+        terminal.write_line(f"no suite ran: {path} is as it was, the report of an earlier session")
     for problem in relevance_session.problems:
         terminal.write_line(make_loggable_lines(problem), red=True)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
@@ -230,17 +230,47 @@ def write_output(output: Output, text: str | Iterable[str], called: str, rights:
         raise UsageError(f"{output.path}: {called} could not be written: {error.strerror or error}") from None
 
 
-def remove_outdated(outputs: Iterable[Output]) -> tuple[list[Path], list[str]]:
+FileState: TypeAlias = tuple[int, int, int, int]
+"""What tells a file from one that takes its place: its device and number, its size, and when it was written."""
+
+
+def read_states(outputs: Iterable[Output]) -> dict[Path, FileState]:
+    """The files that stand at *outputs* now, devices left out: the reports of earlier runs, when a run begins."""
+    states = {}
+    for output in outputs:
+        state = _read_state(output.path)
+        if state is not None:
+            states[output.path] = state
+    return states
+
+
+def _read_state(path: Path) -> FileState | None:
+    """The state of the regular file at *path*; None if there is none."""
+    if is_device(path) or not path.is_file():
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def list_unchanged(states: Mapping[Path, FileState]) -> list[Path]:
+    """The files of *states* that no run has written since these were read."""
+    return [path for path, state in states.items() if _read_state(path) == state]
+
+
+def remove_outdated(states: Mapping[Path, FileState]) -> tuple[list[Path], list[str]]:
     """
-    Remove the reports of an earlier run; returns those removed, and sentences on those that could not be.
+    Remove the reports of earlier runs; returns those removed, and sentences on those that could not be.
 
     What the run reads must have been refused before, by `refuse_inputs`.
+
+    Args:
+        states: What `read_states` found before the run. What another run has written since is its report, and stays.
     """
     removed, problems = [], []
-    for output in outputs:
-        path = output.path
-        if not path.is_file() or is_device(path):
-            continue
+    for path in list_unchanged(states):
         try:
             path.unlink()
         except OSError as error:

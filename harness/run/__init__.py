@@ -81,7 +81,7 @@ def run_suites(
         InputError: a suite or harness.toml is wrong; holds all problems of all files.
         UsageError: an option asks for what cannot be, or a variable that holds a login is not set.
         EngineStartError: the embedded node could not be started.
-        HistoryError: the history in which runs are kept cannot be written.
+        HistoryError: nothing can be written into the folder of the history, which is found before a query is sent.
     """
     configs = Configs.from_options(options, environ)
     options = choose_history(options, configs)

@@ -475,6 +475,11 @@ class Journal:
             raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
         self._refusal = self._read_earlier() if resume else ""
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether this run has written a line: no other run may write the file any more, where the system has locks."""
+        return self._file is not None
+
     def _read_earlier(self) -> str:
         """Read the file; returns why the run in it cannot be continued, empty if it may."""
         if not self._path.exists():
@@ -549,6 +554,10 @@ class Journal:
             self._write(_write_line({"reported": True}))
         if is_complete and not self._is_kept:
             self._path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        """Let other runs write the file, which stays as it is."""
         if self._file is not None:
             self._file.close()
 

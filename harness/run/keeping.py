@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.config import Configs
+from harness.errors import HistoryError
 from harness.files.paths import shorten_path
 from harness.history import check_writable, make_entry, write_entry
 from harness.history.commits import find_commit
@@ -36,13 +37,12 @@ def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: dat
     """
     Write *finished* to the history that its options name; its report then says where, or why it is not kept.
 
+    What was decided is not lost with a file that cannot be written: its report says so too, in `not_kept`.
+
     Args:
         finished: The suite that ran.
         environ: Holds the variables of a CI service.
         created: When it ran, if that was not now: parts that are merged twice are then one entry.
-
-    Raises:
-        HistoryError: It cannot be written.
     """
     suite, run, options = finished.suite, finished.run, finished.options
     if options.history is None or explain_not_kept(suite, run, options):
@@ -55,6 +55,12 @@ def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: dat
         chosen_index=find_chosen_index(suite, run.request, options.index),
     )
     entry = make_entry(suite, run, finished.scores, finished.report, origin)
-    path = write_entry(options.history, entry)
-    note = f"kept in {shorten_path(path).as_posix()}"
-    return replace(finished, report=replace(finished.report, notes=(*finished.report.notes, note)))
+    not_kept = ""
+    try:
+        path = write_entry(options.history, entry)
+        note = f"kept in {shorten_path(path).as_posix()}"
+    except HistoryError as error:
+        not_kept = str(error)
+        note = f"the run is not kept in the history: {error}"
+    report = replace(finished.report, notes=(*finished.report.notes, note), not_kept=not_kept)
+    return replace(finished, report=report)

@@ -8,7 +8,6 @@ text is parsed again: it differs from the old one in what was to change, or noth
 from __future__ import annotations
 
 import difflib
-import errno
 import json
 import os
 import re
@@ -138,14 +137,15 @@ class SuiteTexts:
         Raises:
             UsageError: A file changed since it was read, or cannot be written.
         """
+        # All are checked before one is written.
         for change in changes:
             self._require_unchanged(change)
+            # Replacing a file needs the right to write into its folder only: a read-only file would be replaced.
+            if not os.access(change.path, os.W_OK):
+                raise UsageError(f"{change.path}: the values could not be written: the file is read-only")
         for change in changes:
             path = change.path
             try:
-                # Replacing a file needs the right to write into its folder only: a read-only file would be replaced.
-                if not os.access(path, os.W_OK):
-                    raise PermissionError(errno.EACCES, "the file is read-only")
                 write_whole(path.resolve(), change.after, before=partial(self._require_unchanged, change))
             except OSError as error:
                 raise UsageError(f"{path}: the values could not be written: {error.strerror or error}") from None

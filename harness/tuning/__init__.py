@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.config import Configs
+from harness.files.hold_outs import build_hold_out_path, keep_hold_out
 from harness.masking import Masker, redact
 from harness.model import TuningReport
 from harness.tuning.asking import SuiteRunner
@@ -56,6 +57,8 @@ def tune(
         if progress is not None:
             progress.study_opened(len(study.kept), options.trials)
         tuning, seen = check_hold_out(tuning, study)
+        # Only now: a tuning that is refused leaves no hold-out behind.
+        keep_hold_out(build_hold_out_path(path), tuning.hold_out, tuning.suite.roots)
         stopped, warnings = make_trials(tuning, study, progress)
         report = conclude_tuning(tuning, study, progress, stopped, [*seen, *warnings])
     return redact(report, Masker(suite.variables).mask)

@@ -30,22 +30,23 @@ def check_hold_out(tuning: Tuning, study: Study) -> tuple[Tuning, list[str]]:
     Raises:
         UsageError: Trials were sent queries of it.
     """
+    sent = study.list_sent(tuning.suite.name)
+    seen = [query.id for query in tuning.held_out_queries if query.id in sent]
+    sentences = []
+    if seen:
+        sentence = (
+            f"trials of earlier tunings were sent {counted(seen, 'query')} of the {len(tuning.held_out_queries)} in "
+            f"{build_hold_out_path(tuning.path)}: what was tuned on is no evidence"
+        )
+        if not tuning.options.force:
+            remedy = "put back the hold-out that was there before, or go on all the same with --force"
+            raise UsageError(f"{sentence}; {remedy}")
+        tuning = replace(tuning, is_seen=True)
+        sentences.append(sentence)
     hold_out = tuning.hold_out
     for look in list_kept_looks(tuning, study):
         hold_out = add_look(build_hold_out_path(tuning.path), hold_out, look, tuning.suite.roots)
-    tuning = replace(tuning, hold_out=hold_out)
-    sent = study.list_sent(tuning.suite.name)
-    seen = [query.id for query in tuning.held_out_queries if query.id in sent]
-    if not seen:
-        return tuning, []
-    sentence = (
-        f"trials of earlier tunings were sent {counted(seen, 'query')} of the {len(tuning.held_out_queries)} in "
-        f"{build_hold_out_path(tuning.path)}: what was tuned on is no evidence"
-    )
-    if tuning.options.force:
-        return replace(tuning, is_seen=True), [sentence]
-    remedy = "put back the hold-out that was there before, or go on all the same with --force"
-    raise UsageError(f"{sentence}; {remedy}")
+    return replace(tuning, hold_out=hold_out), sentences
 
 
 def list_kept_looks(tuning: Tuning, study: Study) -> list[HoldOutLook]:

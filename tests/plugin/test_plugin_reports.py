@@ -161,8 +161,8 @@ def down(pytester: pytest.Pytester, suite: Suite) -> None:
     ("grief", "workers"),
     [
         (broken, ()),  # pytest-xdist runs what else could be collected
-        *((grief, ()) for grief in (wrong, unmet, stopped, down)),
-        *((grief, ("-p", "xdist", "-n1")) for grief in (wrong, stopped)),
+        *((grief, ()) for grief in (stopped, down)),
+        (stopped, ("-p", "xdist", "-n1")),
     ],
 )
 def test_where_what_should_run_does_not_no_earlier_report_is_left(
@@ -175,6 +175,39 @@ def test_where_what_should_run_does_not_no_earlier_report_is_left(
     assert result.ret != pytest.ExitCode.OK
     assert not yesterdays.exists()
     result.stdout.fnmatch_lines([f"no suite ran: removed the report of an earlier session from {yesterdays}"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("grief", [wrong, unmet])
+def test_a_session_that_is_refused_leaves_an_earlier_report_and_says_so(
+    suite: Suite, run: Run, pytester: pytest.Pytester, yesterdays: Path, grief: Any, workers: tuple[str, ...]
+) -> None:
+    grief(pytester, suite)
+    before = yesterdays.read_bytes()
+
+    result = run("--relevance-report", "report.json", *workers)
+
+    assert result.ret != pytest.ExitCode.OK
+    assert yesterdays.read_bytes() == before
+    said = result.stdout.str() + result.stderr.str()
+    assert f"no suite ran: {yesterdays} is as it was, the report of an earlier session" in said
+
+
+def test_a_report_that_cannot_be_written_costs_no_other_and_no_item(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    (pytester.path / "file").write_text("in the way")
+    (pytester.path / "kept").mkdir()
+    (pytester.path / "kept" / "shop").write_text("in the way of the history")
+
+    options = ("--relevance-report", "file/r.json", "--relevance-report", "page.html", "--relevance-history", "kept")
+    result = run(*options)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.assert_outcomes(passed=1)
+    assert (pytester.path / "page.html").exists()
+    result.stdout.fnmatch_lines(["the history *kept/shop/* cannot be written: *", "*r.json: * could not be written: *"])
 
 
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])

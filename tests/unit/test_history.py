@@ -165,7 +165,9 @@ def test_an_edited_file_is_refused(tmp_path):
 def test_a_packed_file_that_lost_entries_is_refused(tmp_path, change):
     for day in range(2):
         write_entry(tmp_path, entry_of(SUITE, run_of(SUITE), day=day))
-    path = pack_suite(tmp_path / "shop", keep=0).path
+    packed = pack_suite(tmp_path / "shop", keep=0)
+    packed.write()
+    path = packed.path
     text = path.read_text()
     path.write_bytes(text.replace("\n", "\r\n").encode())
     assert len(read_history(tmp_path, "shop")) == 2

@@ -10,7 +10,7 @@ import pytest
 from harness.errors import HistoryError
 from harness.history import read_history, write_entry
 from harness.history.exports import FORMATS, render_export, select_last_entries
-from harness.history.packing import pack_suite
+from harness.history.packing import pack_suite as join_files
 from harness.model import HistoryFigure
 from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
@@ -27,6 +27,14 @@ def folder(tmp_path):
     for entry in make_entries(range(5)):
         write_entry(tmp_path, entry)
     return tmp_path
+
+
+def pack_suite(folder, *, keep):
+    """Joins the files and writes the packed one; returns it, None if there is nothing to pack."""
+    packed = join_files(folder, keep=keep)
+    if packed is not None:
+        packed.write()
+    return packed
 
 
 def names(folder, pattern="*"):

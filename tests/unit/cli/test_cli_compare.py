@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import harness.baseline
+import harness.cli.compare
 import harness.compare.assembly
 import harness.compare.scores
 import harness.compare.sides
@@ -170,13 +171,27 @@ def test_a_query_that_asks_something_else_is_one_that_the_first_side_does_not_ha
     assert (query.text, query.scores, query.documents) == ("drei", {"RR@3": (None, 0.5)}, ())
 
 
-@pytest.mark.parametrize(("other", "status"), [("request:candidat", 2), ("nothing.run", 2)])
-def test_a_comparison_that_ends_with_an_error_leaves_none_of_an_earlier_one(shop, capsys, other, status):
+@pytest.mark.parametrize("other", ["request:candidat", "nothing.run"])
+def test_a_comparison_that_is_refused_leaves_an_earlier_one_and_says_so(shop, capsys, other):
     save_all(capsys)
     words = [*SUITE_WORDS, "--output", "json=c.json"]
     assert main(["compare", "baseline", "request:candidate", *words]) == 0
-    assert Path("c.json").exists()
-    assert main(["compare", "baseline", other, *words]) == status
+    before = Path("c.json").read_bytes()
+    assert main(["compare", "baseline", other, *words]) == 2
+    assert Path("c.json").read_bytes() == before
+    assert "c.json is as it was, the report of an earlier run" in capsys.readouterr().err
+
+
+def test_a_comparison_that_fails_leaves_none_of_an_earlier_one(shop, capsys, monkeypatch):
+    save_all(capsys)
+    words = ["compare", "baseline", "request:candidate", *SUITE_WORDS, "--output", "json=c.json"]
+    assert main(words) == 0
+
+    def fail(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr(harness.cli.compare, "prepare", fail)
+    assert main(words) == 3
     assert not Path("c.json").exists()
     assert "removed c.json, the report of an earlier run" in capsys.readouterr().err
 

@@ -194,7 +194,7 @@ def test_a_terminal_gets_colours_unless_told_not_to(tmp_path, no_colour, colours
     assert b"FAILED" in text
 
 
-@pytest.mark.parametrize("error", [SuiteError([]), EngineStartError("no Java"), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [EngineStartError("no Java"), KeyboardInterrupt()])
 def test_a_run_that_comes_to_nothing_leaves_no_report_of_an_earlier_one(pipeline, tmp_path, capsys, error):
     page, absent = tmp_path / "report.html", tmp_path / "report.json"
     page.write_text('<!doctype html><meta name="generator" content="relevance-harness">')

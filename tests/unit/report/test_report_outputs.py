@@ -24,6 +24,7 @@ from harness.report.outputs import (
     SUFFIXES,
     Output,
     find_output,
+    read_states,
     refuse_inputs,
     remove_outdated,
     render,
@@ -135,15 +136,26 @@ def test_what_breaks_off_leaves_the_file_that_was_there_and_nothing_else(tmp_pat
 def test_outdated_files_are_removed_and_what_cannot_be_is_told(tmp_path, monkeypatch):
     old, never = tmp_path / "old.json", tmp_path / "never.json"
     old.touch()
-    assert remove_outdated([Output("json", old), Output("json", never)]) == ([old], [])
+    assert remove_outdated(read_states([Output("json", old), Output("json", never)])) == ([old], [])
 
     def refuse(*_):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
     old.touch()
     monkeypatch.setattr(Path, "unlink", refuse)
-    removed, [problem] = remove_outdated([Output("json", old)])
+    removed, [problem] = remove_outdated(read_states([Output("json", old)]))
     assert (removed, problem.endswith("could not be removed: Permission denied")) == ([], True)
+
+
+def test_what_another_run_has_written_meanwhile_is_not_outdated(tmp_path):
+    kept, replaced, new = (tmp_path / name for name in ("kept.json", "replaced.json", "new.json"))
+    kept.write_text("1")
+    replaced.write_text("1")
+    states = read_states([Output("json", path) for path in (kept, replaced, new)])
+    write_output(Output("json", replaced), "2", "the report")
+    new.write_text("2")
+    assert remove_outdated(states) == ([kept], [])
+    assert (replaced.read_text(), new.read_text()) == ("2", "2")
 
 
 @pytest.mark.parametrize("content", ["query,document,grade\nq,d,3\n", "<p>mine</p>", '{"harness": "1"}', ""])
