@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import date
 
-from harness.gate.finding import Finding, scope_scores
+from harness.gate.finding import Finding, add_left_out, scope_scores, split_skipped
 from harness.gate.inputs import GateInputs
 from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import judge_expectation, judge_latency, read_requested_depth
@@ -35,7 +35,6 @@ from harness.model import (
     AgreementCondition,
     BaselineCondition,
     Before,
-    Condition,
     DropCondition,
     FieldExpectation,
     History,
@@ -54,6 +53,7 @@ from harness.model import (
     Suite,
     SuiteReport,
     UnresolvedCondition,
+    UnstableQuery,
     VariantCondition,
     Verdict,
     Waiver,
@@ -107,7 +107,7 @@ def decide(
         bands=RunBands(suite, run),
         history=history,
     )
-    inputs_of_repeats = []
+    inputs_of_repeats: list[GateInputs] = []
     for repeat, scores_of_repeat in zip(run.repeats, repeated, strict=False):
         run_of_repeat = replace(run, responses=repeat.responses, variants=repeat.variants)
         inputs_of_repeat = replace(
@@ -119,8 +119,7 @@ def decide(
         )
         inputs_of_repeats.append(inputs_of_repeat)
     target_change = explain_changed_target(run, reference.run if reference else None)
-    unstable = find_unstable_queries(run)
-    template = suite.requests.get(run.request)
+    answers = _JudgedAnswers(first_inputs, inputs_of_repeats, find_unstable_queries(run))
     verdicts = []
     for threshold in collect_thresholds(suite):
         if not is_selected(threshold, query_filter) or not is_for_request(threshold.threshold, suite, run.request):
@@ -131,10 +130,7 @@ def decide(
             verdicts.append(_make_verdict(threshold, finding, skip))
             continue
         scope = select_scope(threshold, suite)
-        finding = judge(threshold, first_inputs)
-        if inputs_of_repeats:
-            others = [judge(threshold, inputs) for inputs in inputs_of_repeats]
-            finding = judge_repeats(finding, others, scope, unstable, template)
+        finding = answers.judge(threshold, scope)
         # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
         if target_change and finding.status in (Status.PASSED, Status.FAILED):
             reason = f"{target_change}; {finding.reason}"
@@ -143,17 +139,37 @@ def decide(
         if report_only:
             finding = replace(finding, status=Status.NOT_DECIDED)
         else:
-            finding, waiver = apply_waivers(finding, threshold, scope, today, strict=strict_xfail)
+            finding, excused = _excuse_queries(finding, threshold, scope, answers)
+            finding, waiver = apply_waivers(finding, threshold, excused, today, strict=strict_xfail)
         verdicts.append(_make_verdict(threshold, finding, waiver))
     return tuple(verdicts)
 
 
-def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
-    """Find out whether the condition of *threshold* is met, before waivers."""
-    condition, suite, run = threshold.condition, inputs.suite, inputs.run
-    queries = select_scope(threshold, suite)
-    if threshold.threshold.is_estimated and isinstance(condition, ScoreCondition | DropCondition):
-        return judge_estimate(condition, queries, inputs)
+@dataclass(frozen=True, slots=True)
+class _JudgedAnswers:
+    """What a run was answered: at *first*, and in its *repeats*; the rankings of *unstable* queries differ in these."""
+
+    first: GateInputs
+    repeats: Sequence[GateInputs]
+    unstable: Sequence[UnstableQuery]
+
+    def judge(self, threshold: GatedThreshold, queries: Sequence[Query]) -> Finding:
+        """Find out whether *queries* meet the condition of *threshold* in all repeats, before waivers."""
+        finding = judge(threshold, queries, self.first)
+        if not self.repeats:
+            return finding
+        others = [judge(threshold, queries, inputs) for inputs in self.repeats]
+        template = self.first.suite.requests.get(self.first.run.request)
+        return judge_repeats(finding, others, queries, self.unstable, template)
+
+
+def judge(threshold: GatedThreshold, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+    """Find out whether *queries* meet the condition of *threshold*, before waivers."""
+    condition, run = threshold.condition, inputs.run
+    active, skipped = split_skipped(queries, inputs.today)
+    # Without any query there is nothing to estimate: that is decided as it is without an estimate.
+    if active and threshold.threshold.is_estimated and isinstance(condition, ScoreCondition | DropCondition):
+        return add_left_out(judge_estimate(condition, queries, inputs), skipped)
     if isinstance(condition, ScoreCondition):
         return _judge_score_condition(condition, queries, inputs)
     if isinstance(condition, MachineShareCondition | KappaCondition):
@@ -251,7 +267,7 @@ def _make_verdict(threshold: GatedThreshold, finding: Finding, waiver: Waiver | 
 
 
 def apply_waivers(
-    finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], today: date, *, strict: bool
+    finding: Finding, threshold: GatedThreshold, excused: Mapping[str, Waiver], today: date, *, strict: bool
 ) -> tuple[Finding, Waiver | None]:
     """
     Apply the waivers to *finding*; returns the finding and the waiver in force.
@@ -259,14 +275,13 @@ def apply_waivers(
     Args:
         finding: The outcome of the threshold's condition.
         threshold: The threshold, whose own waiver is the nearest, then that of its query.
-        scope: The queries that the threshold is about.
+        excused: The queries that *finding* blames, by `_excuse_queries`.
         today: Decides which waivers are in force.
         strict: Whether an unexpected pass is a failure.
     """
     xfail = find_first_in_force(today, *threshold.xfails)
     if xfail is not None:
         return _apply_xfail(finding, xfail, strict), xfail
-    excused = _list_excused(finding, threshold.condition, scope, today)
     if excused:
         reasons = [f"{query}{format_until(waiver)} ({waiver.reason})" for query, waiver in excused.items()]
         reason = f"{finding.reason}; expected to fail: {listed(reasons)}"
@@ -298,15 +313,37 @@ def _apply_xfail(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
     return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
 
 
-def _list_excused(finding: Finding, condition: Condition, scope: Sequence[Query], today: date) -> dict[str, Waiver]:
+def _excuse_queries(
+    finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], answers: _JudgedAnswers
+) -> tuple[Finding, dict[str, Waiver]]:
+    """
+    *finding* with the queries that it blames and that are expected to fail.
+
+    A failure is found before what other queries leave open. So where these alone decide nothing, their finding takes
+    its place: an expected failure must not stand for them.
+    """
+    excused = _list_excused(finding, threshold, scope, answers.first.today)
+    others = [query for query in scope if query.id not in excused]
+    if excused and others:
+        of_others = answers.judge(threshold, others)
+        if of_others.status.is_undecided:
+            return of_others, {}
+    return finding, excused
+
+
+def _list_excused(
+    finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], today: date
+) -> dict[str, Waiver]:
     """
     The queries that *finding* blames with their waivers, if each is expected to fail.
 
     Empty for a figure over all queries, such as a mean: no single query is to blame for it. Empty too where nothing was
-    observed: one query then kept the others from being judged.
+    observed: one query then kept the others from being judged. Nor where *threshold* or its query has an `xfail`, which
+    decides.
     """
     is_decided = finding.status is Status.FAILED and finding.observed is not None
-    if not is_decided or not is_per_query(condition):
+    has_waiver = find_first_in_force(today, *threshold.xfails) is not None
+    if has_waiver or not is_decided or not is_per_query(threshold.condition):
         return {}
     by_id = {query.id: query for query in select_by_id(scope, set(finding.blamed))}
     excused = {}

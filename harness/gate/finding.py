@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from unicodedata import normalize
 
@@ -115,6 +115,13 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, tod
     return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
 
 
+def split_skipped(queries: Sequence[Query], today: date) -> tuple[list[Query], tuple[str, ...]]:
+    """Those of *queries* that count, and the ids of those that a skip in force leaves out."""
+    active = [query for query in queries if not is_in_force(query.skip, today)]
+    skipped = tuple(query.id for query in queries if is_in_force(query.skip, today))
+    return active, skipped
+
+
 def read_weights(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
     """The weights of the queries *counted*; empty where they all weigh the same."""
     weights = {query.id: query.weight for query in queries if query.id in counted}
@@ -208,6 +215,29 @@ def describe_undefined(undefined: Sequence[str], size: int) -> str:
         f"is undefined for {len(undefined)} of {count(size, 'query')}: {listed(undefined)}; "
         "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
     )
+
+
+def describe_left_out(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str:
+    """
+    How many queries are left out, and why; empty where none is.
+
+    >>> describe_left_out(["a", "b"], ["c"])
+    '2 skipped, 1 undefined'
+    """
+    groups = ((skipped, "skipped"), (undefined, "undefined"))
+    return ", ".join(f"{len(queries)} {word}" for queries, word in groups if queries)
+
+
+def explain_nothing_left(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str:
+    """Why a threshold has nothing to decide, where it has no query but those that are left out."""
+    left_out = describe_left_out(skipped, undefined)
+    return f"every query is left out ({left_out})" if left_out else "no query is in its scope"
+
+
+def add_left_out(finding: Finding, skipped: Sequence[str], undefined: Sequence[str] = ()) -> Finding:
+    """*finding* whose reason says how many queries are left out: what passes without them does so for the others."""
+    left_out = describe_left_out(skipped, undefined)
+    return replace(finding, reason=f"{finding.reason}; left out: {left_out}") if left_out else finding
 
 
 def describe_tie_changes(only_ties: Sequence[str], ties_and_more: Sequence[str]) -> list[str]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.gate.finding import Finding, Scope, describe_tie_changes, list_by_cause, read_weights
+from harness.gate.finding import Finding, Scope, describe_tie_changes, read_weights, split_skipped
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_answers import RequestedDepth, explain_no_ranking, explain_what_may_follow
+from harness.gate.judge_answers import (
+    RequestedDepth,
+    describe_without_ranking,
+    explain_what_may_follow,
+    list_without_hits,
+    list_without_ranking,
+)
 from harness.gate.judge_scores import judge_scores
 from harness.gate.pairs import explain_unusable
 from harness.gate.ties import restore_tie_order
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, Status
-from harness.model.suite import is_in_force
 from harness.words import count, listed
 
 
@@ -28,8 +33,8 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
         itself; else PASSED.
     """
     name = condition.agreement.text
-    active = [query.id for query in queries if not is_in_force(query.skip, inputs.today)]
-    skipped = tuple(query.id for query in queries if is_in_force(query.skip, inputs.today))
+    active_queries, skipped = split_skipped(queries, inputs.today)
+    active = [query.id for query in active_queries]
     without_ranking = list_without_ranking(active, inputs.run.responses, "")
     if without_ranking:
         return _refuse_without_ranking(condition, without_ranking)
@@ -59,7 +64,7 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
 
 def _refuse_without_ranking(condition: AgreementCondition, unanswered: Mapping[str, str]) -> Finding:
     name = condition.agreement.text
-    missing = f"no ranking for {count(len(unanswered), 'query')}: {list_by_cause(unanswered)}"
+    missing = describe_without_ranking(unanswered)
     sentence = f"{name} cannot be decided: {missing}"
     return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
 
@@ -102,7 +107,8 @@ def _judge_rankings(
     values = {}
     for query, pair in pairs.items():
         values[query] = agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
-    scope = Scope(values, (), {}, (), skipped, read_weights(inputs.suite.queries, values))
+    zero_hits = list_without_hits(values, inputs.run.responses)
+    scope = Scope(values, zero_hits, {}, (), skipped, read_weights(inputs.suite.queries, values))
     finding = judge_scores(condition.as_score, scope, gain="", skip_undefined=False)
     reordered = [query for query, pair in pairs.items() if pair.after != pair.as_returned]
     only_ties = [query for query in reordered if pairs[query].after == pairs[query].before]
@@ -124,13 +130,3 @@ def list_incomplete(
             if hits:
                 incomplete[query] = hits
     return incomplete
-
-
-def list_without_ranking(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
-    """The queries without a ranking, with the reason of each; *where* is added to it."""
-    reasons = {}
-    for query in queries:
-        response = responses.get(query)
-        if not isinstance(response, Ranking):
-            reasons[query] = f"{explain_no_ranking(response)}{where}"
-    return reasons

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from harness.gate.finding import Finding, format_number, is_met, list_by_cause
+from harness.gate.finding import (
+    Finding,
+    add_left_out,
+    explain_nothing_left,
+    format_number,
+    is_met,
+    list_by_cause,
+    split_skipped,
+)
 from harness.metrics.score import failure_text
 from harness.model import (
     Before,
@@ -26,7 +34,6 @@ from harness.model import (
     TargetChecks,
     Unit,
 )
-from harness.model.suite import is_in_force
 from harness.words import count, describe_invisible, listed
 
 
@@ -219,6 +226,31 @@ def explain_no_ranking(response: Response | None) -> str:
     return failure_text(response) if isinstance(response, Failure) else "did not run"
 
 
+def list_without_ranking(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
+    """The queries without a ranking, with the reason of each; *where* is added to it."""
+    reasons = {}
+    for query in queries:
+        response = responses.get(query)
+        if not isinstance(response, Ranking):
+            reasons[query] = f"{explain_no_ranking(response)}{where}"
+    return reasons
+
+
+def list_without_hits(queries: Iterable[str], responses: Mapping[str, Response]) -> tuple[str, ...]:
+    """The *queries* that were answered with no hit."""
+    without_hits = []
+    for query in queries:
+        response = responses.get(query)
+        if isinstance(response, Ranking) and not response.hits:
+            without_hits.append(query)
+    return tuple(without_hits)
+
+
+def describe_without_ranking(unanswered: Mapping[str, str], noun: str = "query") -> str:
+    """That there is no ranking of those *unanswered*, with the reason of each; *noun* says what they are."""
+    return f"no ranking for {count(len(unanswered), noun)}: {list_by_cause(unanswered)}"
+
+
 def _find_rank(document: str, ranking: Ranking) -> int | None:
     for rank, hit in enumerate(ranking.hits, start=1):
         if hit.id == document:
@@ -264,7 +296,8 @@ def judge_latency(
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
     """
-    active = [query.id for query in queries if not is_in_force(query.skip, today)]
+    active_queries, skipped = split_skipped(queries, today)
+    active = [query.id for query in active_queries]
     name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
     times, untimed = _read_times(active, responses)
     finding = Finding(
@@ -272,7 +305,7 @@ def judge_latency(
         "",
         required=condition.milliseconds,
         counted=len(times),
-        left_out=len(queries) - len(active),
+        left_out=len(skipped),
         unit=Unit.MILLISECONDS,
         operator=Operator.AT_MOST,
     )
@@ -282,10 +315,10 @@ def judge_latency(
         reason = f"{name} cannot be decided: {list_by_cause(untimed)}"
         return replace(finding, status=status, reason=reason, blamed=tuple(untimed))
     if not times:
-        return replace(finding, reason=f"{name} has nothing to decide: no query ran")
+        return replace(finding, reason=f"{name} has nothing to decide: {explain_nothing_left(skipped)}")
     if any(_is_measured(responses[query]) for query in times):
         name += " to the last byte"
-    return _compare_times(condition, finding, name, times)
+    return add_left_out(_compare_times(condition, finding, name, times), skipped)
 
 
 def _compare_times(condition: LatencyCondition, finding: Finding, name: str, times: Mapping[str, float]) -> Finding:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from harness.errors import pip_install
 from harness.gate.finding import (
     Finding,
+    describe_left_out,
     describe_tie_changes,
     format_number,
     format_observed,
@@ -379,8 +380,9 @@ def _list_asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[
             values = _list_values(returned, reordered)
             parts.append(f"with ties as returned, the {name_mean(pairs.weights)} {change} ({values})")
     parts += describe_tie_changes(pairs.only_ties, pairs.ties_and_more)
-    groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
-    left_out = ", ".join(f"{len(queries)} {word}" for queries, word in groups if queries)
+    if pairs.zero_hits:
+        parts.append(f"zero hits: {listed(pairs.zero_hits)}")
+    left_out = describe_left_out(pairs.skipped, pairs.undefined)
     if left_out:
         parts.append(f"left out: {left_out}")
     return [*parts, *pairs.changes]

@@ -13,13 +13,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from harness.gate.expectations import read_date, read_number
-from harness.gate.finding import Finding, is_met, list_by_cause
+from harness.gate.finding import (
+    Finding,
+    add_left_out,
+    explain_nothing_left,
+    is_met,
+    list_by_cause,
+    split_skipped,
+)
 from harness.gate.inputs import GateInputs
 from harness.gate.judge_answers import (
     RequestedDepth,
     explain_no_ranking,
     explain_what_may_follow,
     judge_expectation,
+    list_without_hits,
 )
 from harness.model import (
     CheckedField,
@@ -42,7 +50,6 @@ from harness.model import (
     Status,
     Unit,
 )
-from harness.model.suite import is_in_force
 from harness.words import count, listed, one_of, shorten
 
 NUMERIC_TYPES = frozenset(
@@ -413,19 +420,17 @@ def judge_each_query(condition: FieldExpectation | HitCount, queries: Sequence[Q
         where one is; else PASSED. The figure is the number of queries that do not meet it.
     """
     findings: dict[str, Finding] = {}
-    for query in queries:
-        if is_in_force(query.skip, inputs.today):
-            continue
+    active, skipped = split_skipped(queries, inputs.today)
+    for query in active:
         response = inputs.run.responses.get(query.id)
         if isinstance(condition, HitCount):
             findings[query.id] = judge_expectation(condition, query, response, inputs.requested)
         else:
             findings[query.id] = judge_field_expectation(condition, query, response, inputs)
-    left_out = len(queries) - len(findings)
+    left_out = len(skipped)
     whole = Finding(Status.FAILED, "", required=0, left_out=left_out, unit=Unit.QUERIES, operator=Operator.AT_MOST)
     if not findings:
-        why = "every query is skipped" if queries else "no query is in its scope"
-        return replace(whole, reason=f"has nothing to decide: {why}")
+        return replace(whole, reason=f"has nothing to decide: {explain_nothing_left(skipped)}")
     size = count(len(findings), "query")
     for status in (Status.ERROR, Status.FAILED, Status.INCONCLUSIVE):
         reasons = {query: finding.reason for query, finding in findings.items() if finding.status is status}
@@ -437,10 +442,16 @@ def judge_each_query(condition: FieldExpectation | HitCount, queries: Sequence[Q
             reason = f"cannot be decided for {len(reasons)} of {size}: {list_by_cause(reasons)}"
             return replace(whole, status=status, reason=reason, blamed=blamed)
         reason = f"not met by {len(reasons)} of {size}: {list_by_cause(reasons)}"
-        return replace(whole, reason=reason, blamed=blamed, observed=len(reasons), counted=len(findings))
+        failed = replace(whole, reason=reason, blamed=blamed, observed=len(reasons), counted=len(findings))
+        return add_left_out(failed, skipped)
     reason = f"met by {'the query' if len(findings) == 1 else f'each of {size}'}"
+    without_hits = list_without_hits([query.id for query in active], inputs.run.responses)
+    if without_hits:
+        # What no hit may have is met by no hits.
+        reason += f"; zero hits: {listed(without_hits)}"
     # It is about the field, and so the same for each query.
     caveat = next((finding.caveat for finding in findings.values() if finding.caveat), "")
     if caveat:
         reason += f"; {caveat}"
-    return replace(whole, status=Status.PASSED, reason=reason, observed=0, counted=len(findings), caveat=caveat)
+    passed = replace(whole, status=Status.PASSED, reason=reason, observed=0, counted=len(findings), caveat=caveat)
+    return add_left_out(passed, skipped)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.gate.finding import Finding, read_weights
+from harness.gate.finding import Finding, describe_undefined, read_weights, scope_scores
 from harness.gate.inputs import GateInputs
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.pairs import Pairs, pair_scores, suggest_tie_remedy
@@ -61,9 +61,9 @@ def judge_since(
     shared = [query for query in queries if _is_shared(query, entries, inputs)]
     shared_ids = {query.id for query in shared}
     absent = [query.id for query in queries if query.id not in shared_ids]
-    if not shared:
-        finding = _refuse(condition, queries, inputs, f"they have no query in common: {listed(absent)}")
-        return replace(finding, left_out=finding.left_out + len(absent))
+    refusal = _refuse_absent(condition, queries, inputs, absent)
+    if refusal is not None:
+        return refusal
     pairs_of_runs = _pair_with_runs(entries, shared, inputs, condition.measure)
     if isinstance(pairs_of_runs, Finding):
         return pairs_of_runs
@@ -137,6 +137,27 @@ def _refuse(
     finding = pair_scores(replace(inputs, reference=reference), queries, condition.measure)
     assert isinstance(finding, Finding), "nothing is paired with no run"
     return finding
+
+
+def _refuse_absent(
+    condition: DropCondition | WorseCondition, queries: Sequence[Query], inputs: GateInputs, absent: Sequence[str]
+) -> Finding | None:
+    """
+    The finding that all of *queries* are *absent* from the earlier runs, or that one of them has no score today.
+
+    What is absent is not compared, but it is in the scope of the threshold all the same. None where nothing is wrong.
+    """
+    if len(absent) == len(queries):
+        finding = _refuse(condition, queries, inputs, f"they have no query in common: {listed(absent)}")
+        return replace(finding, left_out=finding.left_out + len(absent))
+    now = scope_scores(queries, condition.measure.text, inputs.scores, inputs.today)
+    if now.unanswered:
+        return _refuse(condition, queries, inputs, now.no_score)
+    undefined = tuple(query for query in now.undefined if query in absent)
+    if undefined and not inputs.suite.skip_undefined:
+        finding = _refuse(condition, queries, inputs, f"it {describe_undefined(undefined, now.size)}")
+        return replace(finding, status=Status.FAILED, blamed=undefined)
+    return None
 
 
 def _pair_with_runs(

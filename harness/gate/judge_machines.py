@@ -6,8 +6,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from harness.agreement import Weights, cohen_kappa
-from harness.gate.finding import Finding, Scope, format_number, is_met, scope_scores
+from harness.gate.finding import (
+    Finding,
+    Scope,
+    add_left_out,
+    describe_undefined,
+    explain_nothing_left,
+    format_number,
+    is_met,
+    scope_scores,
+    split_skipped,
+)
 from harness.gate.inputs import GateInputs
+from harness.gate.judge_answers import describe_without_ranking, list_without_ranking
 from harness.means import mean_of
 from harness.model import KappaCondition, MachineShareCondition, Operator, Query, ScoreTable, Status, Unit
 from harness.words import count, listed
@@ -18,7 +29,7 @@ def judge_machine(
 ) -> Finding:
     """Judge *condition* over *queries*."""
     if isinstance(condition, KappaCondition):
-        return judge_kappa(condition, queries, inputs.suite.grades.values())
+        return judge_kappa(condition, queries, inputs)
     return judge_machine_share(condition, queries, inputs)
 
 
@@ -27,11 +38,15 @@ def judge_machine_share(condition: MachineShareCondition, queries: Sequence[Quer
     Compare the mean share of machines' grades over the scores of *queries* with what is allowed.
 
     Returns:
-        ERROR where a query has no answer; FAILED where the share is greater, or no query has a score; else PASSED.
+        ERROR where a query has no answer; FAILED where one is undefined and may not be left out, where the share is
+        greater, or no query has a score; else PASSED.
     """
     measure = condition.measure.text
     name = f"the share of machines' grades in {measure}"
     scope = scope_scores(queries, measure, inputs.scores, inputs.today)
+    left_out = len(scope.skipped)
+    if inputs.suite.skip_undefined:
+        left_out += len(scope.undefined)
     finding = Finding(
         Status.FAILED,
         "",
@@ -39,25 +54,34 @@ def judge_machine_share(condition: MachineShareCondition, queries: Sequence[Quer
         condition.allowed,
         measure,
         counted=len(scope.counted),
-        left_out=len(scope.skipped) + len(scope.undefined),
+        left_out=left_out,
         unit=Unit.SHARE,
         operator=Operator.AT_MOST,
     )
     if scope.unanswered:
         reason = f"{name} cannot be decided: {scope.no_score}"
         return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(scope.unanswered))
+    if scope.undefined and not inputs.suite.skip_undefined:
+        # Their grades are in no score: with them the share may be any.
+        reason = f"{name} {describe_undefined(scope.undefined, scope.size)}"
+        return replace(finding, reason=reason, blamed=scope.undefined)
     if not scope.counted:
-        return replace(finding, reason=f"{name} has nothing to decide: no query has a score")
+        why = explain_nothing_left(scope.skipped, scope.undefined)
+        return replace(finding, reason=f"{name} has nothing to decide: {why}", blamed=scope.undefined)
     shares = {query: inputs.scores[query][measure].machine_share or 0.0 for query in scope.counted}
     share = mean_of(shares, scope.weights)
     is_allowed = is_met(share, Operator.AT_MOST, condition.allowed)
     sign = "<=" if is_allowed else ">"
     reason = f"{name} is {share:.2%} {sign} {condition.allowed:.2%}"
+    if scope.zero_hits:
+        reason += f"; zero hits: {listed(scope.zero_hits)}"
+    finding = replace(finding, reason=reason, observed=share)
     if is_allowed:
-        return replace(finding, status=Status.PASSED, reason=reason, observed=share)
-    most_first = sorted((query for query in shares if shares[query]), key=lambda query: (-shares[query], query))
-    reason += f"; most in {listed(most_first)}"
-    return replace(finding, reason=reason, observed=share)
+        finding = replace(finding, status=Status.PASSED)
+    else:
+        most_first = sorted((query for query in shares if shares[query]), key=lambda query: (-shares[query], query))
+        finding = replace(finding, reason=f"{reason}; most in {listed(most_first)}")
+    return add_left_out(finding, scope.skipped, scope.undefined)
 
 
 def add_machine_share(finding: Finding, scope: Scope, measure: str, scores: ScoreTable) -> Finding:
@@ -73,25 +97,50 @@ def add_machine_share(finding: Finding, scope: Scope, measure: str, scores: Scor
     return replace(finding, reason=f"{finding.reason}; {share:.2%} of the grades are machines'")
 
 
-def judge_kappa(condition: KappaCondition, queries: Sequence[Query], scale: Collection[float]) -> Finding:
+def judge_kappa(condition: KappaCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Compare a machine's kappa with people, over the documents of *queries* that both graded, with what is required.
 
-    *scale* are the grades that can be given; those that were are added.
-
     Returns:
-        INCONCLUSIVE where both graded too few documents, or one grade only, so that there is no kappa; FAILED where the
-        kappa falls short; else PASSED.
+        ERROR where a query has no answer, as for every other threshold, though no grade depends on it; INCONCLUSIVE
+        where both graded too few documents, or one grade only, so that there is no kappa; FAILED where no query is
+        left, or where the kappa falls short; else PASSED.
     """
-    machine = condition.machine
+    active, skipped = split_skipped(queries, inputs.today)
+    finding = Finding(
+        Status.FAILED,
+        "",
+        None,
+        condition.required,
+        f"kappa {condition.machine}",
+        counted=len(active),
+        left_out=len(skipped),
+        operator=condition.operator,
+    )
+    without_ranking = list_without_ranking([query.id for query in active], inputs.run.responses, "")
+    if without_ranking:
+        reason = f"{finding.measure} cannot be decided: {describe_without_ranking(without_ranking)}"
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(without_ranking))
+    if not active:
+        return replace(finding, reason=f"{finding.measure} has nothing to decide: {explain_nothing_left(skipped)}")
+    return add_left_out(_compare_grades(condition, finding, active, inputs.suite.grades.values()), skipped)
+
+
+def _compare_grades(
+    condition: KappaCondition, finding: Finding, queries: Sequence[Query], scale: Collection[float]
+) -> Finding:
+    """
+    Complete *finding* by the kappa over the documents of *queries*.
+
+    *scale* are the grades that can be given; those that were are added.
+    """
+    machine, name = condition.machine, finding.measure
     grades: list[tuple[float, float]] = []
     for query in queries:
         by_machine = query.machine_grades.get(machine, {})
         by_people = query.people_grades or {}
         grades += [(by_people[document], grade) for document, grade in by_machine.items() if document in by_people]
-    name = f"kappa {machine}"
     shared = f"over {count(len(grades), 'document')} that people and {machine} graded"
-    finding = Finding(Status.FAILED, "", None, condition.required, name, operator=condition.operator)
     if len(grades) < condition.fewest:
         reason = f"{name} cannot be decided {shared}: expected at least {condition.fewest:,}"
         return replace(finding, status=Status.INCONCLUSIVE, reason=reason)

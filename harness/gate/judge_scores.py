@@ -12,7 +12,9 @@ from harness.gate.finding import (
     Finding,
     Scope,
     compute_merit,
+    describe_left_out,
     describe_undefined,
+    explain_nothing_left,
     format_number,
     format_observed,
     format_weight,
@@ -75,9 +77,7 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
         reason = f"{name} {describe_undefined(scope.undefined, scope.size)}"
         return replace(finding, reason=reason, blamed=scope.undefined)
     if not scope.counted:
-        why = "no query is in its scope"
-        if scope.size:
-            why = f"every query is left out ({_describe_left_out(scope)})"
+        why = explain_nothing_left(scope.skipped, scope.undefined)
         return replace(finding, reason=f"{name} has nothing to decide: {why}", blamed=scope.undefined)
     return _compare(condition, scope, name, finding)
 
@@ -89,7 +89,7 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Findin
     reason = f"{name} {_describe_figure(condition, scope, decisive, len(short))}"
     if scope.zero_hits:
         reason += f"; zero hits: {listed(scope.zero_hits)}"
-    left_out = _describe_left_out(scope)
+    left_out = describe_left_out(scope.skipped, scope.undefined)
     if left_out:
         reason += f"; left out: {left_out}"
     observed = decisive
@@ -221,11 +221,6 @@ def _describe_figure(condition: ScoreCondition, scope: Scope, decisive: float, s
             f"required for {format_number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
         )
     return f"is {shown}, required {bound}, over {count(total, 'query')}"
-
-
-def _describe_left_out(scope: Scope) -> str:
-    groups = ((scope.skipped, "skipped"), (scope.undefined, "undefined"))
-    return ", ".join(f"{len(queries)} {word}" for queries, word in groups if queries)
 
 
 def _describe_blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str:

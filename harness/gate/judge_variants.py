@@ -17,12 +17,13 @@ from harness.gate.finding import (
     compute_merit,
     format_observed,
     is_met,
-    list_by_cause,
     read_weights,
     scope_scores,
+    split_skipped,
 )
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_agreements import list_incomplete, list_without_ranking
+from harness.gate.judge_agreements import list_incomplete
+from harness.gate.judge_answers import describe_without_ranking, list_without_hits, list_without_ranking
 from harness.gate.judge_scores import judge_scores
 from harness.gate.ties import restore_tie_order
 from harness.metrics.agreement import agreement_value
@@ -70,10 +71,10 @@ def judge_variants(
     """
     score_condition = condition.as_score
     name = score_condition.measure.text
-    queries = [query for query in queries if query.variants]
-    active = [query for query in queries if not is_in_force(query.skip, inputs.today)]
-    skipped = tuple(query.id for query in queries if is_in_force(query.skip, inputs.today))
+    active, _ = split_skipped([query for query in queries if query.variants], inputs.today)
     variants = _list_active_variants(active, inputs)
+    # A query is left out by its own skip, and where all of its variants are queries that a skip leaves out.
+    skipped = tuple(query.id for query in queries if query.variants and query.id not in variants)
     if not variants:
         reason = f"{name} has nothing to decide: no query in its scope has a variant that was sent"
         return Finding(Status.FAILED, reason, None, score_condition.required, name)
@@ -103,7 +104,12 @@ def judge_variants(
     finding = judge_scores(score_condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
     if finding.observed is None:
         return finding
-    return replace(finding, reason="; ".join([finding.reason, *_describe_variants(score_condition, values)]))
+    zero_hits = list_without_hits(values, inputs.run.responses)
+    sentences = [finding.reason, *_describe_variants(score_condition, values, zero_hits)]
+    unsent = sum(len(query.variants) - len(variants[query.id]) for query in compared)
+    if unsent:
+        sentences.append(f"left out: {count(unsent, 'skipped variant')}")
+    return replace(finding, reason="; ".join(sentences))
 
 
 def _list_active_variants(queries: Sequence[Query], inputs: GateInputs) -> dict[str, tuple[Variant, ...]]:
@@ -130,7 +136,7 @@ def _find_missing_rankings(
     parts = []
     for unanswered, noun in ((queries, "query"), (others, "variant")):
         if unanswered:
-            parts.append(f"no ranking for {count(len(unanswered), noun)}: {list_by_cause(unanswered)}")
+            parts.append(describe_without_ranking(unanswered, noun))
     reason = f"{name} cannot be decided: {'; '.join(parts)}"
     blamed = _list_blamed(variants, {**queries, **others})
     return Finding(Status.ERROR, reason, None, condition.required, name, blamed)
@@ -209,8 +215,13 @@ def _sort_worst_first(condition: ScoreCondition, values: Sequence[_VariantValue]
     return sorted(values, key=lambda value: compute_merit(value.value, operator, required))
 
 
-def _describe_variants(condition: ScoreCondition, values: Mapping[str, Sequence[_VariantValue]]) -> list[str]:
-    """How many variants were compared, those that by themselves miss what is required, and those without hits."""
+def _describe_variants(
+    condition: ScoreCondition, values: Mapping[str, Sequence[_VariantValue]], zero_hits: Sequence[str]
+) -> list[str]:
+    """
+    How many variants were compared, those that by themselves miss what is required, and those without hits, after the
+    queries without hits.
+    """
     operator, required = condition.operator, condition.required
     every_value = [value for of_query in values.values() for value in of_query]
     sentences = [count(len(every_value), "variant")]
@@ -221,7 +232,8 @@ def _describe_variants(condition: ScoreCondition, values: Mapping[str, Sequence[
             for value in _sort_worst_first(condition, short)
         ]
         sentences = [f"{sentences[0]}, worst: {listed(worst)}"]
-    empty = [_name_variant(value.variant) for value in every_value if not value.has_hits]
+    empty = list(zero_hits)
+    empty += [_name_variant(value.variant) for value in every_value if not value.has_hits]
     if empty:
         sentences.append(f"zero hits: {listed(empty)}")
     return sentences

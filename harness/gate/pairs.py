@@ -11,6 +11,7 @@ from harness.gate.finding import (
     Scope,
     describe_changed_question,
     describe_undefined,
+    explain_nothing_left,
     name_mean,
     read_weights,
     scope_scores,
@@ -53,6 +54,8 @@ class Pairs:
     tie_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     extreme: Literal["worst", "best"] | None = None
     least: float | None = None
+    zero_hits: tuple[str, ...] = ()
+    """The queries that have no hit today."""
     origin: str = ""
     """What *before* is of, to follow its value; empty where *against* says it."""
 
@@ -152,7 +155,8 @@ def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) 
         return pairing.refuse(Status.FAILED, f"it {describe_undefined(undefined, now.size)}", undefined)
     before = {query: value for query, value in then.counted.items() if query in now.counted}
     if not before:
-        return pairing.refuse(Status.FAILED, "no query is left to compare", undefined)
+        why = explain_nothing_left(now.skipped, undefined)
+        return pairing.refuse(Status.FAILED, f"no query is left to compare: {why}", undefined)
     return pairing.pair(reference, before, undefined)
 
 
@@ -216,6 +220,7 @@ class _Pairing:
             ties_and_more=tuple(ties_and_more),
             tie_ranges=tie_ranges,
             least=measure_range(self.measure, self.inputs.suite.gain)[0],
+            zero_hits=tuple(query for query in self.now.zero_hits if query in before),
         )
 
     def _read_ties(self, reference: Reference, before: Mapping[str, float]) -> dict[str, TiedValue]:
