@@ -28,6 +28,7 @@ from harness.baseline.entries import (
     restore_run,
 )
 from harness.baseline.files import (
+    choose_roots,
     find_baseline,
     is_baseline_file,
     read_baselines,
@@ -91,7 +92,7 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
         BaselineError: There is no baseline, it cannot be read or contradicts itself, or it is another suite's.
     """
     path = find_baseline(suite.path, suite.roots, file)
-    return choose_entry(read_baselines(path), path, suite, request)
+    return choose_entry(read_baselines(path, choose_roots(suite, file)), path, suite, request)
 
 
 def choose_entry(baselines: BaselineFile, path: Path, suite: Suite, request: str) -> Baseline:
@@ -199,6 +200,8 @@ class BaselineUpdate:
     Remarks, such as that a file which could not be read is replaced whole, or that kept queries have another text or
     params by now, or are from an index with other documents.
     """
+    roots: Sequence[str] | None = None
+    """The folders that the file may be in; any where that is None."""
 
     @property
     def entry(self) -> Baseline:
@@ -207,7 +210,7 @@ class BaselineUpdate:
 
     def write(self) -> None:
         """Write the file, whole or not at all; UnwritableBaseline where it cannot be written."""
-        write_baselines(self.path, self.file)
+        write_baselines(self.path, self.file, self.roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +247,11 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
     partial = options.partial
     entry = make_baseline(suite, run, scores, created=options.created, harness=__version__)
     path = find_baseline(suite.path, suite.roots, options.file)
+    roots = choose_roots(suite, options.file)
     baselines = options.standing.get(path)
     notes: list[str] = []
     if baselines is None:
-        baselines, notes = _read_file_so_far(path, partial=partial)
+        baselines, notes = _read_file_so_far(path, roots, partial=partial)
     # The file beside a suite is its own, which may have been renamed. A file that was named may be another suite's.
     if baselines is not None and options.file is not None and baselines.suite != suite.name:
         raise UnwritableBaseline(_describe_other_suite(baselines, path, suite))
@@ -263,7 +267,7 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
     if not needs_baseline(whole_suite, run.request):
         measure = next(iter(common_measures(whole_suite)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
-    return BaselineUpdate(path, merged, run.request, before, tuple(notes))
+    return BaselineUpdate(path, merged, run.request, before, tuple(notes), roots)
 
 
 def _note_changed_questions(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
@@ -290,7 +294,9 @@ def _count_documents(number: int | None) -> str:
     return "an unknown number of documents" if number is None else count(number, "document")
 
 
-def _read_file_so_far(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
+def _read_file_so_far(
+    path: Path, roots: Sequence[str] | None, *, partial: bool
+) -> tuple[BaselineFile | None, list[str]]:
     """
     The file so far, and notes. A file that cannot be read is replaced, but never by a part of a suite, nor if it is
     another file, such as the suite: neither its name nor its content is that of baselines. A pipe or a device is
@@ -300,7 +306,7 @@ def _read_file_so_far(path: Path, *, partial: bool) -> tuple[BaselineFile | None
     if not path.exists():
         return None, []
     try:
-        return read_baselines(path), []
+        return read_baselines(path, roots), []
     except BaselineError as error:
         if not is_baseline_file(path):
             raise UsageError(f"{error}; it is not replaced, as it is no file of baselines: name another file") from None

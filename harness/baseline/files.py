@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError, UnwritableBaseline
+from harness.files.beside import BesideFile
 from harness.files.border import Border
-from harness.files.json import WrongJson, read_json_text, refuse_repeated_keys
+from harness.files.json import MOST_READ, WrongJson, read_json_text, refuse_repeated_keys
 from harness.files.writing import is_replaceable, write_whole
 from harness.model import BaselineFile, Json, Suite
 from harness.options import format_options
@@ -55,20 +56,26 @@ def find_baseline(suite: str | Path, roots: Sequence[str], file: Path | None) ->
         file: The file that the user named.
 
     Raises:
-        UnwritableBaseline: The one beside the suite is a link that leads out of *roots*.
+        UnwritableBaseline: The one beside the suite, or its folder, is a link that leads out of *roots*.
     """
     if file is not None:
         return file
     path = build_baseline_path(suite)
-    if path.is_symlink():
-        folders = list(map(Path, roots)) or [path.parent]
-        sentence = Border(path.parent, folders).explain_refusal(path)
-        if sentence:
-            raise UnwritableBaseline(
-                f"the baseline {path.as_posix()} is a link that is not followed: what it leads to {sentence}; "
-                "remove the link"
-            )
+    # The folder may be a link too.
+    linked = path if path.is_symlink() else path.parent
+    folders = list(map(Path, roots)) or [path.parent]
+    sentence = Border(path.parent, folders).explain_refusal(linked)
+    if sentence:
+        what = "is a link" if linked == path else "is in a folder with a link"
+        raise UnwritableBaseline(
+            f"the baseline {path.as_posix()} {what} that is not followed: what it leads to {sentence}; remove the link"
+        )
     return path
+
+
+def choose_roots(suite: Suite, file: Path | None) -> Sequence[str] | None:
+    """The folders that the baselines of *suite* may be in: those of the suite, and any for a *file* that was named."""
+    return suite.roots if file is None else None
 
 
 def has_baseline(suite: Suite, file: Path | None) -> bool:
@@ -92,15 +99,22 @@ def suggest_save(suite: str | Path, file: Path | None = None, searched: Mapping[
     return f"`{shlex.join(['harness', 'baseline', 'save', Path(suite).as_posix(), *words])}` saves one"
 
 
-def read_baselines(path: Path) -> BaselineFile:
+def read_baselines(path: Path, roots: Sequence[str] | None = None) -> BaselineFile:
     """
     Read a file of baselines.
+
+    Args:
+        path: The file.
+        roots: As of `choose_roots`.
 
     Raises:
         BaselineError: The file does not exist, cannot be read, is not a baseline, or is of another version.
     """
     try:
-        text = read_json_text(path)
+        if roots is None:
+            text = read_json_text(path)
+        else:
+            text = BesideFile(path, roots, follows_links=True).read(MOST_READ).decode()
     except FileNotFoundError:
         raise BaselineError(f"there is no baseline: {path.as_posix()} does not exist") from None
     except OSError as error:
@@ -178,15 +192,18 @@ def refuse_irregular(path: Path) -> None:
         raise UnwritableBaseline(f"the baseline {path.as_posix()} cannot be written: it is not a regular file")
 
 
-def write_baselines(path: Path, file: BaselineFile) -> None:
+def write_baselines(path: Path, file: BaselineFile, roots: Sequence[str] | None = None) -> None:
     """
-    Write *file*, whole or not at all.
+    Write *file*, whole or not at all; arguments are those of `read_baselines`.
 
     Raises:
         UnwritableBaseline: It cannot be written.
     """
     try:
-        write_whole(path, _encode(file))
+        if roots is None:
+            write_whole(path, _encode(file))
+        else:
+            BesideFile(path, roots).write(_encode(file))
     except OSError as error:
         reason = error.strerror or error
         raise UnwritableBaseline(f"the baseline {path.as_posix()} cannot be written: {reason}") from None

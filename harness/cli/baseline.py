@@ -129,8 +129,9 @@ def show(suites: Sequence[Path], file: Path | None, **arguments: Any) -> None:
 def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[BaselineError]:
     """Print the entries of the baseline of the suite at *path*; returns the errors of those that cannot be read."""
     try:
-        baseline_path = find_baseline(path, () if suite is None else suite.roots, file)
-        baselines = read_baselines(baseline_path)
+        roots = () if suite is None else suite.roots
+        baseline_path = find_baseline(path, roots, file)
+        baselines = read_baselines(baseline_path, roots if file is None else None)
     except BaselineError as error:
         return [error]
     click.echo(make_loggable(f"{baselines.suite}  {baseline_path.as_posix()}"))

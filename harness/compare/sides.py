@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.baseline import choose_entry
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import build_request_json, fingerprint_request, restore_run
-from harness.baseline.files import find_baseline, read_baselines
+from harness.baseline.files import choose_roots, find_baseline, read_baselines
 from harness.baseline.questions import UsedValues, read_question, select_run_values
 from harness.compare.forms import SideText, SideWord
 from harness.config import Configs
@@ -306,7 +306,7 @@ def read_baseline_side(name: str, path: Path | None, suite: Suite | None, reques
     """
     if suite is not None:
         file = find_baseline(suite.path, suite.roots, path)
-        baselines = read_baselines(file)
+        baselines = read_baselines(file, choose_roots(suite, path))
         if request is None:
             # The only entry, or else that of the suite's first request, which a run without options has.
             request = next(iter(baselines.requests if len(baselines.requests) == 1 else suite.requests))

@@ -85,6 +85,11 @@ class BesideFile:
         if is_new:
             self.remove()
 
+    def create_folder(self) -> None:
+        """Create a folder there, unless something is there already; raises OSError."""
+        with self.hold_folder() as folder:
+            folder.create_folder(self.path.name)
+
     def remove(self) -> None:
         """Remove what is there, be it a link; raises OSError."""
         with self.hold_folder() as folder:

@@ -41,6 +41,11 @@ class Folder:
             return os.stat(self._name(name), dir_fd=self.descriptor, follow_symlinks=follows)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            # A link to itself leads nowhere too.
+            if follows and error.errno == errno.ELOOP:
+                return None
+            raise
 
     def open_file(self, name: str, flags: int, rights: int = 0o600) -> int:
         """

@@ -158,16 +158,16 @@ def create_part(folder: Folder, target: str, rights: int) -> Part:
     return Part(folder, name, target, file)
 
 
-def create_file(path: Path, rights: int, flags: int) -> IO[bytes]:
+def lock_open_file(file: IO[bytes]) -> None:
     """
-    Open *path* to write, with *rights* if it is new; *flags* are those of `os.open`.
+    Keep others that lock *file* from it until it is closed; on a system without such locks nothing is done.
 
     Raises:
-        OSError: it cannot be opened.
+        BlockingIOError: Another has it.
+        OSError: The disk has no locks.
     """
-    all_flags = os.O_RDWR | os.O_CREAT | flags | getattr(os, "O_BINARY", 0)
-    mode = "a+b" if flags & os.O_APPEND else "w+b"
-    return os.fdopen(os.open(path, all_flags, rights), mode)
+    if flock is not None:
+        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
 
 
 def _remove_abandoned_parts(folder: Folder, target: str) -> None:
@@ -189,7 +189,7 @@ def _remove_unlocked(folder: Folder, name: str) -> None:
         OSError: another process holds the lock of the part *name*, or it cannot be removed.
     """
     with os.fdopen(folder.open_file(name, os.O_RDONLY), "rb") as file:
-        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
+        lock_open_file(file)
         folder.remove(name)
 
 

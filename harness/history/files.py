@@ -23,8 +23,8 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from harness.errors import HistoryError
-from harness.files.json import read_json_text
-from harness.files.writing import write_whole
+from harness.files.beside import BesideFile
+from harness.files.json import MOST_READ
 from harness.history.entries import SCHEMA, format_created
 from harness.masking import fingerprint
 from harness.model import HistoryEntry, Json
@@ -47,6 +47,11 @@ def make_file_name(name: str) -> str:
     ('Shop-red-shoes-boots', 'suite')
     """
     return _UNSAFE.sub("-", name).strip(".-")[:_LONGEST_NAME] or "suite"
+
+
+def place_file(path: Path) -> BesideFile:
+    """The file at *path* in the folder of a suite. A link may lead to another file of the history."""
+    return BesideFile(path, (path.parent.parent,), follows_links=True)
 
 
 # Reading.
@@ -120,7 +125,7 @@ def read_file(path: Path) -> list[HistoryEntry]:
         HistoryError: The file cannot be read, is no entry, is of another version, or was edited.
     """
     try:
-        text = read_json_text(path)
+        text = place_file(path).read(MOST_READ).decode()
     except OSError as error:
         raise _refuse(path.as_posix(), error.strerror or str(error)) from None
     except UnicodeDecodeError:
@@ -254,8 +259,9 @@ def write_entry(folder: Path, entry: HistoryEntry) -> Path:
     """
     path = folder / make_file_name(entry.suite) / name_file(entry)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, dump_entry(entry))
+        folder.mkdir(parents=True, exist_ok=True)
+        BesideFile(path.parent).create_folder()
+        place_file(path).write(dump_entry(entry))
     except OSError as error:
         reason = error.strerror or error
         raise HistoryError(f"the history {path.as_posix()} cannot be written: {reason}") from None

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import HistoryError
-from harness.files.writing import write_whole
-from harness.history.files import PACKED, dump_line, list_files, read_file, sort_entries
+from harness.history.files import PACKED, dump_line, list_files, place_file, read_file, sort_entries
 from harness.masking import fingerprint
 
 
@@ -33,12 +32,13 @@ class PackedFile:
         Raises:
             HistoryError: A file cannot be written or removed. Nothing is lost then.
         """
+        path = self.path
         try:
-            write_whole(self.path, self.text)
-            for file in self.old:
-                file.unlink(missing_ok=True)
+            place_file(path).write(self.text)
+            for path in self.old:
+                place_file(path).remove()
         except OSError as error:
-            name = Path(error.filename or self.path).as_posix()
+            name = path.as_posix()
             raise HistoryError(f"the history {name} cannot be written: {error.strerror or error}") from None
 
 

@@ -18,13 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from harness.errors import FormatError, UsageError
-from harness.files.folders import Folder
-from harness.files.writing import PRIVATE, create_part
+from harness.files.beside import BesideFile
+from harness.files.writing import PRIVATE, create_part, lock_open_file
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
@@ -37,10 +36,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-try:
-    flock: Any = import_module("fcntl")
-except ImportError:  # not on Windows
-    flock = None
+MOST_READ = 2**32
+"""Bytes of a journal: a run of a hundred thousand queries has a tenth of that."""
 
 NO_JOURNAL = "found no line of a journal of `harness run`"
 _VERSION = re.compile(re.escape(BEGINNING) + rb"([0-9]{1,9})[,}]")
@@ -459,6 +456,7 @@ class Journal:
             UsageError: There is a file that is no journal, or it cannot be read.
         """
         self._path = path
+        self._place = BesideFile(path)
         self._is_kept = is_kept
         self._resumes = resume
         self._tell = tell
@@ -471,7 +469,7 @@ class Journal:
         self._repaired = b""
         """The sound lines of that file, if it has damaged ones; they are kept when the run goes on."""
         self._seal = Seal()
-        if path.exists() and not (path.is_file() and _is_journal(path)):
+        if path.exists() and not (path.is_file() and _is_journal(self._place)):
             raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
         self._refusal = self._read_earlier() if resume else ""
 
@@ -484,7 +482,7 @@ class Journal:
         """Read the file; returns why the run in it cannot be continued, empty if it may."""
         if not self._path.exists():
             return f"there is no journal {self._path}"
-        content = read_content(self._path)
+        content = self._read_content()
         try:
             journal = parse_journal(content, str(self._path))
         except FormatError as error:
@@ -501,6 +499,12 @@ class Journal:
             self._tell(f"{self._path}: left out what is damaged, {damage}; what it answered is sent again")
         return ""
 
+    def _read_content(self) -> bytes:
+        try:
+            return self._place.read(MOST_READ)
+        except OSError as error:
+            raise UsageError(f"{self._path}: the journal cannot be read: {error.strerror or error}") from None
+
     def refuse_other_part(self, suites: Sequence[Path], shard: Shard) -> None:
         """
         Refuse to replace answers that `harness merge` may be waiting for.
@@ -515,7 +519,7 @@ class Journal:
         if not self._path.exists():
             return
         try:
-            journal = parse_journal(read_content(self._path), str(self._path))
+            journal = parse_journal(self._read_content(), str(self._path))
         except FormatError:
             return  # no merge takes it
         files = set(map(str, suites))
@@ -553,7 +557,7 @@ class Journal:
         if is_complete and self._is_kept:
             self._write(_write_line({"reported": True}))
         if is_complete and not self._is_kept:
-            self._path.unlink(missing_ok=True)
+            self._place.remove()
         self.close()
 
     def close(self) -> None:
@@ -572,7 +576,7 @@ class Journal:
             else:
                 if self._path.exists():
                     # A run that writes the file that is about to be replaced holds its lock.
-                    with self._path.open("rb") as existing:
+                    with self._place.open_to_read(MOST_READ) as existing:
                         self._lock(existing)
                         self._check_size(existing)
                 self._file = self._create(self._repaired + data)
@@ -585,10 +589,8 @@ class Journal:
 
     def _lock(self, file: IO[bytes]) -> None:
         """Keep other runs from *file* until it is closed, where the system and its disk can."""
-        if flock is None:
-            return
         try:
-            flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
+            lock_open_file(file)
         except BlockingIOError:
             raise self._refuse_second_writer() from None
         except OSError:
@@ -604,7 +606,7 @@ class Journal:
 
     def _open_existing(self) -> IO[bytes]:
         """The existing file, without a last line that was cut short."""
-        file = self._path.open("r+b")
+        file = self._place.open_to_update(MOST_READ)
         self._lock(file)
         self._check_size(file)
         file.truncate(self._end_of_lines)
@@ -613,21 +615,22 @@ class Journal:
 
     def _create(self, data: bytes) -> IO[bytes]:
         """A new file with *data*, which is never visible without it."""
-        part = create_part(Folder(self._path.parent), self._path.name, PRIVATE)
-        try:
-            self._lock(part.file)
-            part.file.write(data)
-            part.file.flush()
-            part.replace()
-        except BaseException:
-            part.remove()
-            raise
+        with self._place.hold_folder() as folder:
+            part = create_part(folder, self._path.name, PRIVATE)
+            try:
+                self._lock(part.file)
+                part.file.write(data)
+                part.file.flush()
+                part.replace()
+            except BaseException:
+                part.remove()
+                raise
         return part.file
 
 
 def read_content(path: Path) -> bytes:
     """
-    The content of the journal at *path*.
+    The content of the journal at *path*, which the user named: it may be a pipe.
 
     Raises:
         UsageError: It cannot be read.
@@ -638,10 +641,10 @@ def read_content(path: Path) -> bytes:
         raise UsageError(f"{path}: the journal cannot be read: {error.strerror or error}") from None
 
 
-def _is_journal(path: Path) -> bool:
-    """Whether the file at *path* begins as a journal does, or is empty."""
+def _is_journal(place: BesideFile) -> bool:
+    """Whether the file at *place* begins as a journal does, or is empty."""
     try:
-        with path.open("rb") as file:
+        with place.open_to_read(MOST_READ) as file:
             return file.read(len(BEGINNING)) in (BEGINNING, b"")
     except OSError as error:
-        raise UsageError(f"{path}: the journal cannot be read: {error.strerror or error}") from None
+        raise UsageError(f"{place.path}: the journal cannot be read: {error.strerror or error}") from None

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.files.writing import write_whole
+from harness.files.beside import BesideFile
 from harness.suites.shape import SCHEMA_REMARK, suite_schema
 
 SCHEMA_NAME = "relevance.schema.json"
@@ -41,10 +41,8 @@ def read_schema_state(folder: Path) -> SchemaState:
     # Path.exists raises an error in a folder that may not be entered.
     if not os.path.lexists(path):
         return SchemaState.MISSING
-    if not path.is_file():
-        return SchemaState.FOREIGN
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(BesideFile(path, follows_links=True).read())
     except (OSError, ValueError, RecursionError):
         return SchemaState.FOREIGN
     if not isinstance(content, dict) or content.get("$comment") != SCHEMA_REMARK:
@@ -82,7 +80,8 @@ def update_schema(folder: Path) -> Path | None:
         return None
     path = folder / SCHEMA_NAME
     try:
-        write_whole(path.resolve(), render_schema())
+        # A link into the folder stays.
+        BesideFile(path.resolve(), (folder,)).write(render_schema())
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
     return path

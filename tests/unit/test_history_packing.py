@@ -3,11 +3,11 @@
 import json
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from harness.errors import HistoryError
+from harness.files.beside import BesideFile
 from harness.history import read_history, write_entry
 from harness.history.exports import FORMATS, render_export, select_last_entries
 from harness.history.packing import pack_suite as join_files
@@ -73,17 +73,16 @@ def test_all_may_be_packed_and_no_folder_has_nothing_to_pack(folder):
 
 @pytest.mark.parametrize("removed", range(3))
 def test_a_kill_in_between_loses_nothing_and_the_next_one_ends_the_work(folder, monkeypatch, removed):
-    unlink, calls = Path.unlink, []
+    remove, calls = BesideFile.remove, []
 
-    def unlink_until_killed(path, **options):
-        if path.suffix == ".json":
-            calls.append(path)
-            if len(calls) > removed:
-                raise KeyboardInterrupt
-        unlink(path, **options)
+    def remove_until_killed(file):
+        calls.append(file)
+        if len(calls) > removed:
+            raise KeyboardInterrupt
+        remove(file)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "unlink", unlink_until_killed)
+        patched.setattr(BesideFile, "remove", remove_until_killed)
         with pytest.raises(KeyboardInterrupt):
             pack_suite(folder / "shop", keep=2)
     assert read_history(folder, "shop") == make_entries(range(5))

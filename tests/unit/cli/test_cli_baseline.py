@@ -278,7 +278,7 @@ def test_a_file_that_cannot_be_written_is_wrong_use_and_its_folder_is_looked_for
     def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("harness.baseline.files.write_whole", refuse)
+    monkeypatch.setattr("harness.baseline.files.BesideFile.write", refuse)
     assert harness_baseline("save", "shop.relevance.yaml", "-q") == 2
     assert "the baseline shop.baseline.json cannot be written: Permission denied" in capsys.readouterr().err
 

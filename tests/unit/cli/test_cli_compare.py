@@ -738,9 +738,9 @@ def test_a_baseline_is_read_once(shop, capsys, monkeypatch):
     main(["baseline", "save", "shop.relevance.yaml", "-q"])
     reads = []
 
-    def counted(path):
+    def counted(path, roots):
         reads.append(path.name)
-        return read_baselines(path)
+        return read_baselines(path, roots)
 
     monkeypatch.setattr(harness.compare.sides, "read_baselines", counted)
     monkeypatch.setattr(harness.baseline, "read_baselines", counted)
