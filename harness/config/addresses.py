@@ -37,7 +37,7 @@ def find_url_problem(url: str) -> str | None:
         return f"found {url!r}, expected a URL with http:// or https://, such as http://{url}"
     try:
         parts = urlsplit(url)
-        is_port_wrong = parts.port == 0
+        is_port_wrong = parts.port == 0 or parts.netloc.endswith(":")
     except ValueError:
         return "this is not a URL; expected one such as http://localhost:9200"
     if "@" in (parts.netloc or url):

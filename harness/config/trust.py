@@ -187,6 +187,18 @@ class Configs:
             return _find_by_url(trusted, address)
         return trusted.clusters.get(address)
 
+    def find_cluster_beside(self, address: str, folder: Path) -> Cluster | None:
+        """
+        The same of the configuration beside the suites in *folder*, which is not trusted.
+
+        Raises:
+            ConfigError: The configuration is wrong.
+        """
+        beside = self.read_beside(folder)
+        if beside is None:
+            return None
+        return _find_by_url(beside, address) if "://" in address else beside.clusters.get(address)
+
     def find_refusal(self, variable: str, folder: Path) -> str:
         """Why a suite in *folder* may not read *variable*; empty if it may."""
         refused = f"the suite may not read the variable {variable}: "
@@ -298,8 +310,7 @@ def resolve_cluster(target: Target, configs: Configs, folder: Path, *, url: str 
     if url is not None:
         return Cluster(url, url, service=target.service, origin=AddressOrigin.COMMAND_LINE)
     beside = configs.read_beside(folder)
-    if beside is not None:
-        cluster = _find_by_url(beside, address) if is_url else beside.clusters.get(address)
+    cluster = configs.find_cluster_beside(address, folder)
     if cluster is not None and beside is not None:
         _refuse_private_keys(beside)
         return replace(cluster, service=target.service, origin=AddressOrigin.SUITE)

@@ -90,6 +90,45 @@ def keep_own_cluster(
     return options
 
 
+@dataclass(frozen=True, slots=True)
+class StatedEngine:
+    """What suite and configuration say of the engine of a server; see `harness.search.open_search`."""
+
+    engine: str | None = None
+    """What the target says of its own server, which is not asked then."""
+    assumed: str | None = None
+    """What is said of the server whose place another one takes. It counts if that one does not say what it is."""
+
+    def may_share(self, search: Search | None, of_search: StatedEngine) -> bool:
+        """Whether *search*, for which *of_search* was stated, is one for this too; None if it could not be opened."""
+        if self.engine != of_search.engine:
+            return False
+        if self.assumed == of_search.assumed:
+            return True
+        return search is not None and bool(search.engine.version) and not search.engine.stated
+
+
+def find_stated_engine(target: Target, server: Cluster, configs: Configs, folder: Path) -> StatedEngine:
+    """
+    What is known of the engine of *server*, which the user named in place of the cluster of *target*.
+
+    Args:
+        target: Of a suite in *folder*.
+        server: It may be the cluster of *target* all the same.
+        configs: They may say what engine that cluster is.
+        folder: Of the suite.
+
+    Raises:
+        ConfigError: The configuration beside the suite is wrong.
+    """
+    if target.cluster.rstrip("/") in (server.name.rstrip("/"), (server.url or "").rstrip("/")):
+        return StatedEngine(target.engine)
+    if target.engine is not None:
+        return StatedEngine(assumed=target.engine)
+    replaced = configs.find_cluster(target.cluster) or configs.find_cluster_beside(target.cluster, folder)
+    return StatedEngine(assumed=None if replaced is None else replaced.engine)
+
+
 SECONDS_TO_IDENTIFY = 1.0
 """How long a server may take at least to say what it is, however short the time budget of the searches."""
 
@@ -111,8 +150,8 @@ class Connections(Closing):
         self._options = options
         self.hooks: Hooks = options.hooks or load_installed_hooks()
         self._node: str | None = None
-        self._opened: list[tuple[str | None, OpenCluster]] = []
-        """With the engine that the suite stated."""
+        self._opened: list[tuple[StatedEngine, OpenCluster]] = []
+        """With what was stated of the engine."""
         self._resources = ExitStack()
 
     @property
@@ -134,7 +173,7 @@ class Connections(Closing):
         """
         from harness.masking import Masker
 
-        self._opened = [(engine, cluster) for engine, cluster in self._opened if cluster.search is not None]
+        self._opened = [(stated, cluster) for stated, cluster in self._opened if cluster.search is not None]
         clusters: list[OpenCluster] = []
         problems: set[Problem] = set()
         refusals: dict[str, Suite] = {}
@@ -169,18 +208,21 @@ class Connections(Closing):
             self._node = self._start_node()
         target = suite.target
         if self._options.cluster is not None:
-            # The engine that the suite states is not that of another cluster.
-            target = replace(target, cluster=self._options.cluster, engine=None)
+            target = replace(target, cluster=self._options.cluster)
         cluster = self._choose_cluster(suite, target, configs)
-        stated_engine = None if self._url else target.engine
+        stated = StatedEngine(target.engine)
+        if self._node is not None:
+            stated = StatedEngine()  # it says what it is
+        elif self._options.url is not None or self._options.cluster is not None:
+            stated = find_stated_engine(suite.target, cluster, configs, Path(suite.path).parent)
         given_name = self._url or target.cluster
         if self._options.client is not None:
             given_name = cluster.name
-        for engine, opened in self._opened:
-            if opened.cluster == cluster and engine == stated_engine:
+        for of_opened, opened in self._opened:
+            if opened.cluster == cluster and stated.may_share(opened.search, of_opened):
                 return opened if opened.given_name == given_name else replace(opened, given_name=given_name)
-        opened = replace(self._connect(cluster, stated_engine, budget), given_name=given_name)
-        self._opened.append((stated_engine, opened))
+        opened = replace(self._connect(cluster, stated, budget), given_name=given_name)
+        self._opened.append((stated, opened))
         return opened
 
     def _choose_cluster(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
@@ -205,7 +247,7 @@ class Connections(Closing):
                 place = f"{target.mark}: "
             raise UsageError(place, *error.parts) from None
 
-    def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
+    def _connect(self, cluster: Cluster, stated: StatedEngine, budget: float | None) -> OpenCluster:
         from harness.search import open_search
 
         client, of_hook = self._options.client, None
@@ -215,7 +257,8 @@ class Connections(Closing):
             search = open_search(
                 cluster,
                 self._environ,
-                engine=stated,
+                engine=stated.engine,
+                assumed_engine=stated.assumed,
                 client=client,
                 allow_write=self._options.allow_write,
                 budget=None if budget is None else max(budget, SECONDS_TO_IDENTIFY),

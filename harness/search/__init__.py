@@ -43,6 +43,7 @@ def open_search(
     environ: Mapping[str, str],
     *,
     engine: str | None = None,
+    assumed_engine: str | None = None,
     client: Any | None = None,
     allow_write: bool = False,
     budget: float | None = None,
@@ -54,6 +55,7 @@ def open_search(
         cluster: Where the server is, and the names of the variables that hold the login.
         environ: The environment in which those variables are looked up.
         engine: What the server is, if the login may not ask it: "elasticsearch 9.4.3". Overrides `cluster.engine`.
+        assumed_engine: What it is taken for if neither *cluster* nor the server itself says what it is.
         client: The user's own client object, used instead of a connection to *cluster*. Without an `info` to ask, its
             engine is unknown unless it is stated.
         allow_write: Whether an HTTP service that harness.toml does not define may be sent what can change data.
@@ -65,5 +67,5 @@ def open_search(
         LoginRefused: The server answered 401 or 403.
         EngineUnreachable: No connection, an unknown host, a TLS failure, or no answer in time.
     """
-    options = ConnectOptions(environ, engine, client, allow_write, budget)
+    options = ConnectOptions(environ, engine, client, allow_write, budget, assumed_engine)
     return find_dialect(cluster.service).connect(cluster, options)

@@ -16,6 +16,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
+from harness.config import uses_tls
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 
 T = TypeVar("T")
@@ -245,12 +246,19 @@ LARGE_REQUEST = 16 * 1024
 """Bytes of a request that a proxy may find too large."""
 
 
-def explain_unreachable(error: BaseException, *, answered: bool = False, sent: int = 0) -> str:
+NO_HOST_NAME = (
+    "its host is not the name of a server: a part of it is empty, has more than 63 characters, or has a character that "
+    "no name has"
+)
+
+
+def explain_unreachable(error: BaseException, *, url: str | None = None, answered: bool = False, sent: int = 0) -> str:
     """
     The cause of *error*, which a client library raised, as a sentence with a remedy.
 
     Args:
         error: As raised.
+        url: Of the server; None where only the user's client object knows it.
         answered: Whether the server has answered other requests.
         sent: The bytes of the request.
 
@@ -264,6 +272,8 @@ def explain_unreachable(error: BaseException, *, answered: bool = False, sent: i
         return "its host name cannot be resolved now, as no name server answers; check the network of this machine"
     if "NameResolution" in type_names or _has_cause(causes, socket.gaierror):
         return "unknown host name; check its spelling and the network of this machine"
+    if _has_cause(causes, UnicodeError) or "LocationParseError" in type_names or "InvalidURL" in type_names:
+        return NO_HOST_NAME
     if "ProxyError" in type_names:
         return _explain_proxy(text)
     tls_reason = _explain_tls(text)
@@ -272,15 +282,25 @@ def explain_unreachable(error: BaseException, *, answered: bool = False, sent: i
     if _has_cause(causes, ConnectionRefusedError):
         return REFUSED
     if _has_cause(causes, ConnectionResetError, BrokenPipeError) or "Remote end closed" in text:
-        if not answered:
-            return "it closed the connection without an answer; if it uses TLS, the URL must begin with https://"
-        reason = "it closed the connection without an answer to the request"
-        if sent > LARGE_REQUEST:
-            reason += f", which a proxy may find too large ({sent / 1024:.0f} KB)"
-        return reason
+        return _explain_closed(url, sent, answered=answered)
     if _has_cause(causes, IncompleteRead):
         return "it closed the connection before the end of its answer"
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
+
+
+def _explain_closed(url: str | None, sent: int, *, answered: bool) -> str:
+    """Why the server closed the connection before its answer; see `explain_unreachable`."""
+    reason = "it closed the connection without an answer"
+    if answered:
+        reason += " to the request"
+        if sent > LARGE_REQUEST:
+            reason += f", which a proxy may find too large ({sent / 1024:.0f} KB)"
+    elif url is not None and uses_tls(url):
+        reason += "; does it use TLS on that port, and does it want a client's certificate? See `client_cert` in "
+        reason += "harness.toml"
+    elif url is not None:
+        reason += "; if it uses TLS, the URL must begin with https://"
+    return reason
 
 
 def _explain_proxy(text: str) -> str:

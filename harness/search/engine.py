@@ -266,7 +266,12 @@ def parse_engine(text: str) -> Engine:
 
 
 def identify_engine(
-    connection: Connection, retries: Retries, *, timeout: float = math.inf, budget: float | None = None
+    connection: Connection,
+    retries: Retries,
+    *,
+    timeout: float = math.inf,
+    budget: float | None = None,
+    assumed: Engine | None = None,
 ) -> Engine:
     """
     The engine of the server, from `GET /`; each node is tried, and a busy one again.
@@ -276,13 +281,26 @@ def identify_engine(
         retries: The limits of retries.
         timeout: Seconds for one attempt; by default the connection's own.
         budget: Seconds for all attempts together.
+        assumed: What the server is taken for where its answer has no version.
 
     Raises:
-        LoginRefused: The login is wrong, or lacks the privilege.
         EngineUnreachable: No node answers.
-        SearchError: The server is neither Elasticsearch nor OpenSearch.
+        LoginRefused: Nothing is assumed, and the login is wrong, or lacks the privilege.
+        SearchError: Nothing is assumed, and the server is neither Elasticsearch nor OpenSearch.
     """
     answer = ask_one(connection, retries, ServerRequest("GET", "/"), timeout=timeout, budget=budget)
+    try:
+        engine = _read_identity(answer, connection)
+    except SearchError:
+        if assumed is None:
+            raise
+        return assumed
+    # A refusal only suggests which engine it is. A serverless Elasticsearch has no number, and says so.
+    return engine if engine.version or assumed is None else assumed
+
+
+def _read_identity(answer: Answer, connection: Connection) -> Engine:
+    """The engine whose *answer* to `GET /` this is; raises as `identify_engine`."""
     if answer.status == 403:
         kind = _find_refusing_engine(answer)
         if kind is not None:

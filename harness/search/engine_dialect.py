@@ -50,6 +50,7 @@ class EngineDialect(Dialect):
 
         engine_text = options.engine or cluster.engine
         engine = parse_engine(engine_text) if engine_text else None
+        assumed = parse_engine(options.assumed_engine) if options.assumed_engine else None
         concurrency = cluster.concurrency
         connection: Connection
         if options.client is None:
@@ -61,7 +62,7 @@ class EngineDialect(Dialect):
 
             connection = adapt_client(options.client)
             if engine is None and not knows_engine(options.client):
-                engine = UNKNOWN_ENGINE
+                engine = assumed or UNKNOWN_ENGINE
             if not is_thread_safe(options.client):
                 concurrency = 1
         retries = Retries(pace=Pace(cluster.rate))
@@ -69,7 +70,7 @@ class EngineDialect(Dialect):
             if engine is None:
                 # Without a budget, the connection's own timeout holds.
                 timeout = math.inf if options.budget is None else cluster.timeout
-                engine = identify_engine(connection, retries, timeout=timeout, budget=options.budget)
+                engine = identify_engine(connection, retries, timeout=timeout, budget=options.budget, assumed=assumed)
             return EngineSearch(
                 connection,
                 engine,

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import disable_warnings
-from urllib3.exceptions import InsecureRequestWarning
+from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
@@ -66,11 +66,7 @@ from harness.search.service_documents import fill_documents_request, split_ids
 from harness.search.service_requests import Permissions
 from harness.words import count
 
-NOT_SENDABLE = (
-    requests.exceptions.InvalidHeader,
-    requests.exceptions.InvalidJSONError,
-    requests.exceptions.InvalidURL,
-)
+NOT_SENDABLE = (requests.exceptions.InvalidHeader, requests.exceptions.InvalidJSONError)
 
 
 GET = HttpRequest("GET", "", "")
@@ -128,6 +124,7 @@ class WebConnection:
         self.has_login = login.is_sent
         self._long_secrets = login.list_long_secrets()
         self._headers = dict(login.headers)
+        self._has_answered = False
         self._sessions: list[requests.Session] = []
         self._idle_sessions: deque[requests.Session] = deque()
         """Each is used by one thread at a time, because sessions of requests are not documented as thread-safe."""
@@ -184,12 +181,15 @@ class WebConnection:
         except NOT_SENDABLE as error:
             self._idle_sessions.append(session)
             raise UsageError(self.mask(f"the request to {self._url} cannot be sent: {error}")) from error
-        except requests.RequestException as error:
+        except (requests.RequestException, HTTPError) as error:
+            # Errors of the look-up of a name are urllib3's own.
             self._idle_sessions.append(session)
-            reason = f"cannot reach {self._url}: {explain_unreachable(error)}"
+            reason = explain_unreachable(error, url=self._url, answered=self._has_answered)
+            reason = f"cannot reach {self._url}: {reason}"
             raise choose_error(error)(self.mask(reason)) from error
         self._idle_sessions.append(session)
         raise_if_proxy_refuses(answer)
+        self._has_answered = True
         return answer
 
     def _send_in(self, session: requests.Session, http: HttpRequest, url: str, timeout: float) -> Answer:

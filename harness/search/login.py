@@ -142,6 +142,7 @@ def _parse_proxy(name: str, text: str) -> Proxy:
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         is_proxy = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_proxy = is_proxy and not parts.netloc.endswith(":")
     except ValueError:
         is_proxy = False
     if not is_proxy:

@@ -50,6 +50,8 @@ class ConnectOptions:
     """Whether an HTTP service that harness.toml does not define may be sent what can change data."""
     budget: float | None = None
     """Seconds for finding out what answers."""
+    assumed_engine: str | None = None
+    """What the server is taken for where neither its cluster nor its own answer says what it is."""
 
 
 @dataclass(frozen=True, slots=True)

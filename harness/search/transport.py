@@ -34,6 +34,7 @@ from harness.search.addresses import AddressBook, refuse_address
 from harness.search.connection import (
     CHUNK,
     LARGEST_ANSWER,
+    NO_HOST_NAME,
     PLAIN_JSON,
     REFUSED,
     Answer,
@@ -130,7 +131,7 @@ class TransportConnection:
         is_late = isinstance(error, (ReadTimeoutError, ConnectTimeoutError, TimeoutError))
         if is_late and not isinstance(error, NewConnectionError):
             return NoAnswerInTime(f"no answer from {node.base_url} within {seconds:g} s")
-        reason = explain_unreachable(error, answered=self._has_answered, sent=sent)
+        reason = explain_unreachable(error, url=node.base_url, answered=self._has_answered, sent=sent)
         if reason == REFUSED:
             reason += START
         return choose_error(error)(self.mask(f"cannot reach {self._urls}: {reason}"))
@@ -210,6 +211,7 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
     A connection to *cluster*, which opens with the first request.
 
     Raises:
+        EngineUnreachable: The host of a URL is no name.
         UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid, or a URL may not be connected to.
     """
     try:
@@ -236,7 +238,11 @@ def list_urls(cluster: Cluster) -> list[str]:
 
 
 def _make_node(url: str, cluster: Cluster, login: Login) -> LimitedNode:
-    config = url_to_node_config(check_url(url), use_default_ports_for_scheme=True)
+    check_url(url)
+    try:
+        config = url_to_node_config(url, use_default_ports_for_scheme=True)
+    except ValueError as error:
+        raise EngineUnreachable(f"cannot reach {url}: {NO_HOST_NAME}") from error
     refuse_address(url, cluster.origin)
     return LimitedNode(config, make_tls_options(cluster, login, url), login.find_proxy(url), origin=cluster.origin)
 

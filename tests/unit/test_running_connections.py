@@ -11,7 +11,7 @@ import harness.search
 from harness.config import Configs
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.hooks import Hooks
-from harness.model import Cluster, Fixture, RequestTemplate, Suite, Target
+from harness.model import Cluster, Engine, Fixture, RequestTemplate, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, FixtureBuilds, keep_own_cluster, make_masker
 from harness.search.testing import FakeSearch
@@ -22,14 +22,17 @@ class Openings:
 
     def __init__(self):
         self.opened = []
+        self.assumed = []
+        self.engines = {}
         self.searches = []
         self.errors = {}
 
-    def __call__(self, cluster, environ, *, engine=None, client=None, **_):
+    def __call__(self, cluster, environ, *, engine=None, assumed_engine=None, client=None, **_):
         self.opened.append((cluster.url, engine, client))
+        self.assumed.append(assumed_engine)
         if cluster.url in self.errors:
             raise self.errors[cluster.url]
-        self.searches.append(FakeSearch({}))
+        self.searches.append(FakeSearch({}, engine=self.engines.get(cluster.url)))
         return self.searches[-1]
 
 
@@ -93,13 +96,52 @@ def test_what_a_suite_states_of_its_engine_is_a_connection_of_its_own(openings, 
     assert openings.opened == [("http://one:9200", None, None), ("http://one:9200", "opensearch 2.19", None)]
 
 
-def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, folder):
+def test_a_url_takes_the_place_of_every_cluster_and_is_asked_for_its_engine(openings, folder):
     with Connections({}, RunOptions(url="http://three:9200")) as connections:
         first, second = connections.open_all(
             [suite_at(folder), suite_at(folder, "other", engine="opensearch 2.19")], Configs()
         )
         assert first is second
     assert openings.opened == [("http://three:9200", None, None)]
+
+
+@pytest.mark.parametrize(
+    ("options", "target", "engine", "assumed"),
+    [
+        (RunOptions(url="http://three:9200"), Target("other", engine="opensearch 2.17"), None, "opensearch 2.17"),
+        (RunOptions(cluster="other"), Target(engine="opensearch 2.17"), None, "opensearch 2.17"),
+        # The cluster that is replaced says it in harness.toml.
+        (RunOptions(url="http://three:9200"), Target("typed"), None, "elasticsearch 8.15"),
+        (RunOptions(cluster="other"), Target("http://four:9200/"), None, "elasticsearch 8.15"),
+        # It is the suite's own server.
+        (RunOptions(url="http://two:9200/"), Target("other", engine="opensearch 2.17"), "opensearch 2.17", None),
+        (RunOptions(url="http://x:9200"), Target("http://x:9200/", engine="opensearch 2"), "opensearch 2", None),
+        (RunOptions(cluster="other"), Target("http://two:9200", engine="opensearch 2.17"), "opensearch 2.17", None),
+        (RunOptions(), Target(engine="opensearch 2.17"), "opensearch 2.17", None),
+        (RunOptions(url="http://three:9200"), Target(), None, None),
+    ],
+)
+def test_what_is_stated_of_an_engine_is_assumed_of_the_server_in_its_place(
+    openings, folder, options, target, engine, assumed
+):
+    with (folder / "harness.toml").open("a") as config:
+        config.write('[clusters.typed]\nurl = "http://four:9200"\nengine = "elasticsearch 8.15"\n')
+    suite = replace(suite_at(folder), target=target)
+
+    with Connections({}, options) as connections:
+        connections.open_all([suite], Configs(folder / "harness.toml"))
+
+    assert [opened[1] for opened in openings.opened] == [engine]
+    assert openings.assumed == [assumed]
+
+
+def test_a_server_that_does_not_say_its_engine_is_opened_for_each_that_is_stated(openings, folder):
+    openings.engines["http://three:9200"] = Engine("elasticsearch")
+    suites = [suite_at(folder), suite_at(folder, engine="opensearch 2.17"), suite_at(folder)]
+    with Connections({}, RunOptions(url="http://three:9200")) as connections:
+        silent, stated, again = connections.open_all(suites, Configs())
+        assert silent is again is not stated
+    assert openings.assumed == [None, "opensearch 2.17"]
 
 
 def test_a_named_cluster_takes_the_place_of_the_suites_own_and_of_what_is_stated(openings, folder):

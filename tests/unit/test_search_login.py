@@ -9,12 +9,18 @@ pytest.importorskip("trustme")
 import base64
 import json
 import re
+import socket
+import socketserver
 import ssl
+import struct
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import requests
 import trustme
 from cryptography.hazmat.primitives import serialization
 from pytest_httpserver import HTTPServer
@@ -131,6 +137,35 @@ def test_a_login_that_may_only_search_goes_on_and_says_what_is_unknown(
         assert search.engine == Engine(kind)
         notes = list(describe_connection(cluster, search.engine))
     assert notes == [f"the version of {kind} is unknown, because the login may not use `GET /`"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "expected"),
+    [
+        (ELASTICSEARCH_REFUSES, 403, "opensearch 2.17"),
+        ({"error": "forbidden"}, 403, "opensearch 2.17"),
+        ({"error": {"type": "security_exception", "reason": "no user"}, "status": 401}, 401, "opensearch 2.17"),
+        ({"status": "ok"}, 200, "opensearch 2.17"),
+        ({}, 404, "opensearch 2.17"),
+        (ROOT, 200, "elasticsearch 9.4.3"),
+    ],
+)
+def test_what_is_assumed_of_a_server_counts_where_it_does_not_say_its_version(
+    httpserver: HTTPServer, answer: Any, status: int, expected: str
+) -> None:
+    httpserver.expect_request("/").respond_with_json(answer, status=status)
+
+    with open_search(Cluster("test", url=httpserver.url_for("")), {}, assumed_engine="opensearch 2.17") as search:
+        assert str(search.engine) == expected
+        assert search.engine.stated is (expected == "opensearch 2.17")
+
+
+def test_what_a_cluster_says_of_its_engine_comes_before_what_is_assumed(httpserver: HTTPServer) -> None:
+    cluster = Cluster("test", url=httpserver.url_for(""), engine="elasticsearch 8.15")
+
+    with open_search(cluster, {}, assumed_engine="opensearch 2.17") as search:
+        assert str(search.engine) == "elasticsearch 8.15"
+    assert not httpserver.log
 
 
 def test_an_engine_without_a_version_that_is_stated_is_no_remark() -> None:
@@ -467,7 +502,7 @@ def test_networks_in_no_proxy(listed: str, left_out: bool) -> None:
     assert (login.find_proxy("https://10.1.2.3:9200") is None) is left_out
 
 
-@pytest.mark.parametrize("value", ["socks5://proxy:1080", "http://", "http://[", "http://kim:s3cret@"])
+@pytest.mark.parametrize("value", ["socks5://proxy:1080", "http://", "http://[", "http://kim:s3cret@", "http://proxy:"])
 def test_a_variable_that_is_no_proxy_is_told_without_its_value(value: str) -> None:
     with pytest.raises(UsageError, match="HTTPS_PROXY in the environment should be a proxy's URL") as caught:
         open_search(Cluster("test", url="https://h"), {"HTTPS_PROXY": value})
@@ -527,3 +562,49 @@ def test_a_key_that_is_encoded_may_hold_any_letter_of_utf_8() -> None:
     assert read_login(cluster, {"KEY": "id:値"}).headers
     with pytest.raises(UsageError, match="from KEY, whose value has a character that UTF-8 cannot hold"):
         read_login(cluster, {"KEY": "id:\udc80"})
+
+
+# What closes the connection, and hosts that are none.
+
+
+@pytest.mark.parametrize("service", ["engine", "http"])
+@pytest.mark.parametrize(("scheme", "has_tls_hint"), [("http", True), ("https", False), ("HTTPS", False)])
+def test_only_a_url_without_tls_is_told_that_it_may_need_it(service: str, scheme: str, has_tls_hint: bool) -> None:
+    reset = requests.ConnectionError(ConnectionResetError(104, "Connection reset by peer"))
+    reason = explain_unreachable(reset, url=f"{scheme}://shop.example:8443")
+    assert ("must begin with https://" in reason) is has_tls_hint
+
+    with resetting_port() as port:
+        cluster = Cluster("test", url=f"{scheme}://127.0.0.1:{port}", service=service)
+        with pytest.raises(EngineUnreachable) as caught:
+            found(cluster, {})
+    assert ("must begin with https://" in str(caught.value)) is has_tls_hint
+
+
+@contextmanager
+def resetting_port() -> Iterator[int]:
+    """A server that resets each connection as soon as something was sent."""
+
+    class Resetting(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1)
+            self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Resetting) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+@pytest.mark.parametrize("host", ["ⓐ.example", "shop..example", f"{'x' * 64}.example", "*.example"])
+def test_a_host_that_is_no_name_is_a_server_that_is_not_reached(host: str) -> None:
+    service = Cluster("test", url=f"http://{host}/api", service="http")
+    with pytest.raises(EngineUnreachable, match="is not the name of a server"):
+        found(service, {})
+
+
+@pytest.mark.parametrize("host", ["ⓐ.example", "shop..example", f"{'x' * 64}.example"])
+def test_nor_is_one_of_an_engine(host: str) -> None:
+    with pytest.raises(EngineUnreachable, match="is not the name of a server"):
+        open_search(Cluster("test", url=f"http://{host}"), {})

@@ -103,3 +103,41 @@ def test_nor_does_a_hook_make_its_client(engine: ScriptedEngine, monkeypatch: py
     assert run() == 2
     assert run("--listed-addresses") == 2
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    "request_of_suite",
+    [
+        'request: {query: {match: {brand: "{{text}}"}}}',
+        'request: {http: {path: "/s/{{text}}", ids: "$[*].id"}}',
+    ],
+)
+def test_a_host_that_is_no_name_ends_its_own_suite_only(
+    engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], request_of_suite: str
+) -> None:
+    write(engine.url)
+    odd = SUITE.replace("suite: shop", "suite: odd").replace("CLUSTER", "http://shop.ⓐ.example")
+    if "http:" in request_of_suite:
+        odd = odd.replace(", index: shop", "")
+    odd = odd.replace('request:\n  query: {match: {title: "{{text}}"}}', request_of_suite)
+    Path("odd.relevance.yaml").write_text(odd, encoding="utf-8")
+
+    assert main(["run", "odd.relevance.yaml", "shop.relevance.yaml", "--no-checks"]) == 3
+
+    assert "red shoes" in engine.asked
+    assert "its host is not the name of a server" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:", "https://shop.example:/api", "http://[::1]:"])
+def test_a_colon_without_a_port_is_no_default_port(
+    engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    write(url)
+    assert run() == 2
+    assert f"shop.relevance.yaml:2:19: found '{url}'" in capsys.readouterr().err
+    write(engine.url)
+    assert run("--url", url) == 2
+    assert f"found '{url}'" in capsys.readouterr().err
+    write("default", f'[clusters.default]\nurl = "{url}"\n')
+    assert run() == 2
+    assert engine.sent == []

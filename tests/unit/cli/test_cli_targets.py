@@ -16,7 +16,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from builders.engine import ScriptedEngine
+from builders.engine import ROOT, ScriptedEngine
 from builders.golden import page_lines
 from harness.cli import main
 from harness.options import RunOptions
@@ -401,3 +401,25 @@ def test_lint_looks_documents_up_where_that_is_possible(run):
     status, printed = run("judgments", "lint", "shop.relevance.yaml")
     assert status in (0, 1), printed
     assert "cannot be looked up by id in an HTTP service" not in printed
+
+
+def test_a_url_in_place_of_the_cluster_keeps_the_engine_that_the_suite_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(
+        "suite: shop\n"
+        "target: {cluster: shop, index: products, engine: opensearch 2.17.1}\n"
+        'request: {query: {match: {title: "{{text}}"}}}\n'
+        "queries: [{id: shoes, text: red shoes, judgments: {a: 3}}]\n"
+    )
+    with ScriptedEngine() as engine:
+        engine.headers = {}
+        engine.root = {"name": "gateway"}
+        assert main(["run", "shop.relevance.yaml", "--url", engine.url, "--output", "json=report.json"]) == 0
+        report = json.loads(Path("report.json").read_text())
+        assert report["suites"][0]["engine"] == {"kind": "opensearch", "version": "2.17.1", "stated": True}
+
+        engine.root = ROOT
+        assert main(["run", "shop.relevance.yaml", "--url", engine.url]) == 0
+    assert "elasticsearch 9.4.3" in capsys.readouterr().out
