@@ -62,6 +62,28 @@ class CutPoints(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 
         return tuple(points)
 
 
+class LabelGrades(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
+    """Words with their grades, separated by commas."""
+
+    name = "NAME=NUMBER,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
+        """Parse *value*."""
+        if isinstance(value, dict):
+            return value
+        grades: dict[str, float] = {}
+        for part in str(value).split(","):
+            word, separator, text = part.rpartition("=")
+            grade = read_number(text.strip())
+            name = word.strip()
+            if not separator or not name or grade is None or not -inf < grade < inf:
+                self.fail(f"found {part!r}, expected a label and its grade, such as Exact=2,Partial=1", param, ctx)
+            if name in grades:
+                self.fail(f"the label {name!r} has two grades; give it once", param, ctx)
+            grades[name] = grade
+        return grades
+
+
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
@@ -87,6 +109,12 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
     type=click.Choice([str(matching) for matching in IdMatching]),
     help="How ids of queries in judgments are matched; loose: whatever their letter case, letters before a number and "
     "zeros in front of it. By default exactly, unless most queries find no judgment.",
+)
+@click.option(
+    "--grades",
+    metavar="NAME=NUMBER,…",
+    type=LabelGrades(),
+    help="Of csv and jsonl: the grades of labels in words, such as Exact=2,Partial=1,Irrelevant=0.",
 )
 @click.option(
     "--suite", "suite_path", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
@@ -122,6 +150,7 @@ def command(
     request_file: Path | None,
     strict: bool,
     match_ids: str | None,
+    grades: dict[str, float] | None,
     suite_path: Path | None,
     url: str | None,
     cluster: str | None,
@@ -141,7 +170,9 @@ def command(
     matching = None if match_ids is None else IdMatching(match_ids)
     if matching is not None and not FORMATS[kind].has_query_ids:
         raise click.UsageError(f"{kind} has no ids of queries in judgments; remove --match-ids")
-    import_options = ImportOptions(name, index, request, matching)
+    if grades is not None and not FORMATS[kind].has_labels:
+        raise click.UsageError(f"{kind} has no labels in words; remove --grades")
+    import_options = ImportOptions(name, index, request, matching, grades)
     if FORMATS[kind].module != "clicks":
         if suite_path is not None or url is not None or cluster is not None or any(click_arguments.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
@@ -182,6 +213,9 @@ def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
         for leftover in migrated.leftovers:
             click.echo(f"  {make_loggable(str(leftover))}", err=True)
         click.echo(count(len(migrated.leftovers), "thing"), err=True)
+    for suite in migrated.unjudged:
+        sentence = f"{suite} has no judgments: no grade of a document was read; grade with `harness judge`"
+        click.echo(make_loggable(sentence), err=True)
     if migrated.problems:
         click.echo("harness validate refuses what was written; the files stay, to be corrected by hand:", err=True)
         raise SuiteError(migrated.problems)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from harness.errors import Problem, SuiteError, UsageError
 from harness.files.writing import refuse_existing, write_whole
-from harness.words import choose_unused
+from harness.words import choose_unused, listed
 
 if TYPE_CHECKING:
     from harness.migrate.draft import Draft, Leftover
@@ -43,6 +43,8 @@ class Format:
 
     *suffix* is empty if a suite is exported to several files in a folder. *writes* is False for formats that are only
     imported. *has_query_ids* is True if judgments name queries by their ids, which the file of the queries has too.
+    *has_labels* is True if grades may be words, which `ImportOptions.grades` maps to numbers. *is_judged* is
+    True if a source has judgments as a rule.
     """
 
     summary: str
@@ -50,22 +52,28 @@ class Format:
     suffix: str = ""
     writes: bool = True
     has_query_ids: bool = False
+    has_labels: bool = False
+    is_judged: bool = False
 
 
 FORMATS = {
-    "quepid": Format("Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", ".csv"),
-    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre", writes=False),
-    "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", ".json"),
+    "quepid": Format(
+        "Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", ".csv", is_judged=True
+    ),
+    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre", writes=False, is_judged=True),
+    "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", ".json", is_judged=True),
     "opensearch-srw": Format(
         "Search Relevance Workbench: query sets, judgments, configurations", "workbench", writes=False
     ),
     "trec": Format("TREC: topics, qrels, runs", "trec", has_query_ids=True),
-    "beir": Format("BEIR: a folder with queries and qrels; a corpus is only imported", "beir", has_query_ids=True),
+    "beir": Format(
+        "BEIR: a folder with queries and qrels; a corpus is only imported", "beir", has_query_ids=True, is_judged=True
+    ),
     "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False, has_query_ids=True),
     "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks", writes=False),
     "clicks": Format("impressions and clicks as CSV, as grades", "clicks", writes=False),
-    "csv": Format("queries and judgments as CSV", "records", has_query_ids=True),
-    "jsonl": Format("queries and judgments as JSON lines", "records", has_query_ids=True),
+    "csv": Format("queries and judgments as CSV", "records", has_query_ids=True, has_labels=True),
+    "jsonl": Format("queries and judgments as JSON lines", "records", has_query_ids=True, has_labels=True),
 }
 """The formats by name."""
 
@@ -83,6 +91,8 @@ class ImportOptions:
     """The body of the request."""
     matching: IdMatching | None = None
     """How judgments find their queries; None refuses a source of which most queries find none."""
+    grades: Mapping[str, float] | None = None
+    """The grades of labels in words, for formats that have such labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +101,8 @@ class MigrationResult:
 
     written: tuple[Path, ...]
     leftovers: tuple[Leftover, ...]
+    unjudged: tuple[str, ...] = ()
+    """The names of the suites that have no judgments, where a source may have had them."""
     problems: tuple[Problem, ...] = ()
     """What `harness validate` refuses in the suites, unless it is only what the sources do not say."""
 
@@ -116,10 +128,26 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
     from harness.migrate.matching import match_strangers
 
     refuse_repeated(sources)
-    drafts = _import_module(kind).read(sources)
+    if FORMATS[kind].has_labels:
+        drafts = cast("_LabelsModule", _import_module(kind)).read(sources, given.grades)
+    else:
+        drafts = _import_module(kind).read(sources)
     for draft in drafts:
         match_strangers(draft, given.matching)
+        _check_content(draft, sources)
+        # Queries alone are usual in other formats, and what is not read of CSV may be the judgments.
+        is_expected = FORMATS[kind].is_judged or (FORMATS[kind].has_labels and bool(draft.leftovers))
+        draft.is_unjudged = is_expected and not any(query.judgments for query in draft.queries)
     return write_drafts(drafts, output, given)
+
+
+def _check_content(draft: Draft, sources: Sequence[str]) -> None:
+    """Raise UsageError for a draft without queries, with what was not carried over."""
+    if draft.queries:
+        return
+    what = f"the suite {draft.name!r}" if draft.name else "the suite"
+    sentence = f"{what} would have no query, as none was found in {listed(list(sources))}; nothing was written"
+    raise UsageError("\n  ".join([sentence, *map(str, draft.leftovers.values())]))
 
 
 def refuse_repeated(sources: Sequence[str], *, are_files: bool = True) -> None:
@@ -200,7 +228,8 @@ def write_drafts(
     problems: list[Problem] = []
     for draft, path in zip(drafts, paths, strict=True):
         problems += _validate_suite(draft, path)
-    return MigrationResult((*files, *schemas), tuple(leftovers), tuple(dict.fromkeys(problems)))
+    unjudged = tuple(str(path) for draft, path in zip(drafts, paths, strict=True) if draft.is_unjudged)
+    return MigrationResult((*files, *schemas), tuple(leftovers), unjudged, tuple(dict.fromkeys(problems)))
 
 
 def _validate_suite(draft: Draft, path: Path) -> tuple[Problem, ...]:
@@ -271,6 +300,12 @@ class _FormatModule(Protocol):
     def read(self, sources: Sequence[str]) -> list[Draft]: ...
 
     def write(self, suite: Suite, form: str) -> Exported: ...
+
+
+class _LabelsModule(Protocol):
+    """A module of a format whose grades may be words."""
+
+    def read(self, sources: Sequence[str], grades: Mapping[str, float] | None) -> list[Draft]: ...
 
 
 def _import_module(kind: str) -> _FormatModule:

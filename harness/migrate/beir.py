@@ -26,13 +26,21 @@ _USUAL_SPLIT = "test.tsv"
 _LARGEST_CORPUS = 64 * 2**20
 """The largest corpus, in bytes, that becomes the suite's own index."""
 
+_FIELDS = ("title", "text")
+"""The fields that BEIR searches."""
+
 _OWN_DOCUMENT = "own_document"
 """The param with the id of the document that a query is."""
 
 _Judged: TypeAlias = tuple[str, float, Mark]
 """A judged document, its grade, and the place of the judgment."""
 
-_REQUEST = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title", "text"], "tie_breaker": 0.5}}}
+
+def _make_query(fields: Sequence[str]) -> dict[str, Json]:
+    """BEIR's lexical query on *fields*, those of title and text that the documents have."""
+    if len(fields) == 1:
+        return {"match": {fields[0]: "{{text}}"}}
+    return {"multi_match": {"query": "{{text}}", "fields": list(fields), "tie_breaker": 0.5}}
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -143,28 +151,37 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         draft.leave(Mark(str(path)), what)
         return
     lines = []
+    used: set[str] = set()
     ids: dict[str, None] = {}  # in the order of the corpus
     for entry in parse_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
         if "id" in entry.members():
             draft.leave(entry.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
         fields = {key: value.json() for key, value in entry.items() if key not in ("_id", "id")}
+        used.update(name for name in _FIELDS if str(fields.get(name) or "").strip())
         lines.append({"id": _claim_id(entry, ids, draft), **fields})
     _remove_missing_documents(draft, ids)
     draft.documents = format_json_lines(lines)
-    draft.request = _REQUEST
-    if any(query.id in ids for query in draft.queries):
-        _leave_out_queries(draft)
-    draft.display = Display(title="title")
+    # The corpora of some datasets have no titles: a request over a field that no document has finds nothing there.
+    searched = [name for name in _FIELDS if name in used]
+    if not searched:
+        draft.leave(Mark(str(path)), "a request, as no document has a title or a text")
+        return
+    query = _make_query(searched)
+    draft.request = {"query": query}
+    if any(entry.id in ids for entry in draft.queries):
+        _leave_out_queries(draft, query)
+    if "title" in used:
+        draft.display = Display(title="title")
 
 
-def _leave_out_queries(draft: Draft) -> None:
+def _leave_out_queries(draft: Draft, lexical: Json) -> None:
     """
     Let the request leave out the document that has the id of its query, as BEIR's evaluation does.
 
     In ArguAna and Quora each query is a document of the corpus, and would find itself first.
     """
     own_document = {"ids": {"values": [f"{{{{{_OWN_DOCUMENT}}}}}"]}}
-    draft.request = {"query": {"bool": {"must": [_REQUEST["query"]], "must_not": [own_document]}}}
+    draft.request = {"query": {"bool": {"must": [lexical], "must_not": [own_document]}}}
     draft.request_remarks.append("As BEIR does, the request leaves out the document that has the id of its query.")
     for query in draft.queries:
         query.params[_OWN_DOCUMENT] = query.id

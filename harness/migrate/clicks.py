@@ -28,6 +28,7 @@ from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
+from typing import NoReturn
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text, mark_encoding
@@ -38,6 +39,7 @@ from harness.migrate.exported import format_json_lines
 from harness.migrate.table import format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Suite
 from harness.report.sentences import printable
+from harness.words import count
 
 CUT_POINTS = (0.5, 1.0, 2.0)
 LEAST_IMPRESSIONS = 20
@@ -132,17 +134,17 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     rates = _estimate_rates(log, counted, model)
     documents_at: Counter[int] = Counter()
     for shown in counted.values():
-        documents_at.update(position for position, count in shown.items() if count)
+        documents_at.update(position for position, times in shown.items() if times)
     documents = []
     for pair, shown in counted.items():
         impressions, clicks = shown.total(), _count_clicks(log, pair)
-        positions = [position for position, count in shown.items() if count]
+        positions = [position for position, times in shown.items() if times]
         unknown = [position for position in positions if position not in rates]
         if unknown:
             _leave(log, f"documents at a position without a propensity, such as {unknown[0]}")
             continue
         if impressions < model.least_impressions:
-            _leave(log, f"documents with fewer than {model.least_impressions} impressions for their query")
+            _leave(log, _describe_rare(model))
             continue
         exact = sum((shown[position] * rates[position] for position in positions), Fraction(0))
         expected = float(exact)
@@ -175,7 +177,7 @@ def _estimate_rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: 
         sentence = "the sources have no click on a document that was shown, so there is nothing to grade by"
         raise UsageError("\n  ".join([sentence, *map(str, log.leftovers.values())]))
     if model.propensities is None:
-        return {position: Fraction(clicked[position], count) for position, count in sorted(shown.items()) if count}
+        return {position: Fraction(clicked[position], times) for position, times in sorted(shown.items()) if times}
     # Fractions of the decimals as written, so that no rounding decides whether COEC reaches a cut point.
     propensities = {position: Fraction(str(value)) for position, value in sorted(model.propensities.items())}
     examined = sum((shown[position] * propensity for position, propensity in propensities.items()), Fraction(0))
@@ -265,6 +267,8 @@ def import_clicks(
     documents, rates = grade_clicks(log, model)
     if suite is not None:
         documents = _assign_ids(documents, suite, log)
+    if not documents:
+        _refuse_empty(log, model)
     suffix = output.suffix.lower()
     provenance = {
         output.with_name(f"{output.name}.provenance.json"): _format_provenance(sources, log, model, rates, documents)
@@ -281,6 +285,22 @@ def import_clicks(
     files = {output: judgments, **provenance}
     write_files(files)
     return MigrationResult(tuple(files), tuple(log.leftovers.values()))
+
+
+def _refuse_empty(log: ClickLog, model: ClickModel) -> NoReturn:
+    """Raise UsageError, with why no document has a grade."""
+    sentence = "no document gets a grade, so nothing was written"
+    rare = sum(leftover.count for leftover in log.leftovers.values() if leftover.what == _describe_rare(model))
+    if rare:
+        least = count(model.least_impressions, "impression")
+        sentence += (
+            f": {count(rare, 'document')} had fewer than {least} for the query; --least-impressions sets another number"
+        )
+    raise UsageError("\n  ".join([sentence, *map(str, log.leftovers.values())]))
+
+
+def _describe_rare(model: ClickModel) -> str:
+    return f"documents with fewer than {count(model.least_impressions, 'impression')} for their query"
 
 
 def _assign_ids(documents: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
@@ -317,7 +337,7 @@ def _format_judgments_csv(documents: Sequence[ClickedDocument], log: ClickLog) -
             _leave(log, "documents and queries with control characters, which CSV does not keep")
             continue
         names = [mark_as_text(document.query), mark_as_text(document.document)]
-        counts = [str(count) for count in (document.grade, document.impressions, document.clicks)]
+        counts = [str(number) for number in (document.grade, document.impressions, document.clicks)]
         figures = [f"{figure:.6g}" for figure in (document.expected, document.coec, document.low, document.high)]
         rows.append([*names, *counts, *figures])
     return mark_encoding(format_csv(_COLUMNS, rows))

@@ -98,6 +98,8 @@ class Draft:
     measures: list[str] = field(default_factory=list)
     is_measured: bool = True
     """Whether the suite gets measures; a suite without them can run before anything is judged."""
+    is_unjudged: bool = False
+    """Whether no document of an imported suite has a grade."""
     depth: int | None = None
     display: Display = field(default_factory=Display)
     documents: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +25,15 @@ _NOT_JSON = "this is not JSON: "
 _DEEPEST = 100
 """The largest depth of nested objects and lists; a suite allows fewer."""
 LARGEST_INTEGER = 2**31 - 1
+
+
+def explain_grades(word: str, names: Mapping[str, float]) -> str:
+    """What was expected in place of *word*, a label that is neither a number nor one of the *names* of grades."""
+    if names:
+        return f"a finite number, or one of {', '.join(names)}, as --grades says"
+    if not word or set(word) & set(",=") or not word.isprintable():
+        return "a finite number"
+    return f"a finite number; --grades {shorten(word)}=NUMBER,… gives labels in words their grades"
 
 
 class JsonNode:
@@ -134,6 +143,16 @@ class JsonNode:
         if number is None or not math.isfinite(number):
             self.refuse("a finite number")
         return number
+
+    def grade(self, names: Mapping[str, float]) -> float:
+        """The value of `number`, or the grade that *names* has for a word."""
+        if not isinstance(self.value, str) or read_number(self.value.strip()) is not None:
+            return self.number()
+        word = self.value.strip()
+        if word not in names:
+            self.refuse(explain_grades(word, names))
+        self.read = True
+        return names[word]
 
     def integer(self) -> int:
         """The value of `number`, truncated to a 32-bit integer, as the engines and Quepid do."""

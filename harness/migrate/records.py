@@ -17,15 +17,28 @@ from harness.files.records import mark_as_text, mark_encoding, remove_mark
 from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines, simplify_number, strip_suite_suffix
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.migrate.table import TableRow, format_csv, is_unwritable, read_table
+from harness.migrate.table import InputTable, TableRow, format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
-from harness.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES
+from harness.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, QUERY_NAMES
 from harness.words import choose_unused
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
+_OTHER_TEXTS = tuple(name for name in QUERY_NAMES if name not in ("query", *_TEXTS))
+"""Names of the column with the text of the query in a file without a column `query`."""
+
 _DOCUMENTS = ("document", "document_id", "docid", "doc_id", "doc", "docno", "pid", "passage_id", "corpus_id")
-_GRADES = ("grade", "rating", "relevance", "label", "judgment", "gain")
+_PRODUCTS = (
+    "product_id", "product_uid", "item_id", "item_uid", "article_id", "listing_id", "object_id", "sku", "sku_id",
+    "asin", "gtin", "ean", "isbn", "url", "uri", "document_url", "doc_url", "product_url", "page_url", "link",
+    "product", "item",
+)  # fmt: skip
+"""Names of the column with the id of the document beside a grade, the likeliest first."""
+
+_GRADES = (
+    "grade", "rating", "relevance", "label", "judgment", "judgement", "gain", "esci_label", "relevance_label",
+    "relevance_score", "relevance_grade", "relevance_judgment",
+)  # fmt: skip
 _PARAM = "params."
 
 
@@ -49,7 +62,7 @@ class _Entry:
     judgments: Sequence[tuple[str, float, Mark]] = ()
 
 
-def read(sources: Sequence[str]) -> list[Draft]:
+def read(sources: Sequence[str], grades: Mapping[str, float] | None = None) -> list[Draft]:
     """
     Read one suite from all *sources* together.
 
@@ -58,6 +71,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
 
     Args:
         sources: Files. A .csv or .tsv file has a header; any other file is JSON lines.
+        grades: The grade for each label that is a word.
 
     Raises:
         InputError: A file cannot be read, lines contradict each other, or there are no queries.
@@ -68,6 +82,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     for path in map(Path, sources):
         draft.name = draft.name or path.name.split(".")[0]
         is_table = path.suffix.lower() in (".csv", ".tsv")
+        draft.grades = dict(grades or {})
         entries = _read_csv(path, draft) if is_table else _read_json_lines(path, draft)
         for entry in entries:
             (judgments if entry.document else queries).append(entry)
@@ -105,17 +120,35 @@ def _separate_strangers(draft: Draft, own_queries: list[DraftQuery], known: _Kno
     draft.queries = own_queries
 
 
-def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
-    table = read_table(path)
-    query_id, query = table.column(*_IDS), table.column("query")
-    text, document, grade = table.column(*_TEXTS), table.column(*_DOCUMENTS), table.column(*_GRADES)
+def _find_judgment_columns(table: InputTable) -> tuple[str | None, str | None]:
+    """The columns of the document and of its grade; raises FormatError if there is one of them alone."""
+    document, grade = table.column(*_DOCUMENTS), table.column(*_GRADES)
+    if document is None and grade is not None:
+        document = table.column(*_PRODUCTS)
+    if document is not None and grade is None:
+        table.need("grade", "rating", "relevance")
+    if grade is not None and document is None:
+        table.need("document", "product_id", "item_id", "sku", "url")
+    return document, grade
+
+
+def _find_query_columns(table: InputTable) -> tuple[str | None, str | None, str | None]:
+    """The columns of a query's id, of `query` and of its text; raises FormatError if there is none."""
+    query_id, query, text = table.column(*_IDS), table.column("query"), table.column(*_TEXTS)
+    if query is None and text is None:
+        text = table.column(*_OTHER_TEXTS)
     # Beside documents, "id" may be that of a judgment.
-    if query_id is None and document is None:
+    if query_id is None and _find_judgment_columns(table)[0] is None:
         query_id = table.column("id")
     if query_id is None and query is None and text is None:
         table.need("query", "query_id", "text")
-    if document is not None and grade is None:
-        table.need("grade", "rating", "relevance")
+    return query_id, query, text
+
+
+def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
+    table = read_table(path)
+    query_id, query, text = _find_query_columns(table)
+    document, grade = _find_judgment_columns(table)
     tags, weight = table.column("tags"), table.column("weight")
     params = [column for column in table.columns if column.startswith(_PARAM)]
     table.used.update(params)
@@ -126,7 +159,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 id=_read_cell(row, query_id),
                 query=_read_cell(row, query),
                 text=_read_cell(row, text),
-                grade=row.grade(grade) if grade else None,
+                grade=row.grade(grade, draft.grades) if grade else None,
                 tags=_split_tags(remove_mark(row.cells[tags].strip())) if tags else (),
                 weight=row.grade(weight) if weight else None,
                 params={name.removeprefix(_PARAM): _read_cell(row, name) for name in params if row.cells[name].strip()},
@@ -155,32 +188,41 @@ def _split_tags(cell: str) -> list[str]:
 
 def _read_json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
     for node in parse_lines(read_import(path)):
-        document = node.get(*_DOCUMENTS)
-        query_id = node.get(*_IDS)
-        # Beside a document, "id" may be that of a judgment.
-        if query_id is None and document is None:
-            query_id = node.get("id", "_id")
-        query, text = node.get("query"), node.get(*_TEXTS)
-        if query_id is None and query is None and text is None:
-            node.refuse("an object with query, query_id or text")
-        entry = _Entry(
-            node.place, _read_text(query_id), _read_text(query), _read_text(text), document=_read_text(document)
-        )
-        grade, tags, weight = node.get(*_GRADES), node.get("tags"), node.get("weight")
-        params, judgments = node.get("params"), node.get("judgments")
+        document, grade = node.get(*_DOCUMENTS), node.get(*_GRADES)
+        if document is None and grade is not None:
+            document = node.get(*_PRODUCTS)
+        entry = _read_query_keys(node, has_document=document is not None)
+        entry.document = _read_text(document)
+        judgments = node.get("judgments")
         if grade is not None:
-            entry.grade = grade.number()
-        if tags is not None:
-            entry.tags = [tag.text() for tag in tags.elements()]
-        if weight is not None:
-            entry.weight = weight.number()
-        if params is not None:
-            entry.params = params.object()
+            entry.grade = grade.grade(draft.grades)
         if judgments is not None:
-            entry.judgments = [(name, value.number(), value.place) for name, value in judgments.items()]
+            entry.judgments = [(name, value.grade(draft.grades), value.place) for name, value in judgments.items()]
         yield entry
         for key, value in node.unread():
             draft.leave(value.place, f"{key!r}")
+
+
+def _read_query_keys(node: JsonNode, *, has_document: bool) -> _Entry:
+    """The query of *node*, which has a document if *has_document*."""
+    query_id = node.get(*_IDS)
+    # Beside a document, "id" may be that of a judgment.
+    if query_id is None and not has_document:
+        query_id = node.get("id", "_id")
+    query, text = node.get("query"), node.get(*_TEXTS)
+    if query is None and text is None:
+        text = node.get(*_OTHER_TEXTS)
+    if query_id is None and query is None and text is None:
+        node.refuse("an object with query, query_id or text")
+    entry = _Entry(node.place, _read_text(query_id), _read_text(query), _read_text(text))
+    tags, weight, params = node.get("tags"), node.get("weight"), node.get("params")
+    if tags is not None:
+        entry.tags = [tag.text() for tag in tags.elements()]
+    if weight is not None:
+        entry.weight = weight.number()
+    if params is not None:
+        entry.params = params.object()
+    return entry
 
 
 def _read_text(node: JsonNode | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from harness.errors import FormatError, InputError, Problem
 from harness.files.opening import FileProblems, TextSource, decode
 from harness.files.records import detect_separator, explain_csv_error, read_number, read_separator_line
 from harness.migrate.draft import Leftovers
-from harness.migrate.json_nodes import read_import
+from harness.migrate.json_nodes import explain_grades, read_import
 from harness.model import Mark
 from harness.sampling.columns import normalize_name
 from harness.words import list_repeated
@@ -55,19 +55,24 @@ class TableRow:
             self.refuse(f"the {column} is empty; expected a text")
         return text
 
-    def grade(self, column: str) -> float | None:
+    def grade(self, column: str, names: Mapping[str, float] | None = None) -> float | None:
         """
-        The number in *column*; None if the cell is empty.
+        The number in *column*, or that of *names* for the word in it; None if the cell is empty.
 
         Raises:
-            FormatError: The cell is not a finite number.
+            FormatError: The cell is neither a finite number nor one of *names*.
         """
         text = self.cells[column].strip()
         if not text:
             return None
+        if names and text in names:
+            return names[text]
         number = read_number(text)
         if number is None or number - number != 0:
-            self.refuse(f"found {text[:60]!r} as {column}, expected a finite number")
+            expected = "a finite number"
+            if names is not None:
+                expected = explain_grades(text, names)
+            self.refuse(f"found {text[:60]!r} as {column}, expected {expected}")
         return number
 
     def refuse(self, message: str) -> NoReturn:

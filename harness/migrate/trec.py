@@ -27,7 +27,7 @@ from harness.migrate.exported import Exported, strip_suite_suffix
 from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
-from harness.words import format_exactly, shorten
+from harness.words import format_exactly, listed, one_of, shorten
 
 _KINDS = ("topics", "qrels", "run")
 # Quantifiers are possessive, and a tag ends where another begins: else a text of tags that are not closed takes the
@@ -157,6 +157,7 @@ def _read_source(path: Path) -> TextSource:
 
 def _read_topics(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
     source = _read_source(path)
+    _refuse_other_form(source)
     first_line = next((line.strip() for line in source.lines if line.strip()), "")
     # A line of tab-separated topics may begin with "<".
     has_tags = (first_line.startswith("<") and "\t" not in first_line) or any(map(_TOPIC_TAG.match, source.lines))
@@ -170,6 +171,55 @@ def _read_topics(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> No
         queries[topic.number] = query
 
 
+_FORMS = (
+    "topics are read as SGML or XML (<top> or <topic>), or one on each line: NUMBER, a tab or a colon, and TEXT, also "
+    "with a header"
+)
+
+_LABELED_LINE = re.compile(
+    r"\W{0,4}(?:number|num|title|desc(?:ription)?|narr(?:ative)?|topic|query|question|turn|utterance)\s*[:=](?!\S*\t).*",
+    re.IGNORECASE,
+)
+"""A line that says what it holds, such as "Number: 1" or "- title: tent"."""
+
+_JSON_BEGINS = re.compile(r"[\[{]\s*(?:[\[{\"]|$)")
+
+
+def _refuse_other_form(source: TextSource) -> None:
+    """
+    Refuse topics in a form that is not read, whose lines may look like topics on one line.
+
+    Raises:
+        FormatError: The file is JSON, CSV with commas, or has labels such as "Number:", alone or before turns.
+    """
+    lines = [(number, line.strip()) for number, line in enumerate(source.lines, start=1) if line.strip()]
+    if not lines:
+        return
+    first_number, first_line = lines[0]
+    form = remedy = ""
+    labeled = [line for _, line in lines if _LABELED_LINE.fullmatch(line)]
+    labels = {re.split(r"[:=]", line)[0].strip("\"'- *#").lower() for line in labeled}
+    if _JSON_BEGINS.match(first_line):
+        form = "JSON, as conversational tracks write topics"
+        remedy = "; `harness import jsonl` reads queries as JSON lines with query_id and text"
+        if first_line.startswith("{") and _is_json(first_line):
+            form = "JSON lines"
+    elif _LABELED_LINE.fullmatch(first_line) and len(labels) > 1:
+        form = 'blocks with labels such as "Number:" and "Title:"'
+        if len(labeled) < len(lines):
+            form += ", with numbered turns or texts below, as conversational topics have"
+        remedy = "; write each query as a line of its own"
+    elif "\t" not in first_line and _is_comma_header(first_line):
+        form, remedy = "CSV with commas", "; `harness import csv` reads it"
+    if form:
+        raise source.make_error(first_number, 1, f"this looks like {form}, which is not read; {_FORMS}{remedy}")
+
+
+def _is_comma_header(line: str) -> bool:
+    names = [name.strip().strip('"').lower() for name in line.split(",")]
+    return len(names) > 1 and names[0] in _NUMBER_COLUMNS and not set(_TEXT_COLUMNS).isdisjoint(names)
+
+
 def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     """The topics of a file with one on each line, and with a header or none."""
     lines = [(number, line.rstrip()) for number, line in enumerate(source.lines, start=1) if line.strip()]
@@ -181,7 +231,7 @@ def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
         place = Mark(source.path, number, 1)
         match = next(filter(None, (form.fullmatch(line) for form in forms)), None)
         if match is None or _is_json(line):
-            message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
+            message = f"found a line that is no topic, expected the number, a tab or a colon, and the text; {_FORMS}"
             raise source.make_error(number, 1, message)
         if have_priority:
             draft.leave(place, "the priority of topics")
@@ -397,8 +447,12 @@ def _make_topic(source: TextSource, fields: dict[str, str], remarks: list[str], 
     number_name = next((name for name in _NUMBERS if fields.get(name)), None)
     text_name = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
     if number_name is None or text_name is None:
-        lacking = "number" if number_name is None else "title or query"
-        raise source.make_error(place.line, place.column, f"this topic has no {lacking}")
+        lacking, expected = "number", one_of([f"<{name}>" for name in _NUMBERS])
+        if number_name is not None:
+            lacking, expected = "title or query", one_of([f"<{name}>" for name in _TEXTS])
+        found = listed([f"<{name}>" for name, value in fields.items() if name and value]) or "no tag with a text"
+        message = f"this topic has no {lacking}; found {found}, expected {expected}"
+        raise source.make_error(place.line, place.column, message)
     if text_name in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
     if text_name != "" and fields[""]:

@@ -492,3 +492,30 @@ def test_nothing_is_replaced_and_other_formats_have_no_cut_points(graded):
     status, _, _, told = graded("clicks", COUNTED, "--url", "http://127.0.0.1:1", output="y.csv")
     assert status == 2
     assert "the sources of clicks are files" in told
+
+
+@pytest.mark.parametrize("name", ["judged.csv", "judged.jsonl", "shop.relevance.yaml"])
+def test_clicks_that_leave_no_grade_are_an_error_and_write_nothing(tmp_path, capsys, name):
+    log = tmp_path / "log.csv"
+    log.write_text("query,document,position,impressions,clicks\nrope,a,1,7,2\nrope,b,2,6,0\n")
+    assert main(["import", "clicks", str(log), "--output", str(tmp_path / "out" / name)]) == 2
+    said = capsys.readouterr().err
+    assert "no document gets a grade" in said
+    assert "2 documents had fewer than 20 impressions for the query; --least-impressions" in said
+    assert not (tmp_path / "out").exists()
+    words = ["import", "clicks", str(log), "--output", str(tmp_path / "out" / name), "--least-impressions", "5"]
+    assert main(words) == 0
+
+
+def test_clicks_of_queries_that_the_suite_lacks_are_an_error(tmp_path, capsys):
+    log = tmp_path / "log.csv"
+    log.write_text("query,document,position,impressions,clicks\nrope,a,1,70,2\n")
+    suite = tmp_path / "shop.relevance.yaml"
+    suite.write_text(
+        'suite: shop\ntarget: {index: shop}\nrequest: {query: {match: {title: "{{text}}"}}}\n'
+        "measures: [P@1]\nqueries: [{id: tent, text: tent, judgments: {a: 1}}]\n"
+    )
+    words = ["import", "clicks", str(log), "--suite", str(suite), "--output", str(tmp_path / "judged.csv")]
+    assert main(words) == 2
+    assert "documents of queries that" in capsys.readouterr().err
+    assert not (tmp_path / "judged.csv").exists()

@@ -346,8 +346,8 @@ def test_a_format_without_ids_of_queries_refuses_how_they_are_matched(capsys):
         ),
         ({"a": "<top><num>1<title>a\n<top><num>2<title>b</top>"}, "a:1:1: this <top> is not closed"),
         ({"a": "<top><num>1<title>a</top>\n<top><num>2<title>b"}, "a:2:1: this <top> is not closed"),
-        ({"topics=a": '[{"id":"1", "text":"map"}]\n'}, "a:1:1: found a line that is no topic"),
-        ({"topics=a": '{"id": "1", "text": "map"}\n'}, "a:1:1: found a line that is no topic"),
+        ({"topics=a": '[{"id":"1", "text":"map"}]\n'}, "a:1:1: this looks like JSON"),
+        ({"topics=a": '{"id": "1", "text": "map"}\n'}, "a:1:1: this looks like JSON lines"),
         ({"a": "<topics><x/></topics>"}, "a:1:1: found no <top> or <topic> that is closed"),
         ({"a": ONE_A_LINE + "301\tagain\n"}, "a:3:1: topic '301' is there twice"),
         ({"a": ""}, "a: the file is empty"),
@@ -741,3 +741,61 @@ def test_long_topics_are_read_in_the_time_of_their_length(tmp_path, content):
     [draft] = read_trec([f"topics={path}"])
     assert time.process_time() - begun < 5
     assert [query.id for query in draft.queries] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("topics", "form"),
+    [
+        ("Number: 7\nTitle: ropes\nDescription: all\n7_1\tWhat is a rope?\n7_2\tHow long?\n", "conversational topics"),
+        ("Number: 7\nTitle: ropes\n\nNumber: 8\nTitle: tents\n", 'blocks with labels such as "Number:"'),
+        ("- number: 7\n  title: ropes\n", "blocks with labels"),
+        ('[{"number": 7, "turn": [{"raw_utterance": "ropes"}]}]', "JSON, as conversational tracks"),
+        ('{\n  "7": "ropes"\n}\n', "JSON, as conversational tracks"),
+        ('{"query_id": 7, "text": "ropes"}\n{"query_id": 8, "text": "tents"}\n', "JSON lines"),
+        ("query_id,query\n7,ropes\n", "CSV with commas"),
+    ],
+)
+def test_topics_in_a_form_that_is_not_read_are_named_with_the_forms_that_are(capsys, topics, form):
+    write_files({"topics.txt": topics, "a.qrels": "7 0 d1 1\n"})
+    assert main(["import", "trec", "topics=topics.txt", "qrels=a.qrels", "--output", "a.relevance.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert form in said
+    assert "which is not read; topics are read as SGML or XML (<top> or <topic>), or one on each line" in said
+    assert not Path("a.relevance.yaml").exists()
+
+
+def test_a_query_may_look_like_a_label():
+    write_files({"topics.txt": "number: one\n2: title: x\n"})
+    assert [query.text for query in read_trec(["topics=topics.txt"])[0].queries] == ["one", "title: x"]
+
+
+def test_tags_of_topics_without_a_text_are_named(capsys):
+    write_files({"topics.xml": "<topics><topic number='7'><gene>BRAF</gene></topic></topics>"})
+    assert main(["import", "trec", "topics=topics.xml", "--output", "a.relevance.yaml"]) == 2
+    assert "this topic has no title or query; found <number>, <gene>, expected <title>" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("documents", "request_", "title"),
+    [
+        ([{"text": "a rope"}, {"title": " ", "text": "b"}], {"match": {"text": "rope"}}, None),
+        ([{"title": "rope"}, {"title": "b", "text": ""}], {"match": {"title": "rope"}}, "title"),
+        (
+            [{"text": "a rope"}, {"title": "b", "text": "c"}],
+            {"multi_match": {"query": "rope", "fields": ["title", "text"], "tie_breaker": 0.5}},
+            "title",
+        ),
+    ],
+)
+def test_a_corpus_is_searched_in_the_fields_that_it_has(documents, request_, title):
+    corpus = "".join(json.dumps({"_id": f"d{place}", **fields}) + "\n" for place, fields in enumerate(documents))
+    write_files(
+        {
+            "c/corpus.jsonl": corpus,
+            "c/queries.jsonl": '{"_id": "q7", "text": "rope"}\n',
+            "c/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq7\td0\t1\n",
+        }
+    )
+    suite = moved("beir", ["c"])
+    assert bodies(suite) == [{"query": request_}]
+    assert suite.display.title == title

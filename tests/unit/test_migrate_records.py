@@ -325,7 +325,9 @@ def test_all_lines_of_a_csv_file_that_are_wrong_are_told(tmp_path, monkeypatch, 
 def test_only_line_ends_are_counted_in_a_wrong_csv_file(tmp_path, capsys, separator):
     write_files({"many.csv": f"query,docid,rating\nred{separator}shoes,a,1\nblue,b,x\n"})
     assert main(["import", "csv", "many.csv", "--output", "x.relevance.yaml"]) == 2
-    assert "many.csv:3:1: found 'x' as rating, expected a finite number\n    3 | blue,b,x\n" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "many.csv:3:1: found 'x' as rating, expected a finite number" in said
+    assert "\n    3 | blue,b,x\n" in said
 
 
 LOSSY = r"""suite: s
@@ -378,3 +380,64 @@ def test_json_lines_hold_characters_that_a_text_file_must_not_contain(capsys):
     suite = moved("jsonl", sorted(map(str, back.iterdir())), *request)
     assert [query.text for query in suite.queries] == ["tent", "rope", "lamp\ufeff"]
     assert dict(suite.queries[0].judgments) == {" x": 1, "y\x7f": 2}
+
+
+@pytest.mark.parametrize("name", ["product_id", "Product UID", "item_id", "SKU", "asin", "url", "gtin"])
+@pytest.mark.parametrize("text", ["query", "search_term", "Keyword"])
+def test_documents_of_shops_are_read_under_their_names(name, text):
+    write_files({"a.csv": f"{text},{name},relevance,id\nrope,X-7,2.5,1\nrope,X-8,0,2\n"})
+    assert judgments(moved("csv", ["a.csv"], *REQUEST)) == {"rope": {"X-7": 2.5, "X-8": 0}}
+    line = json.dumps({text.lower(): "rope", name.lower().replace(" ", "_"): "X-7", "relevance": 2.5})
+    write_files({"b.jsonl": line})
+    assert judgments(moved("jsonl", ["b.jsonl"], *REQUEST, output="b.relevance.yaml")) == {"rope": {"X-7": 2.5}}
+
+
+def test_a_grade_without_a_column_of_documents_names_the_columns(capsys):
+    write_files({"a.csv": "query,thing,relevance\nrope,X-7,2\n"})
+    assert main(["import", "csv", "a.csv", "--output", "a.relevance.yaml"]) == 2
+    assert "found the columns query, thing, relevance, expected one named document or" in capsys.readouterr().err
+    assert not Path("a.relevance.yaml").exists()
+
+
+def test_labels_in_words_have_the_grades_that_are_given(capsys):
+    write_files({"a.csv": "query_id,query,product_id,esci_label\n7,rope,X-7,Good\n7,rope,X-8,Bad\n7,rope,X-9,1.5\n"})
+    words = ["import", "csv", "a.csv", "--output", "moved.relevance.yaml"]
+    assert main(words) == 2
+    assert "a.csv:2:1: found 'Good' as esci_label" in (said := capsys.readouterr().err)
+    assert "--grades Good=NUMBER" in said
+    assert main([*words, "--grades", "Good=3"]) == 2
+    assert "found 'Bad' as esci_label, expected a finite number, or one of Good" in capsys.readouterr().err
+    suite = moved("csv", ["a.csv"], *REQUEST, "--grades", "Good=3, Bad = -1")
+    assert judgments(suite) == {"rope": {"X-7": 3, "X-8": -1, "X-9": 1.5}}
+    assert suite.grades == {"Good": 3, "Bad": -1}
+
+
+def test_labels_of_json_lines_have_the_grades_that_are_given(capsys):
+    entries = [{"query": "rope", "sku": "X-7", "label": "Good"}, {"query": "tent", "judgments": {"X-8": "Bad"}}]
+    write_files({"a.jsonl": "\n".join(map(json.dumps, entries))})
+    assert main(["import", "jsonl", "a.jsonl", "--output", "a.relevance.yaml"]) == 2
+    assert "--grades Good=NUMBER" in capsys.readouterr().err
+    suite = moved("jsonl", ["a.jsonl"], *REQUEST, "--grades", "Good=3,Bad=0")
+    assert judgments(suite) == {"rope": {"X-7": 3}, "tent": {"X-8": 0}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("csv", "Good", "found 'Good', expected a label and its grade"),
+        ("csv", "Good=high", "found 'Good=high', expected a label"),
+        ("csv", "Good=inf", "expected a label"),
+        ("csv", "Good=1,Good=2", "the label 'Good' has two grades"),
+        ("trec", "Good=1", "trec has no labels in words; remove --grades"),
+    ],
+)
+def test_grades_of_labels_are_checked(capsys, kind, given, message):
+    write_files({"a.csv": "query,sku,label\nrope,X-7,Good\n"})
+    assert main(["import", kind, "a.csv", "--output", "a.relevance.yaml", "--grades", given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_suite_without_judgments_is_said_to_have_none(capsys):
+    write_files({"a.csv": "query,thing,verdict\nrope,X-7,good\n"})
+    moved("csv", ["a.csv"], *REQUEST)
+    assert "moved.relevance.yaml has no judgments: no grade of a document was read" in capsys.readouterr().err
