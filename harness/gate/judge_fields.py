@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from harness.gate.expectations import read_date, read_number
+from harness.gate.field_values import FieldKind, find_incomparable, find_kind, make_key, meets
 from harness.gate.finding import (
     Finding,
     add_left_out,
@@ -32,7 +32,6 @@ from harness.gate.judge_answers import (
 from harness.model import (
     CheckedField,
     DistinctValues,
-    FieldBound,
     FieldExpectation,
     FieldInTop,
     FieldRequirement,
@@ -52,15 +51,6 @@ from harness.model import (
 )
 from harness.words import count, listed, one_of, shorten
 
-NUMERIC_TYPES = frozenset(
-    {
-        "byte", "double", "float", "half_float", "integer", "long", "rank_feature", "scaled_float", "short",
-        "token_count", "unsigned_long",
-    }
-)  # fmt: skip
-"""Types of fields whose values are numbers."""
-
-DATE_TYPES = frozenset({"date", "date_nanos"})
 OBJECT_TYPES = frozenset({"nested", "object"})
 
 
@@ -89,15 +79,16 @@ def judge_field_expectation(
     problem = _explain_mapping(condition, checked, is_returned=is_returned)
     if problem:
         return replace(error, reason=f"cannot be decided: {problem}")
+    kind = find_kind(checked.types if checked is not None else ())
     if isinstance(condition, FieldInTop):
-        incomparable = _find_incomparable(condition.requirement, hits)
+        incomparable = _find_incomparable(condition.requirement, hits, kind)
         if incomparable:
             return replace(error, reason=f"cannot be decided: {incomparable}{_describe_types(checked)}")
-        decision = _judge_requirement(condition, hits)
+        decision = _judge_requirement(condition, hits, kind)
     elif isinstance(condition, DistinctValues):
-        decision = _judge_distinct(condition, hits)
+        decision = _judge_distinct(condition, hits, kind)
     else:
-        decision = _judge_repeats(condition, hits)
+        decision = _judge_repeats(condition, hits, kind)
     may_follow = ""
     if condition.k > len(response.hits):
         may_follow = explain_what_may_follow(response, inputs.requested)
@@ -142,11 +133,11 @@ def _suggest_depth(condition: FieldExpectation, ranking: Ranking, requested: Req
 # What a requirement says of hits.
 
 
-def _judge_requirement(condition: FieldInTop, hits: Sequence[Hit]) -> _Decision:
+def _judge_requirement(condition: FieldInTop, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
     requirement, quantifier = condition.requirement, condition.quantifier
     text = describe_requirement(requirement)
     first_hits = _name_first_hits(hits)
-    meeting = [rank for rank, hit in enumerate(hits, start=1) if _has(hit, requirement)]
+    meeting = [rank for rank, hit in enumerate(hits, start=1) if _has(hit, requirement, kind)]
     if quantifier is HitQuantifier.ANY:
         figures = Finding(
             Status.FAILED, "", meeting[0] if meeting else None, condition.k, unit=Unit.RANK, operator=Operator.AT_MOST
@@ -160,7 +151,7 @@ def _judge_requirement(condition: FieldInTop, hits: Sequence[Hit]) -> _Decision:
     is_every = quantifier is HitQuantifier.EVERY
     breaking = meeting
     if is_every:
-        breaking = [rank for rank, hit in enumerate(hits, start=1) if not _has(hit, requirement)]
+        breaking = [rank for rank, hit in enumerate(hits, start=1) if not _has(hit, requirement, kind)]
     figures = Finding(Status.FAILED, "", len(breaking), 0, unit=Unit.HITS, operator=Operator.AT_MOST)
     if is_every and not hits:
         reason = f"there are no hits, required that every hit has {text}"
@@ -179,12 +170,12 @@ def _judge_requirement(condition: FieldInTop, hits: Sequence[Hit]) -> _Decision:
     return _Decision(passed=False, is_final=True, reason=reason, figures=figures)
 
 
-def _judge_distinct(condition: DistinctValues, hits: Sequence[Hit]) -> _Decision:
+def _judge_distinct(condition: DistinctValues, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
     operator, required = condition.operator, condition.required
-    values: dict[tuple[bool, FieldScalar], FieldScalar] = {}
+    values: dict[tuple[str, FieldScalar], FieldScalar] = {}
     for hit in hits:
         for value in _list_values(hit, condition.field):
-            values.setdefault(_make_key(value), value)
+            values.setdefault(make_key(value, kind), value)
     observed = len(values)
     passed = is_met(observed, operator, required)
     # More hits can only add values.
@@ -196,7 +187,7 @@ def _judge_distinct(condition: DistinctValues, hits: Sequence[Hit]) -> _Decision
     reason += f", required {operator} {required}"
     if not passed:
         wants_more = observed < required or (operator is Operator.ABOVE and observed == required)
-        named = _describe_repeats(condition.field, hits) if wants_more else []
+        named = _describe_repeats(condition.field, hits, kind) if wants_more else []
         without = [f"{hit.id} has none" for hit in hits if wants_more and not _list_values(hit, condition.field)]
         shown = [*named, *without] or [_format_value(value) for value in values.values()]
         if shown:
@@ -204,24 +195,27 @@ def _judge_distinct(condition: DistinctValues, hits: Sequence[Hit]) -> _Decision
     return _Decision(passed=passed, is_final=is_final, reason=reason, figures=figures)
 
 
-def _judge_repeats(condition: NoRepeats, hits: Sequence[Hit]) -> _Decision:
-    repeats = _describe_repeats(condition.field, hits)
+def _judge_repeats(condition: NoRepeats, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+    repeats = _describe_repeats(condition.field, hits, kind)
     figures = Finding(Status.FAILED, "", len(repeats), 0, unit=Unit.HITS, operator=Operator.AT_MOST)
     if not repeats:
         reason = f"no two of {_name_first_hits(hits)} have the same {condition.field}"
-        return _Decision(passed=True, is_final=False, reason=reason, figures=figures)
+        # One more hit repeats nothing where no hit before it has a value.
+        has_values = any(_list_values(hit, condition.field) for hit in hits)
+        is_final = not has_values and condition.k - len(hits) < 2
+        return _Decision(passed=True, is_final=is_final, reason=reason, figures=figures)
     verb = "repeats" if len(repeats) == 1 else "repeat"
     reason = f"{len(repeats)} of {_name_first_hits(hits)} {verb} the {condition.field} of an earlier one"
     reason += f": {listed(repeats)}"
     return _Decision(passed=False, is_final=True, reason=reason, figures=figures)
 
 
-def _describe_repeats(field: str, hits: Sequence[Hit]) -> list[str]:
+def _describe_repeats(field: str, hits: Sequence[Hit], kind: FieldKind) -> list[str]:
     """The hits that have a value of an earlier hit in *field*, each with the first of these."""
-    first: dict[tuple[bool, FieldScalar], str] = {}
+    first: dict[tuple[str, FieldScalar], str] = {}
     repeats = []
     for rank, hit in enumerate(hits, start=1):
-        values = {_make_key(value): value for value in _list_values(hit, field)}
+        values = {make_key(value, kind): value for value in _list_values(hit, field)}
         repeated = [key for key in values if key in first]
         if repeated:
             value = _format_value(values[repeated[0]])
@@ -250,65 +244,20 @@ def _list_values(hit: Hit, field: str) -> tuple[FieldScalar, ...]:
     return () if hit.values is None else hit.values.get(field, ())
 
 
-def _make_key(value: FieldScalar) -> tuple[bool, FieldScalar]:
-    """What two equal values share: true is not 1."""
-    return isinstance(value, bool), value
+def _has(hit: Hit, requirement: FieldRequirement, kind: FieldKind) -> bool:
+    """Whether any value of *hit* meets *requirement*; all can be compared with it."""
+    return any(meets(value, requirement, kind) for value in _list_values(hit, requirement.field))
 
 
-def _has(hit: Hit, requirement: FieldRequirement) -> bool:
-    """Whether any value of *hit* meets *requirement*."""
-    return any(_meets(value, requirement) for value in _list_values(hit, requirement.field))
-
-
-def _meets(value: FieldScalar, requirement: FieldRequirement) -> bool:
-    if requirement.allowed and not any(_equals(value, wanted) for wanted in requirement.allowed):
-        return False
-    return all(_is_within(value, bound) for bound in requirement.bounds)
-
-
-def _equals(value: FieldScalar, wanted: FieldValue) -> bool:
-    """Whether *value* is *wanted*, which may stand for a number, a date or true only if it is not in quotes."""
-    if isinstance(value, bool):
-        return not wanted.is_quoted and wanted.text == json.dumps(value)
-    if isinstance(value, str):
-        if value == wanted.text:
-            return True
-        return not wanted.is_quoted and bool(_compare_dates(value, FieldBound(Operator.EQUAL, wanted)))
-    number = None if wanted.is_quoted else read_number(wanted.text)
-    return number is not None and is_met(value, Operator.EQUAL, number)
-
-
-def _is_within(value: FieldScalar, bound: FieldBound) -> bool | None:
-    """Whether *value* meets *bound*; None if the two cannot be compared."""
-    if isinstance(value, bool):
-        return None
-    limit = read_number(bound.value.text)
-    if limit is None:
-        return _compare_dates(value, bound) if isinstance(value, str) else None
-    number = read_number(value) if isinstance(value, str) else value
-    return None if number is None else is_met(number, bound.operator, limit)
-
-
-def _compare_dates(value: str, bound: FieldBound) -> bool | None:
-    """As `_is_within`, for dates. A limit without a time stands for the whole day, in UTC."""
-    moment, limit = read_date(value), read_date(bound.value.text)
-    if moment is None or limit is None:
-        return None
-    if not isinstance(limit, datetime):
-        return is_met(moment.toordinal(), bound.operator, limit.toordinal())
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
-    return is_met((moment - limit).total_seconds(), bound.operator, 0)
-
-
-def _find_incomparable(requirement: FieldRequirement, hits: Sequence[Hit]) -> str:
-    """The first value of *hits* that cannot be compared with a bound of *requirement*, in words; empty if all can."""
+def _find_incomparable(requirement: FieldRequirement, hits: Sequence[Hit], kind: FieldKind) -> str:
+    """The first value of *hits* that cannot be compared with *requirement*, in words; empty if all can."""
     for rank, hit in enumerate(hits, start=1):
         for value in _list_values(hit, requirement.field):
-            for bound in requirement.bounds:
-                if _is_within(value, bound) is None:
-                    has = f"{hit.id} at rank {rank} has {requirement.field} = {_format_value(value)}"
-                    return f"{has}, which cannot be compared with {bound.value.text}"
+            wanted = find_incomparable(value, requirement, kind)
+            if wanted is not None:
+                has = f"{hit.id} at rank {rank} has {requirement.field} = {_format_value(value)}"
+                remedy = "; a value in quotes is compared as a text" if requirement.allowed else ""
+                return f"{has}, which cannot be compared with {wanted.text}{remedy}"
     return ""
 
 
@@ -387,11 +336,12 @@ def _explain_mapping(condition: FieldExpectation, checked: CheckedField | None, 
 
 def _find_fitting(types: frozenset[str]) -> tuple[Callable[[FieldValue], bool] | None, str]:
     """What says whether a value can be one of a field of *types*, and what can; None where any text can."""
-    if types <= NUMERIC_TYPES:
+    kind = find_kind(types)
+    if kind is FieldKind.NUMBER:
         return _is_number, "a number without quotes"
-    if types <= DATE_TYPES:
+    if kind is FieldKind.DATE:
         return _is_date_or_number, "a date or a number, without quotes"
-    if types == {"boolean"}:
+    if kind is FieldKind.TRUTH:
         return _is_truth, "true or false, without quotes"
     return None, ""
 

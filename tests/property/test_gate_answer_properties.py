@@ -130,8 +130,13 @@ def has_repeat(hits):
 
 
 def has_few(hit):
-    """Whether a value of *hit* is 0 or 1, which true and false are not."""
-    return any(value in (0, 1) and not isinstance(value, bool) for value in hit.get("f", ()))
+    """Whether a value of *hit* is 0 or 1."""
+    return any(value in (0, 1) for value in hit.get("f", ()))
+
+
+def has_truth(hits):
+    """Whether one of *hits* has true or false, which cannot be compared with a number."""
+    return any(isinstance(value, bool) for hit in hits for value in hit.get("f", ()))
 
 
 FEW = FieldRequirement("f", (FieldValue("0"), FieldValue("1")))
@@ -153,6 +158,9 @@ def test_fields_decide_exactly_where_the_whole_ranking_leaves_no_doubt(whole, de
     """The engine has the documents *whole*, and returns the first *depth* of them."""
     hits = tuple(Hit(str(place), values=of_hit) for place, of_hit in enumerate(whole[:depth]))
     verdict = decide_one(replace(condition, k=k), {"q": Ranking(hits)}, depth=depth)
+    if isinstance(condition, FieldInTop) and has_truth(whole[: min(k, depth)]):
+        assert verdict.status is Status.ERROR
+        return
     truth = FIELD_TRUTHS[condition](whole[:k])
     if verdict.status is Status.INCONCLUSIVE:
         assert k > depth == len(hits)
