@@ -24,6 +24,7 @@ from harness.compare.assembly import (
     read_thresholds,
     remove_changed_queries,
 )
+from harness.compare.coverage import write_pool_command
 from harness.compare.forms import SideText, SideWord, parse_side
 from harness.compare.scores import (
     ScoredSides,
@@ -160,7 +161,12 @@ class PreparedComparison:
             reports.append(replace(report, measures=measures))
         first = reports[0]
         exit_status = max(report.exit_status for report in reports)
-        return SidesReport(first.timing, first.harness, first.suite, tuple(reports), exit_status)
+        has_ranges = any(report.judged is not None and report.judged.ranges for report in reports)
+        pool_command = ""
+        if has_ranges and self.selection is not None:
+            suite = self.selection.whole_suite
+            pool_command = Masker(suite.variables).mask(write_pool_command(self.sides, suite))
+        return SidesReport(first.timing, first.harness, first.suite, tuple(reports), exit_status, pool_command)
 
     def _compare(self, candidate: ComparedSide, thresholds: Sequence[Threshold]) -> ComparisonReport:
         """*candidate* compared with the first side, decided by *thresholds*."""

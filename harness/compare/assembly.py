@@ -30,10 +30,12 @@ from harness.metrics.score import common_measures
 from harness.model import (
     AgreementCondition,
     BaselineCondition,
+    Comparison,
     ComparisonReport,
     Condition,
     Failure,
     FailureKind,
+    JudgedHits,
     MovedDocument,
     QueryComparison,
     Question,
@@ -110,6 +112,9 @@ def assemble_comparison(
     queries = _compare_queries(scored, rankings, agreements, depth)
     measures, untested = compare_measures(names, scored, options.how)
     first_measure = next((measure.text for measure in common_measures(suite)), None)
+    judged = cover_sides(pair, scored, depth) if scored.is_judged else None
+    if measures is not None and judged is not None:
+        measures = _add_ranges(measures, judged)
     verdicts = _decide_thresholds(pair, scored, depth, options)
     sides = [_select_failures(side.side, suite) for side in pair]
     only_reference, only_candidate, absent = _list_incomplete(pair, scored)
@@ -138,10 +143,17 @@ def assemble_comparison(
         notes=tuple(notes),
         only_reference=tuple(only_reference),
         only_candidate=tuple(only_candidate),
-        judged=cover_sides(pair, scored, depth) if scored.is_judged else None,
+        judged=judged,
         request_diff=diff_texts("request", pair[0].request_json, pair[1].request_json),
         exit_status=compute_comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
     )
+
+
+def _add_ranges(measures: Comparison, judged: JudgedHits) -> Comparison:
+    """*measures*, each with how far the unjudged hits may move its difference."""
+    ranges = {limits.measure: (limits.low, limits.high) for limits in judged.ranges}
+    rows = tuple(replace(row, if_judged=ranges.get(row.measure)) for row in measures.measures)
+    return replace(measures, measures=rows)
 
 
 def _decide_thresholds(

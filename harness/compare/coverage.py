@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from harness.compare.scores import ScoredSides, tabulate_scores
 from harness.compare.sides import ComparedSide, may_share_request
 from harness.compare.ties import settle_run
-from harness.errors import MeasureError, UndefinedScore
 from harness.gate.finding import read_weights
-from harness.judging.pool import find_scale_ends, list_top_hits, needs_grades
+from harness.judging.pool import list_top_hits
 from harness.means import mean_of
-from harness.metrics import deepest_cutoff, definition_of, parse_measure, score_query
+from harness.metrics import deepest_cutoff, definition_of, parse_measure
 from harness.metrics.score import common_measures, score_of
+from harness.metrics.unjudged import bound_differences, needs_grades
 from harness.model import DifferenceRange, JudgedHits, Measure, Query, Ranking, Run, SideCoverage, SideKind, Suite
 
 
@@ -49,7 +48,7 @@ def cover_sides(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, de
     return replace(
         judged,
         ranges=tuple(difference for difference in ranges if difference is not None),
-        pool_command=_write_pool_command(pair, suite),
+        pool_command=write_pool_command(pair, suite),
         judged_only=_leave_out_unjudged(measures),
     )
 
@@ -87,76 +86,23 @@ def _count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
 
 def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> DifferenceRange | None:
     """The range of the mean difference over the grades of unjudged hits; None where it cannot be computed."""
-    ends = find_scale_ends(suite, measure)
-    lows: dict[str, float] = {}
-    highs: dict[str, float] = {}
+    rankings: dict[str, tuple[Ranking, Ranking]] = {}
     for query in suite.queries:
         before, after = (run.responses.get(query.id) for run in runs)
-        if not isinstance(before, Ranking) or not isinstance(after, Ranking):
-            continue
-        try:
-            differences = _compute_possible_differences(suite, query, measure, (before, after), ends)
-        except MeasureError:
-            return None
-        if differences:
-            lows[query.id], highs[query.id] = min(differences), max(differences)
-    if not lows:
+        if isinstance(before, Ranking) and isinstance(after, Ranking):
+            rankings[query.id] = (before, after)
+    ranges = bound_differences(suite, measure, rankings)
+    if not ranges:
         return None
-    weights = read_weights(suite.queries, lows)
-    return DifferenceRange(measure.text, mean_of(lows, weights), mean_of(highs, weights))
+    weights = read_weights(suite.queries, ranges)
+    low = mean_of({query: least for query, (least, _) in ranges.items()}, weights)
+    high = mean_of({query: greatest for query, (_, greatest) in ranges.items()}, weights)
+    return DifferenceRange(measure.text, low, high)
 
 
-def _compute_possible_differences(
-    suite: Suite, query: Query, measure: Measure, rankings: tuple[Ranking, Ranking], ends: tuple[float, float]
-) -> list[float]:
-    """
-    The difference as judged, and with grades given to the unjudged hits; none for a query without a score.
-
-    A document has one grade on both sides. The grades are: all the worst, all the best, and those that favor one side:
-    the best for what the side ranks higher, and the worst for the rest.
-    """
-    worst, best = ends
-    before, after = ({hit.id: rank for rank, hit in enumerate(ranking.hits[: measure.cutoff])} for ranking in rankings)
-    unjudged = [document for document in before | after if document not in query.judgments]
-    supposed: list[Mapping[str, float]] = [{}]
-    if unjudged:
-        favor_reference = dict.fromkeys(unjudged, best)
-        favor_candidate = dict.fromkeys(unjudged, worst)
-        for document in unjudged:
-            if after.get(document, math.inf) < before.get(document, math.inf):
-                favor_reference[document] = worst
-                favor_candidate[document] = best
-        all_worst, all_best = dict.fromkeys(unjudged, worst), dict.fromkeys(unjudged, best)
-        supposed += [all_worst, all_best, favor_candidate, favor_reference]
-    differences = []
-    for grades in supposed:
-        judgments = {**query.judgments, **grades}
-        try:
-            first, second = (_score_ranking(suite, measure, ranking, judgments) for ranking in rankings)
-        except UndefinedScore:
-            # Without a score as judged the query does not count. Supposed grades may only leave it undefined, such as
-            # the worst ones where no other document is relevant: those add nothing.
-            if not grades:
-                return []
-            continue
-        differences.append(second - first)
-    return differences
-
-
-def _score_ranking(suite: Suite, measure: Measure, ranking: Ranking, grades: Mapping[str, float]) -> float:
-    return score_query(
-        measure,
-        [hit.id for hit in ranking.hits],
-        grades,
-        gain=suite.gain,
-        profile=suite.profile,
-        scores=[hit.score for hit in ranking.hits],
-    )
-
-
-def _write_pool_command(pair: Iterable[ComparedSide], suite: Suite) -> str:
-    """The command that collects the unjudged hits of both sides; empty where a side has no request of the suite."""
-    sides = [compared.side for compared in pair]
+def write_pool_command(compared_sides: Iterable[ComparedSide], suite: Suite) -> str:
+    """The command that collects the unjudged hits of all sides; empty where a side has no request of the suite."""
+    sides = [compared.side for compared in compared_sides]
     if not suite.path or any(side.request not in suite.requests for side in sides):
         return ""
     words = ["harness", "judgments", "pool", suite.path]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.files.runs import StoredRanking
 from harness.gate.grammar import TOLERANCE
-from harness.gate.ties import restore_tie_order
+from harness.gate.ties import restore_tie_order, settle_ranking
 from harness.means import are_weighted, mean_of
 from harness.model import Comparison, Hit, MeasureComparison, Ranking, ReorderedTies, Run
 
@@ -21,7 +21,7 @@ def settle_run(reference: Run, candidate: Run) -> Run:
         before = reference.responses.get(query)
         if not isinstance(response, Ranking) or not isinstance(before, Ranking):
             continue
-        ranking = _settle(before, response)
+        ranking = settle_ranking(before, response)
         if ranking is not response:
             settled[query] = ranking
     return replace(candidate, responses={**candidate.responses, **settled}) if settled else candidate
@@ -46,19 +46,6 @@ def settle_stored(
 
 def _make_ranking(stored: StoredRanking) -> Ranking:
     return Ranking(tuple(Hit(document, score) for document, score in stored.sort_with_scores()), exact_scores=True)
-
-
-def _settle(reference: Ranking, candidate: Ranking) -> Ranking:
-    documents = [hit.id for hit in candidate.hits]
-    order = restore_tie_order(reference, candidate, depth=max(len(reference.hits), len(documents)))
-    if list(order) == documents:
-        return candidate
-    hits = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}
-    settled = []
-    for document, place in zip(order, candidate.hits, strict=True):
-        # Scores that tie may differ by rounding. Each place keeps its own, as a profile may order by score.
-        settled.append(replace(hits[document], score=place.score))
-    return replace(candidate, hits=tuple(settled))
 
 
 def _add_tie_moves_of_measure(

@@ -17,7 +17,7 @@ from harness.gate.judge_history import judge_since
 from harness.gate.judge_machines import add_machine_share, judge_machine
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
 from harness.gate.judge_variants import judge_variants
-from harness.gate.pairs import pair_scores, suggest_tie_remedy
+from harness.gate.pairs import find_unjudged_range, pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
     ALL,
     GatedThreshold,
@@ -49,6 +49,7 @@ from harness.model import (
     Run,
     Score,
     ScoreCondition,
+    SignificanceCondition,
     Status,
     Suite,
     SuiteReport,
@@ -182,15 +183,24 @@ def judge(threshold: GatedThreshold, queries: Sequence[Query], inputs: GateInput
         tag = threshold.threshold.tag
         return judge_since(condition, queries, inputs, of_query=threshold.query is not None, tag=tag)
     if isinstance(condition, BaselineCondition):
-        pairs = pair_scores(inputs, queries, condition.measure)
-        if isinstance(pairs, Finding):
-            return pairs
-        remedy = suggest_tie_remedy(inputs)
-        return judge_pairs(condition, pairs, of_query=threshold.query is not None, remedy=remedy)
+        return _judge_change(condition, queries, inputs, of_query=threshold.query is not None)
     if isinstance(condition, UnresolvedCondition):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
     return _judge_expectation(threshold, condition, queries, inputs)
+
+
+def _judge_change(
+    condition: BaselineCondition, queries: Sequence[Query], inputs: GateInputs, *, of_query: bool
+) -> Finding:
+    """Judge how the scores of *queries* changed since the baseline."""
+    pairs = pair_scores(inputs, queries, condition.measure)
+    if isinstance(pairs, Finding):
+        return pairs
+    # Few look at how far unjudged hits may move a difference, and it is costly.
+    if isinstance(condition, SignificanceCondition):
+        pairs = replace(pairs, if_judged=find_unjudged_range(pairs, inputs))
+    return judge_pairs(condition, pairs, of_query=of_query, remedy=suggest_tie_remedy(inputs))
 
 
 def _judge_expectation(

@@ -52,6 +52,7 @@ class Finding:
     ties: tuple[float, float] | None = None
     repeats: tuple[float, float] | None = None
     spread: tuple[float, float] | None = None
+    if_judged: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,17 @@ def format_observed(observed: float, operator: Operator, required: float) -> str
         if is_met(float(shown), operator, required) == decision:
             return shown
     return repr(observed)
+
+
+def describe_if_judged(low: float, high: float) -> str:
+    """
+    How far the unjudged hits of two runs may move the difference of their means.
+
+    >>> describe_if_judged(-0.3346, 0.0)
+    'the difference may be -0.3346 to 0.0000 if the unjudged hits are the worst or the best'
+    """
+    ends = [f"{end:+.4f}" if abs(end) >= 5e-5 else "0.0000" for end in (low, high)]
+    return f"the difference may be {' to '.join(ends)} if the unjudged hits are the worst or the best"
 
 
 def name_mean(weights: Mapping[str, float]) -> str:

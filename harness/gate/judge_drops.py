@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from harness.errors import pip_install
 from harness.gate.finding import (
     Finding,
+    describe_if_judged,
     describe_left_out,
     describe_tie_changes,
     format_number,
@@ -95,8 +96,16 @@ def _start_finding(condition: BaselineCondition, pairs: Pairs) -> Finding:
         unit=_get_unit(condition),
     )
     if isinstance(condition, SignificanceCondition):
-        return replace(finding, required=condition.level)
+        return replace(finding, required=condition.level, if_judged=_widen_to_ties(pairs))
     return replace(finding, required=condition.allowed, operator=Operator.AT_MOST)
+
+
+def _widen_to_ties(pairs: Pairs) -> tuple[float, float] | None:
+    """How far unjudged hits may move the difference, with the difference itself where ties are at an extreme."""
+    if pairs.if_judged is None:
+        return None
+    before, after = pairs.compute_means()
+    return min(pairs.if_judged[0], after - before), max(pairs.if_judged[1], after - before)
 
 
 def _get_unit(condition: BaselineCondition) -> Unit:
@@ -258,14 +267,19 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     p_text = f"{test.p_value:.4f}" if test.p_value >= 0.00005 else f"{test.p_value:.1e}"
     reason = f"{_describe_drop(pairs)} {'is' if is_significant else 'is not'} significant at {_format_level(condition)}"
     reason += f": p is {p_text} ({TEST}, {count(len(differences), 'query')})"
+    if finding.if_judged is not None:
+        reason += f"; {describe_if_judged(*finding.if_judged)}"
     finding = replace(finding, observed=test.p_value)
     if is_significant:
         reason += f"; {_describe_costs(pairs)}"
         return replace(finding, reason=reason, blamed=tuple(pairs.list_costliest()))
-    if not has_fallen:
-        return replace(finding, status=Status.PASSED, reason=reason)
-    caveat = _describe_detectable(_find_detectable(condition, pairs), pairs, differences)
-    return replace(finding, status=Status.PASSED, reason=f"{reason}; {caveat}", caveat=caveat)
+    caveats = []
+    if has_fallen:
+        caveats.append(_describe_detectable(_find_detectable(condition, pairs), pairs, differences))
+        reason += f"; {caveats[0]}"
+    if finding.if_judged is not None:
+        caveats.append(describe_if_judged(*finding.if_judged))
+    return replace(finding, status=Status.PASSED, reason=reason, caveat="; ".join(caveats))
 
 
 def _judge_untested(
@@ -278,6 +292,8 @@ def _judge_untested(
     reason = f"{_describe_drop(pairs)} cannot be tested at {_format_level(condition)}: {changed}, "
     reason += f"and p cannot be below {least_p:.4g}"
     finding = replace(_start_finding(condition, pairs), observed=fall, unit=Unit.DROP)
+    if finding.if_judged is not None:
+        reason += f" ({describe_if_judged(*finding.if_judged)})"
     blamed = tuple(pairs.list_costliest())
     if detectable is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"

@@ -18,10 +18,11 @@ from harness.gate.finding import (
 )
 from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
-from harness.gate.ties import TiedValue, read_ties, suggest_tie_break, truncate_ranking
+from harness.gate.ties import TiedValue, read_ties, settle_ranking, suggest_tie_break, truncate_ranking
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
+from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
 from harness.model import Measure, Query, Ranking, Reference, Status
 from harness.words import count, counted, listed
 
@@ -58,6 +59,8 @@ class Pairs:
     """The queries that have no hit today."""
     origin: str = ""
     """What *before* is of, to follow its value; empty where *against* says it."""
+    if_judged: tuple[float, float] | None = None
+    """How far unjudged hits may move the difference of the means; None where none do, or that was not asked."""
 
     @property
     def left_out(self) -> int:
@@ -243,6 +246,36 @@ class _Pairing:
 
 def _is_different(first: float, second: float) -> bool:
     return abs(first - second) > TOLERANCE
+
+
+def find_unjudged_range(pairs: Pairs, inputs: GateInputs) -> tuple[float, float] | None:
+    """The least and the greatest difference of the means; None where all hits are judged, or grades do not count."""
+    reference, measure = inputs.reference, pairs.measure
+    if reference is None or reference.run is None or not needs_grades(measure):
+        return None
+    rankings: dict[str, tuple[Ranking, Ranking]] = {}
+    is_judged = True
+    for query in inputs.suite.queries:
+        before, after = reference.run.responses.get(query.id), inputs.run.responses.get(query.id)
+        if query.id not in pairs.before or not isinstance(before, Ranking) or not isinstance(after, Ranking):
+            continue
+        is_judged = is_judged and not has_unjudged(query, measure, (before, after))
+        if inputs.ignores_ties:
+            after = settle_ranking(before, after)
+        rankings[query.id] = (before, after)
+    if is_judged:
+        return None
+    ranges = bound_differences(inputs.suite, measure, rankings)
+    if not ranges:
+        return None
+    lows: dict[str, float] = {}
+    highs: dict[str, float] = {}
+    for query_id, before_score in pairs.before.items():
+        # What was compared is possible, also where the order of ties is known in part.
+        difference = pairs.after[query_id] - before_score
+        low, high = ranges.get(query_id, (difference, difference))
+        lows[query_id], highs[query_id] = min(low, difference), max(high, difference)
+    return mean_of(lows, pairs.weights), mean_of(highs, pairs.weights)
 
 
 def explain_unusable(reference: Reference | None, queries: Iterable[str], needed: int) -> str:

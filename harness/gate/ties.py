@@ -375,6 +375,24 @@ def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[s
     return tuple(order) or tuple(hit.id for hit in second.hits)
 
 
+def settle_ranking(reference: Ranking, candidate: Ranking) -> Ranking:
+    """
+    *candidate* with documents of equal score in the order of *reference*, where these are the same documents.
+
+    The same object comes back where no tie is reordered.
+    """
+    documents = [hit.id for hit in candidate.hits]
+    order = restore_tie_order(reference, candidate, depth=max(len(reference.hits), len(documents)))
+    if list(order) == documents:
+        return candidate
+    hits = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}
+    settled = []
+    for document, place in zip(order, candidate.hits, strict=True):
+        # Scores that tie may differ by rounding. Each place keeps its own, as a profile may order by score.
+        settled.append(replace(hits[document], score=place.score))
+    return replace(candidate, hits=tuple(settled))
+
+
 def pair_groups(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
     """
     Each of *groups*, with the group of *before* at the same place, if there is one with the same sort values.

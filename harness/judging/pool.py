@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from harness.means import are_weighted, mean_of
-from harness.metrics import Needs, deepest_cutoff, definition_of, parse_measure, settings_of, unjudged_bounds
+from harness.metrics import deepest_cutoff, parse_measure, unjudged_bounds
 from harness.metrics.score import common_measures, failure_text, measures_of, score_of
+from harness.metrics.unjudged import find_scale_ends, needs_grades
 from harness.model import (
     Coverage,
     Display,
     Failure,
-    GainKind,
     Hit,
     Measure,
     Pool,
@@ -109,32 +109,6 @@ def choose_bounded_measure(suite: Suite, depth: int) -> Measure:
         if needs_grades(measure):
             return measure
     return parse_measure(FALLBACK.format(depth=depth))
-
-
-def needs_grades(measure: Measure) -> bool:
-    """Whether the score of *measure* depends on the grades of returned documents."""
-    definition = definition_of(measure)
-    return definition.diverse is None and definition.needs is not Needs.NOTHING
-
-
-def find_scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
-    """
-    The grades of least and of greatest gain for *measure*, among those that have a name or a gain, or are in use.
-
-    Where no grade is known, 0 and 1. Only a gain map can give a lower grade the greater gain.
-    """
-    settings = settings_of(measure, suite.gain, suite.profile)
-    if settings.gain.kind is GainKind.MAP:
-        grades = sorted((gain, grade) for grade, gain in settings.gain.table)
-        return grades[0][1], grades[-1][1]
-    in_use = [0.0, *suite.grades.values()]
-    for query in suite.queries:
-        in_use += query.judgments.values()
-    best = max(in_use)
-    top = settings.values.get("max")
-    if isinstance(top, int | float):
-        best = min(best, float(top))
-    return min(in_use), best if best > 0 else 1.0
 
 
 # Pools.

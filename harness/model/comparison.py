@@ -73,6 +73,11 @@ class MeasureComparison:
     """Whether *detectable* assumes that all queries change."""
     reordered: ReorderedTies | None = None
     """None if the order of documents of equal score moves no score."""
+    if_judged: tuple[float, float] | None = None
+    """
+    The least and the greatest *difference* that the unjudged hits of both sides allow; None if all are judged, the
+    measure needs no grades, or that is not known.
+    """
 
     @property
     def changed(self) -> int:
@@ -352,6 +357,8 @@ class SidesReport:
     """One for each side after the first, which is the reference of all; p is corrected over all their measures."""
     exit_status: int = 0
     """The worst of the comparisons."""
+    pool_command: str = ""
+    """The command that collects the unjudged hits of all sides; empty if there is none."""
     schema: int = 1
     """The version of the JSON form."""
 

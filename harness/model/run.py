@@ -499,6 +499,11 @@ class Verdict:
     """The least and the greatest observed value in *unit* over the repeats of the run, if they differ."""
     spread: tuple[float, float] | None = None
     """The least and the greatest score of the runs of the history that it was compared with."""
+    if_judged: tuple[float, float] | None = None
+    """
+    For a threshold with a p-value, the least and the greatest difference from the other run that unjudged hits allow;
+    None if all hits are judged.
+    """
 
     @property
     def is_unexpected_pass(self) -> bool:

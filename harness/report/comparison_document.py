@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.model import Comparison, ComparisonReport, MovedDocument, QueryComparison, Verdict
 from harness.report.attention import LOOKED_AT, is_passed_of_query, list_looked_at, order_verdicts
 from harness.report.comparison_sentences import (
-    FIGURES,
+    IF_JUDGED,
     describe_agreement,
     describe_compared_query,
     describe_coverage,
@@ -19,7 +19,10 @@ from harness.report.comparison_sentences import (
     describe_unpaired,
     find_last_rank,
     find_moved_queries,
+    find_pool_command,
     format_measure,
+    is_shown_significant,
+    list_figures,
     list_first_ranks,
     mark_change,
     mark_left,
@@ -48,7 +51,7 @@ from harness.report.document import (
     make_words,
 )
 from harness.report.run_document import describe_verdict, make_grade_cell
-from harness.report.run_sentences import RANKS_SHOWN, count_hidden_lines, name_blaming_thresholds
+from harness.report.run_sentences import RANKS_SHOWN, count_hidden_lines, may_be_no_drop, name_blaming_thresholds
 from harness.words import count
 
 MOVED_SHOWN = 3
@@ -85,7 +88,7 @@ def build_comparison_document(report: ComparisonReport, *, most: int) -> Compari
         candidate=report.candidate.name,
         reference=report.reference.name,
         facts=build_comparison_facts(report),
-        thresholds=build_comparison_thresholds(report.verdicts),
+        thresholds=build_comparison_thresholds(report.verdicts, find_pool_command(report)),
         method="" if comparison is None else describe_method(comparison),
         measures=Table((), ()) if comparison is None else build_comparison_table(comparison),
         measure_notes=Notes(()) if comparison is None else build_measure_notes(comparison),
@@ -117,31 +120,39 @@ def build_request_difference(report: ComparisonReport) -> tuple[Difference, ...]
     return (Difference(heading, diff.lines, count_hidden_lines(diff)),)
 
 
-def build_comparison_thresholds(verdicts: Sequence[Verdict]) -> Thresholds:
-    """The thresholds of a comparison, the worst first; no command shows a query of it."""
+def build_comparison_thresholds(verdicts: Sequence[Verdict], pool_command: str) -> Thresholds:
+    """The thresholds of a comparison, the worst first; *pool_command* collects the unjudged hits of its sides."""
     listed = [verdict for verdict in order_verdicts(verdicts) if not is_passed_of_query(verdict)]
-    thresholds = tuple(map(describe_compared_verdict, listed))
+    thresholds = tuple(describe_compared_verdict(verdict, pool_command) for verdict in listed)
     return Thresholds(thresholds, unanswered=0, passed_of_queries=len(verdicts) - len(listed))
 
 
-def describe_compared_verdict(verdict: Verdict) -> ThresholdLine:
-    """The threshold of *verdict*."""
-    return describe_verdict(verdict, command="", is_explained=verdict.status in LOOKED_AT)
+def describe_compared_verdict(verdict: Verdict, pool_command: str) -> ThresholdLine:
+    """The threshold of *verdict*; *pool_command* comes next where it may settle it, as no command shows a query."""
+    command = pool_command if may_be_no_drop(verdict) else ""
+    return describe_verdict(verdict, command=command, is_explained=verdict.status in LOOKED_AT)
 
 
 def build_comparison_table(comparison: Comparison) -> Table:
-    """A row for each measure, with the difference in bold where it is significant."""
+    """A row for each measure; a significant difference stands out, unless further judgments may change that."""
+    headings = list_figures([comparison])
     rows = []
     for measure in comparison.measures:
+        figures = format_measure(measure)
         row = [make_name(measure.measure)]
-        for heading, text in format_measure(measure).items():
+        for heading in headings:
             tone = Tone.PLAIN
-            if heading == "difference" and comparison.is_significant(measure):
+            if heading == "difference" and is_shown_significant(measure, comparison):
                 tone = Tone.BEST if measure.difference > 0 else Tone.BAD
-            row.append(make_words(text, tone))
+            row.append(make_words(figures[heading], tone))
         rows.append(tuple(row))
-    columns = (Column("measure"), *(Column(heading, ColumnKind.FIGURE) for heading in FIGURES))
+    columns = (Column("measure"), *map(make_figure_column, headings))
     return Table(columns, tuple(rows), overflow=Overflow.STACK)
+
+
+def make_figure_column(heading: str) -> Column:
+    """The column of the figure *heading* of measures."""
+    return Column(heading, ColumnKind.FIGURE, may_stand_below=heading == IF_JUDGED)
 
 
 def build_measure_notes(comparison: Comparison) -> Notes:

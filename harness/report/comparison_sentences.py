@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
+from harness.gate.finding import describe_if_judged
 from harness.gate.grammar import TOLERANCE
 from harness.gate.selection import interleave_blamed
 from harness.model import (
@@ -16,6 +17,7 @@ from harness.model import (
     MovedDocument,
     QueryComparison,
     Side,
+    SideKind,
 )
 from harness.model.comparison import FEWEST_CHANGED, POWER, TESTS_OF_MEANS
 from harness.report.attention import list_looked_at
@@ -206,8 +208,49 @@ def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Itera
     yield f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
 
 
-FIGURES = ("reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")
+IF_JUDGED = "if judged"
+FIGURES = ("reference", "candidate", "difference", "interval", IF_JUDGED, "p", "corrected", "won/tied/lost", "queries")
 """The headings of `format_measure`."""
+
+
+def list_figures(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Those of `FIGURES` that are shown; what the unjudged hits allow only where a measure has that."""
+    for comparison in comparisons:
+        if any(row.if_judged is not None for row in comparison.measures):
+            return FIGURES
+    return tuple(heading for heading in FIGURES if heading != IF_JUDGED)
+
+
+def may_change_with_judgments(row: MeasureComparison, comparison: Comparison) -> bool:
+    """
+    Whether the unjudged hits may change what *row* says: make a significant difference none, or the other way round.
+
+    What is significant is taken from the interval, as if the differences of queries kept their spread. Without an
+    interval, whether they may turn the sign.
+    """
+    if row.if_judged is None:
+        return False
+    least, greatest = row.if_judged
+    if comparison.is_significant(row):
+        return least <= TOLERANCE and greatest >= -TOLERANCE
+    if row.low is None and row.high is None:
+        return least < -TOLERANCE and greatest > TOLERANCE
+    may_rise = row.low is not None and greatest > row.difference - row.low + TOLERANCE
+    may_fall = row.high is not None and least < row.difference - row.high - TOLERANCE
+    return may_rise or may_fall
+
+
+def format_open_difference(row: MeasureComparison, comparison: Comparison) -> str:
+    """The difference of *row*, with its range where the unjudged hits may change what it says."""
+    difference = format_difference(row.difference)
+    if not may_change_with_judgments(row, comparison):
+        return difference
+    return f"{difference} ({IF_JUDGED} {format_if_judged(row)})"
+
+
+def is_shown_significant(row: MeasureComparison, comparison: Comparison) -> bool:
+    """Whether the difference of *row* stands out: it is significant, and no judgments of further hits change that."""
+    return comparison.is_significant(row) and not may_change_with_judgments(row, comparison)
 
 
 def format_measure(row: MeasureComparison) -> dict[str, str]:
@@ -217,6 +260,7 @@ def format_measure(row: MeasureComparison) -> dict[str, str]:
         format_score(row.candidate),
         format_difference(row.difference),
         format_interval(row),
+        format_if_judged(row),
         format_p(row.p_value),
         format_p(row.adjusted),
         f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
@@ -228,6 +272,13 @@ def format_measure(row: MeasureComparison) -> dict[str, str]:
 def format_interval(row: MeasureComparison) -> str:
     """The differences that the test does not reject: from where to where, or on which side of what."""
     return format_limits(row.low, row.high)
+
+
+def format_if_judged(row: MeasureComparison) -> str:
+    """The differences that the unjudged hits allow: from where to where."""
+    if row.if_judged is None:
+        return "–"
+    return format_limits(*row.if_judged)
 
 
 def format_limits(low: float | None, high: float | None) -> str:
@@ -269,6 +320,8 @@ def describe_coverage(report: ComparisonReport) -> Iterator[str]:
     """How many hits of each side are judged, how far the others may move the differences, and what to run next."""
     judged = report.judged
     if judged is None:
+        if report.measures is not None and not report.suite and has_baseline(report):
+            yield "which hits are judged is not known; with a suite the range of the difference is shown"
         return
     sides = ((report.reference, judged.reference), (report.candidate, judged.candidate))
     if not judged.reference.unjudged and not judged.candidate.unjudged:
@@ -280,24 +333,62 @@ def describe_coverage(report: ComparisonReport) -> Iterator[str]:
             unjudged += f", in {coverage.queries:,} of {count(judged.queries, 'query')}"
         yield f"{side.name}: Judged@{judged.depth} {format_score(coverage.judged)}; {unjudged}"
     for limits in judged.ranges:
-        span = f"{format_difference(limits.low)} to {format_difference(limits.high)}"
-        yield f"{limits.measure}: the difference may be {span} if the unjudged hits are the worst or the best"
-    if judged.pool_command:
-        yield f"`{judged.pool_command}` collects them for grading"
-    elif judged.ranges:
-        yield "`harness judgments pool` collects the unjudged hits of a suite's requests for grading"
+        yield f"{limits.measure}: {describe_if_judged(limits.low, limits.high)}"
+    if judged.ranges:
+        yield suggest_judging(judged.pool_command, is_next=is_open(report))
     else:
         yield "with a suite or judgments the sides are scored anew, and the range of the difference is shown"
     if judged.judged_only:
         yield f"`--measure '{judged.judged_only}'` compares without them"
 
 
-def describe_unequal_coverage(report: ComparisonReport) -> Iterator[str]:
-    """That the two sides are not judged alike, which moves a difference by itself."""
+def has_baseline(report: ComparisonReport) -> bool:
+    """Whether a side is a baseline, which keeps scores without the judgments that they come from."""
+    return SideKind.BASELINE in (report.reference.kind, report.candidate.kind)
+
+
+def suggest_judging(command: str, *, is_next: bool) -> str:
+    """
+    How the unjudged hits are judged: by *command*, or as the guide says where it is empty.
+
+    If *is_next*, as what to do next, since their grades may change what the figures say.
+    """
+    sentence = f"`{command}` collects them for grading"
+    if not command:
+        sentence = "`harness judgments pool` collects the unjudged hits of a suite's requests for grading"
+    return f"next: {sentence}" if is_next else sentence
+
+
+def find_pool_command(report: ComparisonReport) -> str:
+    """The command that collects the unjudged hits of both sides; empty if there is none."""
+    return "" if report.judged is None else report.judged.pool_command
+
+
+def is_open(report: ComparisonReport) -> bool:
+    """Whether the unjudged hits may change what the figures of a measure say."""
+    if report.measures is None:
+        return False
+    return any(may_change_with_judgments(row, report.measures) for row in report.measures.measures)
+
+
+def is_judged_unequally(report: ComparisonReport) -> bool:
+    """
+    Whether the two sides are not judged alike, and the unjudged hits may change what the figures say.
+
+    Where it is not known how far they move the differences, it is enough that the sides are not judged alike.
+    """
     judged = report.judged
     if judged is None or judged.reference.judged is None or judged.candidate.judged is None:
-        return
+        return False
     if abs(judged.reference.judged - judged.candidate.judged) <= TOLERANCE:
+        return False
+    return is_open(report) or not judged.ranges
+
+
+def describe_unequal_coverage(report: ComparisonReport) -> Iterator[str]:
+    """That the two sides are not judged alike, where that matters: it moves a difference by itself."""
+    judged = report.judged
+    if judged is None or not is_judged_unequally(report):
         return
     shares = f"{judged.reference.judged:.1%} and {judged.candidate.judged:.1%}"
     sides = f"of the hits of {report.reference.name} and {report.candidate.name}"
@@ -323,7 +414,7 @@ def write_comparison_headline(report: ComparisonReport) -> str:
         return write_thresholds_headline(report.verdicts, unanswered, report.exit_status)
     if report.measures and report.measures.measures:
         row = report.measures.measures[0]
-        return f"{row.measure} {format_difference(row.difference)} over {count(row.queries, 'query')}"
+        return f"{row.measure} {format_open_difference(row, report.measures)} over {count(row.queries, 'query')}"
     if report.agreement:
         agreement = report.agreement
         return f"The same ranking for {agreement.same_ranking:,} of {count(agreement.queries, 'query')}"

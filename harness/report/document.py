@@ -131,6 +131,8 @@ class Column:
     """Whether the heading is a name, as that of a measure."""
     least_width: int = 0
     """The width of the longest word that it may have, so that tables below one another have the same columns."""
+    may_stand_below: bool = False
+    """Whether its cells may stand below those of the column before it, where the table is too wide."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
+from harness.gate.grammar import TOLERANCE
 from harness.model import (
     Absence,
     Instability,
@@ -101,15 +102,23 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     """
     The command that shows the worst query of *verdict*, for a POSIX shell.
 
-    Empty where the threshold was measured and reached, or blames no query, or no command can search the same.
+    It is the one that grades unjudged hits, if these may make a significant drop none. Empty where the threshold was
+    measured and reached, or blames no query, or no command can search the same.
     """
     if verdict.status not in (Status.FAILED, Status.INCONCLUSIVE) or suite.searched is None or not suite.path:
         return ""
+    if may_be_no_drop(verdict):
+        return _format_command("judge", [suite.path], suite.searched)
     if verdict.query is not None:
         return format_show_command(suite.path, verdict.query, suite.searched)
     if verdict.blamed:
         return format_show_command(suite.path, order_blamed(suite, verdict)[0], suite.searched)
     return ""
+
+
+def may_be_no_drop(verdict: Verdict) -> bool:
+    """Whether *verdict* fails for a significant drop that unjudged hits may make none."""
+    return verdict.status is Status.FAILED and verdict.if_judged is not None and verdict.if_judged[1] >= -TOLERANCE
 
 
 def format_show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> str:
@@ -119,11 +128,15 @@ def format_show_command(path: str, query: str, searched: Mapping[str, str | bool
     >>> format_show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
     "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
-    names, options = [path, query], format_options(searched)
+    return _format_command("show", [path, query], searched)
+
+
+def _format_command(command: str, names: Sequence[str], searched: Mapping[str, str | bool]) -> str:
+    options = format_options(searched)
     # A name that begins with a dash would be read as an option.
     if any(name.startswith("-") for name in names):
-        return shlex.join(["harness", "show", *options, "--", *names])
-    return shlex.join(["harness", "show", *names, *options])
+        return shlex.join(["harness", command, *options, "--", *names])
+    return shlex.join(["harness", command, *names, *options])
 
 
 # The result of a report in one line.

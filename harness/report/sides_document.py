@@ -8,16 +8,21 @@ from dataclasses import dataclass, replace
 from harness.gate.grammar import TOLERANCE
 from harness.model import ComparisonReport, SideCoverage, SidesReport, Verdict
 from harness.model.comparison import FEWEST_CHANGED
-from harness.report.comparison_document import build_comparison_thresholds
+from harness.report.comparison_document import build_comparison_thresholds, make_figure_column
 from harness.report.comparison_sentences import (
     describe_agreement,
     describe_detectable,
     describe_method,
     describe_origin,
-    describe_unequal_coverage,
     describe_unusual_figures,
     format_measure,
+    format_open_difference,
+    is_judged_unequally,
+    is_open,
+    is_shown_significant,
+    list_figures,
     list_measures,
+    suggest_judging,
 )
 from harness.report.document import (
     Cell,
@@ -39,6 +44,8 @@ from harness.report.document import (
 from harness.report.run_sentences import count_hidden_lines, write_thresholds_headline
 from harness.report.sentences import count_queries, format_difference, format_score, format_tally
 from harness.words import count, grouped, listed
+
+IF_JUDGED_MEANS = "if judged: from where to where a difference may be if the unjudged hits are the worst or the best"
 
 CHANGES_SHOWN = 3
 """Sides whose difference is in the headline."""
@@ -74,7 +81,7 @@ def build_sides_document(report: SidesReport, *, most: int) -> SidesDocument:
         reference=report.reference.name,
         sides=tuple(comparison.candidate.name for comparison in comparisons),
         facts=build_sides_facts(report),
-        thresholds=build_comparison_thresholds(name_verdicts(report)),
+        thresholds=build_comparison_thresholds(name_verdicts(report), report.pool_command),
         method=Notes(tuple(method)),
         measures=build_measures(comparisons),
         measure_notes=Notes(tuple(_list_measure_notes(comparisons))),
@@ -107,7 +114,7 @@ def write_sides_headline(report: SidesReport) -> str:
         if comparison.measures is not None and comparison.measures.measures:
             row = comparison.measures.measures[0]
             measure = row.measure
-            changes.append(f"{comparison.candidate.name} {format_difference(row.difference)}")
+            changes.append(f"{comparison.candidate.name} {format_open_difference(row, comparison.measures)}")
     against = f"against {report.reference.name}"
     if not changes:
         return f"{count(len(report.comparisons), 'side')} {against}"
@@ -155,8 +162,13 @@ def name_verdicts(report: SidesReport) -> list[Verdict]:
 
 
 def build_measures(comparisons: Sequence[ComparisonReport]) -> Table:
-    """For each measure a row of the reference, then one of each side; a significant difference stands out."""
-    headings = ("mean", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")
+    """
+    For each measure a row of the reference, then one of each side.
+
+    A significant difference stands out, unless further judgments may change that.
+    """
+    tested = [comparison.measures for comparison in comparisons if comparison.measures is not None]
+    headings = ("mean", *(heading for heading in list_figures(tested) if heading not in ("reference", "candidate")))
     rows: dict[str, list[tuple[Cell, ...]]] = {}
     for comparison in comparisons:
         if comparison.measures is None:
@@ -171,11 +183,11 @@ def build_measures(comparisons: Sequence[ComparisonReport]) -> Table:
             row = [name, make_name(comparison.candidate.name), make_words(figures["candidate"])]
             for heading in headings[1:]:
                 tone = Tone.PLAIN
-                if heading == "difference" and comparison.measures.is_significant(measure):
+                if heading == "difference" and is_shown_significant(measure, comparison.measures):
                     tone = Tone.BEST if measure.difference > 0 else Tone.BAD
                 row.append(make_words(figures[heading], tone))
             rows[measure.measure].append(tuple(row))
-    columns = (Column("measure"), Column("side"), *(Column(heading, ColumnKind.FIGURE) for heading in headings))
+    columns = (Column("measure"), Column("side"), *map(make_figure_column, headings))
     in_order = tuple(row for rows_of_measure in rows.values() for row in rows_of_measure)
     return Table(columns, in_order, overflow=Overflow.STACK)
 
@@ -265,8 +277,13 @@ def _list_remarks(report: SidesReport) -> Iterator[Span]:
             if only:
                 others = f"of {report.reference.name} and {comparison.candidate.name}"
                 yield Span(f"only in {side.name}, {others}: {count_queries(only)}", Tone.NOTED)
-    if any(any(describe_unequal_coverage(comparison)) for comparison in report.comparisons):
-        yield Span("the sides are not judged alike; most measures count an unjudged hit as not relevant", Tone.NOTED)
+    unequal = [comparison.candidate.name for comparison in report.comparisons if is_judged_unequally(comparison)]
+    if unequal:
+        sides = f"not judged like {report.reference.name}: {listed(unequal)}"
+        yield Span(f"{sides}; most measures count an unjudged hit as not relevant", Tone.NOTED)
+    if any(comparison.judged is not None and comparison.judged.ranges for comparison in report.comparisons):
+        yield Span(IF_JUDGED_MEANS, Tone.PLAIN)
+        yield Span(suggest_judging(report.pool_command, is_next=any(map(is_open, report.comparisons))), Tone.PLAIN)
     notes: dict[str, None] = {}
     for comparison in report.comparisons:
         notes |= dict.fromkeys(comparison.notes)

@@ -147,3 +147,85 @@ def test_a_threshold_on_coverage_needs_judgments(tmp_path, capsys):
     sides = [write_run(tmp_path / name, LEXICAL) for name in ("a.run", "b.run")]
     assert main(["compare", *sides, "--threshold", "mean Judged@3 >= 0.8"]) == 2
     assert "there are no scores to compare" in capsys.readouterr().err
+
+
+# How far unjudged hits may move what is said: B finds as much that is relevant as A, but only A's hits are judged.
+
+QUERIES = tuple(f"q{number}" for number in range(24))
+A = {query: ["r1", "r2", "n1"] for query in QUERIES}
+B = {query: ["n2", "r3", "r4"] for query in QUERIES}
+GRADES = {"r1": 2, "r2": 1, "n1": 0, "n2": 0, "r3": 2, "r4": 2}
+
+
+def judge(*documents, queries=QUERIES):
+    return "".join(f"{query} 0 {document} {GRADES[document]}\n" for query in queries for document in documents)
+
+
+POOL_OF_A = judge("r1", "r2", "n1")
+
+
+def range_of(report):
+    [measure] = report["measures"]["measures"]
+    return measure["if_judged"]
+
+
+def test_the_range_is_beside_the_p_value_of_its_measure(compare):
+    _, text = compare(A, B, "--json", measures=["P@3"], qrels=POOL_OF_A)
+    report = json.loads(text)
+    [measure] = report["measures"]["measures"]
+    assert (measure["difference"], measure["adjusted"] < 0.001) == (pytest.approx(-2 / 3), True)
+    assert measure["if_judged"] == [pytest.approx(-2 / 3), pytest.approx(1 / 3)]
+    _, text = compare(A, B, "--threshold", "drop P@3 <= 0.1", measures=["P@3"], qrels=POOL_OF_A)
+    said = " ".join(text.split())
+    assert "if judged p corrected" in said
+    assert "-0.6667 to +0.3333" in said
+    assert "next: `harness judgments pool`" in said
+    assert "the sides are not judged alike: 100.0% and 0.0%" in said
+
+
+@pytest.mark.parametrize("more", [1, 2, 3])
+def test_any_number_of_sides_has_the_range_of_each(tmp_path, capsys, more):
+    (tmp_path / "j.qrels").write_text(POOL_OF_A)
+    sides = [write_run(tmp_path / "a.run", A)]
+    sides += [write_run(tmp_path / f"b{number}.run", B) for number in range(more)]
+    files = [word for kind in ("html", "markdown", "json") for word in ("--output", f"{kind}={tmp_path / kind}")]
+    words = ["--qrels", str(tmp_path / "j.qrels"), "--measure", "P@3"]
+    assert main(["compare", *sides, *words, *files]) == 0
+    terminal = capsys.readouterr().out
+    assert terminal.count("-0.6667 to +0.3333") >= more
+    assert "next: `harness judgments pool`" in " ".join(terminal.split())
+    assert (tmp_path / "html").read_text().count('data-label="if judged">-0.6667 to +0.3333<') == more
+    assert (tmp_path / "markdown").read_text().count("| -0.6667 to +0.3333 |") == more
+    report = json.loads((tmp_path / "json").read_text())
+    for comparison in report.get("comparisons", [report]):
+        assert range_of(comparison) == [pytest.approx(-2 / 3), pytest.approx(1 / 3)]
+
+
+def test_where_all_is_judged_there_is_no_range(compare):
+    _, text = compare(A, B, "--json", measures=["P@3"], qrels=judge(*GRADES))
+    assert range_of(json.loads(text)) is None
+    _, text = compare(A, B, measures=["P@3"], qrels=judge(*GRADES))
+    assert "if judged" not in text
+    assert "next:" not in text
+
+
+def test_sides_that_are_hardly_judged_otherwise_are_judged_alike(compare):
+    """All but one hit of B: the range says that its grade does not matter."""
+    qrels = POOL_OF_A + judge("n2", "r3", "r4", queries=QUERIES[1:]) + judge("r3", "r4", queries=QUERIES[:1])
+    _, text = compare(A, {**B, "q5": ["n2", "n1", "n2b"]}, measures=["P@3"], qrels=qrels + "q5 0 n2b 0\n")
+    said = " ".join(text.split())
+    assert "-0.0278 to -0.0139" in said
+    assert "1 of 72 hits have no judgment" in said
+    assert "not judged alike" not in said
+    assert "next:" not in said
+
+
+def test_a_loss_that_no_grade_of_unjudged_hits_makes_a_gain_stands(compare):
+    """A third of B is unjudged, and what is judged of it is bad."""
+    worse = {query: ["n1", "n2", "r3"] for query in QUERIES}
+    qrels = judge("r1", "r2", "n1", "n2") + "".join(f"{query} 0 r5 2\n" for query in QUERIES)
+    _, text = compare({query: ["r1", "r2", "r5"] for query in QUERIES}, worse, measures=["P@3"], qrels=qrels)
+    said = " ".join(text.split())
+    assert "-1.0000 to -0.6667" in said
+    assert "not judged alike" not in said
+    assert "next:" not in said

@@ -7,7 +7,7 @@ import pytest
 from builders.gating import suite_of, threshold
 from harness.gate import decide
 from harness.metrics.score import score_run
-from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Run, Status
+from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Reference, Run, Status
 
 REMEDY = "`harness judgments pool` collects them for grading"
 
@@ -66,3 +66,53 @@ def test_more_documents_are_named_of_a_query_by_itself():
 )
 def test_anything_else_names_none(text, rankings):
     assert "unjudged hits" not in verdict_of(text, rankings=rankings, judgments={"q": {"a": 1}}).reason
+
+
+# A significant drop: how far unjudged hits may move it.
+
+
+def drop_of(before, after, judgments, text="drop P@2 is not significant at 5%"):
+    names = [f"q{number}" for number in range(12)]
+    queries = [Query(name, name, judgments=judgments) for name in names]
+    suite = suite_of(queries, threshold(text))
+    runs = []
+    for found in (before, after):
+        responses = {
+            name: Ranking(tuple(Hit(document, 9.0 - rank) for rank, document in enumerate(found))) for name in names
+        }
+        runs.append(Run(responses, Engine("fake")))
+    reference = Reference(runs[0], score_run(suite, runs[0]), depth=10, created="2026-01-01")
+    [verdict] = decide(suite, runs[1], score_run(suite, runs[1]), today=date(2026, 1, 1), reference=reference)
+    return verdict
+
+
+def test_a_significant_drop_has_the_range_that_unjudged_hits_leave():
+    verdict = drop_of(["a", "b"], ["a", "x"], {"a": 1, "b": 1})
+    assert (verdict.status, verdict.observed < 0.001) == (Status.FAILED, True)
+    assert verdict.if_judged == (pytest.approx(-0.5), pytest.approx(0.0))
+    assert "the difference may be -0.5000 to 0.0000 if the unjudged hits are the worst or the best" in verdict.reason
+
+
+def test_unjudged_hits_of_the_baseline_count_too():
+    verdict = drop_of(["x", "b"], ["c", "d"], {"b": 1, "c": 0, "d": 0})
+    assert (verdict.status, verdict.if_judged) == (Status.FAILED, (pytest.approx(-1.0), pytest.approx(-0.5)))
+
+
+def test_a_pass_has_it_as_its_caveat():
+    verdict = drop_of(["a", "x"], ["a", "y"], {"a": 1})
+    assert (verdict.status, verdict.if_judged) == (Status.PASSED, (pytest.approx(-0.5), pytest.approx(0.5)))
+    assert "may be -0.5000 to +0.5000" in verdict.caveat
+
+
+@pytest.mark.parametrize(
+    ("text", "judgments"),
+    [
+        ("drop P@2 is not significant at 5%", {"a": 1, "b": 1, "x": 0}),  # all is judged
+        ("drop P@2 <= 0.1", {"a": 1, "b": 1}),  # no p
+        ("drop Judged@2 is not significant at 5%", {"a": 1, "b": 1}),  # needs no grades
+    ],
+)
+def test_nothing_else_has_one(text, judgments):
+    verdict = drop_of(["a", "b"], ["a", "x"], judgments, text)
+    assert (verdict.status, verdict.if_judged) == (Status.FAILED, None)
+    assert "may be" not in verdict.reason

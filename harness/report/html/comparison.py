@@ -19,8 +19,11 @@ from harness.report.comparison_sentences import (
     classify_change,
     describe_changes,
     find_last_rank,
+    find_pool_command,
+    format_if_judged,
     format_interval,
     format_scores,
+    is_shown_significant,
     list_measures,
     mark_change,
     mark_left,
@@ -132,7 +135,10 @@ def rank_documents(query: QueryComparison, side: str, most: int) -> list[MovedDo
 
 @dataclass(frozen=True, slots=True)
 class MeasureView:
-    """A measure over all queries; *end* is the end of the axis, *found* whether the difference is significant."""
+    """
+    A measure over all queries; *end* is the end of the axis, *found* whether the difference is significant, and
+    further judgments may not change that.
+    """
 
     row: MeasureComparison
     end: float
@@ -187,7 +193,8 @@ def make_comparison_view(report: ComparisonReport, limits: Limits) -> Comparison
         rbo=count_bins(query.rbo for query in report.queries),
         overlap=count_bins(query.overlap for query in report.queries),
         thresholds=[
-            describe_compared_verdict(verdict) for verdict in order_verdicts(report.verdicts)[: limits.thresholds]
+            describe_compared_verdict(verdict, find_pool_command(report))
+            for verdict in order_verdicts(report.verdicts)[: limits.thresholds]
         ],
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         queries=queries,
@@ -210,7 +217,7 @@ def _make_measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
     for row in report.measures.measures:
         reach = find_reach(row)
         end = round_up(common_reach if reach <= 1 else reach)
-        yield MeasureView(row, end, report.measures.is_significant(row))
+        yield MeasureView(row, end, is_shown_significant(row, report.measures))
 
 
 def find_reach(row: MeasureComparison) -> float:
@@ -264,6 +271,7 @@ def _make_comparison_environment() -> Environment:
             "changes": describe_changes,
             "difference": format_difference,
             "p": format_p,
+            "if_judged": format_if_judged,
             "interval": format_interval,
             "last_rank": find_last_rank,
             "left_mark": mark_left,

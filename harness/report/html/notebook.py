@@ -13,6 +13,7 @@ from harness.report.comparison_document import (
     build_comparison_table,
     build_comparison_thresholds,
 )
+from harness.report.comparison_sentences import find_pool_command
 from harness.report.document import Facts, Table, Thresholds
 from harness.report.html import make_environment
 from harness.report.run_document import build_facts, build_measures_table, build_thresholds
@@ -30,7 +31,7 @@ def render_run_summary(suite: SuiteReport) -> str:
 def render_comparison_summary(report: ComparisonReport) -> str:
     """The two sides, the thresholds and the differences of *report*."""
     measures = build_comparison_table(report.measures) if report.measures else None
-    thresholds = build_comparison_thresholds(report.verdicts)
+    thresholds = build_comparison_thresholds(report.verdicts, find_pool_command(report))
     return _render(report.suite, report.verdicts, build_comparison_facts(report), thresholds, measures)
 
 

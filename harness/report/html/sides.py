@@ -11,7 +11,7 @@ from jinja2 import Environment
 from harness.model import SidesReport
 from harness.report.attention import order_verdicts
 from harness.report.comparison_document import describe_compared_verdict
-from harness.report.comparison_sentences import format_interval
+from harness.report.comparison_sentences import format_if_judged, format_interval, is_shown_significant
 from harness.report.document import ThresholdLine
 from harness.report.html import Limits, find_worst_status, make_environment, render_template
 from harness.report.html.charts import round_up
@@ -32,7 +32,7 @@ STEPS = 4
 
 @dataclass(frozen=True, slots=True)
 class SideMeasureView:
-    """The row of one side in the table of a measure; *found* in *view* says whether its difference is significant."""
+    """The row of one side in the table of a measure; *found* in *view* says whether its difference stands out."""
 
     side: str
     view: MeasureView
@@ -92,7 +92,7 @@ def make_sides_view(report: SidesReport, limits: Limits) -> SidesView:
     return SidesView(
         measures=_make_measure_views(report),
         strips=[_make_strips_view(report, name, limits) for name in names],
-        thresholds=[describe_compared_verdict(verdict) for verdict in verdicts],
+        thresholds=[describe_compared_verdict(verdict, report.pool_command) for verdict in verdicts],
         anchors={},
     )
 
@@ -104,7 +104,7 @@ def _make_measure_views(report: SidesReport) -> list[list[SideMeasureView]]:
         if comparison.measures is None:
             continue
         for row in comparison.measures.measures:
-            found = comparison.measures.is_significant(row)
+            found = is_shown_significant(row, comparison.measures)
             view = SideMeasureView(comparison.candidate.name, MeasureView(row, find_reach(row), found))
             rows_by_measure.setdefault(row.measure, []).append(view)
     aligned = []
@@ -142,6 +142,7 @@ def _make_sides_environment() -> Environment:
         {
             "change_shade": choose_change_shade,
             "difference": format_difference,
+            "if_judged": format_if_judged,
             "interval": format_interval,
             "p": format_p,
             "whisker": draw_interval,

@@ -349,7 +349,10 @@ def print_table(table: Table) -> Iterator[RenderableType]:
         case Overflow.FOLD:
             yield _lay_out_table(table)
         case Overflow.STACK:
-            yield Fitting(_lay_out_table(table), _stack(table))
+            narrow: RenderableType = _stack(table)
+            if any(column.may_stand_below for column in table.columns):
+                narrow = Fitting(_lay_out_two_lines(table), narrow)
+            yield Fitting(_lay_out_table(table), narrow)
         case Overflow.SPLIT:
             yield _SplittingTable(table)
             if table.remarks:
@@ -363,6 +366,29 @@ def _lay_out_table(table: Table) -> rich_table.Table:
         texts = []
         for column, cell in zip(table.columns, row, strict=True):
             texts.append(print_cell(cell, TITLE_CELLS if column.kind is ColumnKind.TITLE else TITLE_BESIDE_CELLS))
+        laid_out.add_row(*texts)
+    return laid_out
+
+
+def _lay_out_two_lines(table: Table) -> rich_table.Table:
+    """*table* with each cell that may stand below the one before it there, as its heading."""
+    columns: list[rich_table.Column] = []
+    rows: list[list[Text]] = [[] for _ in table.rows]
+    for place, column in enumerate(table.columns):
+        cells = [print_cell(row[place]) for row in table.rows]
+        if not column.may_stand_below:
+            columns.append(_make_column(column))
+            for texts, cell in zip(rows, cells, strict=True):
+                texts.append(cell)
+            continue
+        heading = columns[-1].header
+        assert isinstance(heading, Text)
+        columns[-1].header = Text("\n").join([heading, make_text(column.heading)])
+        for texts, cell in zip(rows, cells, strict=True):
+            if cell:
+                texts[-1] = Text("\n").join([texts[-1], cell])
+    laid_out = make_table(*columns)
+    for texts in rows:
         laid_out.add_row(*texts)
     return laid_out
 

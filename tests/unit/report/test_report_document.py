@@ -135,6 +135,21 @@ def test_with_a_baseline_the_queries_that_fell_come_first_and_expected_failures_
     assert suggest_command(replace(searched, baseline=None), mean) == "harness show a.yaml 'always bad'"
 
 
+@pytest.mark.parametrize(
+    ("if_judged", "command"),
+    [
+        (None, "harness show a.yaml fell --index shop"),
+        ((-0.4, -0.1), "harness show a.yaml fell --index shop"),
+        ((-0.4, 0.0), "harness judge a.yaml --index shop"),
+        ((-0.4, 0.2), "harness judge a.yaml --index shop"),
+    ],
+)
+def test_a_significant_drop_that_judgments_may_make_none_leads_to_judging(suite, if_judged, command):
+    drop = replace(failed_mean("fell", unit=Unit.P_VALUE), if_judged=if_judged)
+    searched = replace(make_suite_with_fall(suite, drop), path="a.yaml", searched={"index": "shop"})
+    assert suggest_command(searched, drop) == command
+
+
 def test_a_weight_counts_in_what_changed_the_mean(suite):
     queries = (make_query("light", 0.1, 0.9), make_query("heavy", 0.5, 0.8, weight=5.0))
     mean = failed_mean("light", "heavy")

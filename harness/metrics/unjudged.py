@@ -1,0 +1,121 @@
+"""How far hits that nobody judged may move the difference of two rankings. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from harness.errors import MeasureError, UndefinedScore
+from harness.metrics.definition import Needs
+from harness.metrics.profiles import rules_of
+from harness.metrics.registry import definition_of, settings_of
+from harness.metrics.score import score_query
+from harness.model import GainKind, Measure, Query, Ranking, Suite
+
+
+def needs_grades(measure: Measure) -> bool:
+    """Whether the score of *measure* depends on the grades of returned documents."""
+    definition = definition_of(measure)
+    return definition.diverse is None and definition.needs is not Needs.NOTHING
+
+
+def find_scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
+    """
+    The grades of least and of greatest gain for *measure*, among those that have a name or a gain, or are in use.
+
+    Where no grade is known, 0 and 1. Only a gain map can give a lower grade the greater gain.
+    """
+    settings = settings_of(measure, suite.gain, suite.profile)
+    if settings.gain.kind is GainKind.MAP:
+        grades = sorted((gain, grade) for grade, gain in settings.gain.table)
+        return grades[0][1], grades[-1][1]
+    in_use = [0.0, *suite.grades.values()]
+    for query in suite.queries:
+        in_use += query.judgments.values()
+    best = max(in_use)
+    top = settings.values.get("max")
+    if isinstance(top, int | float):
+        best = min(best, float(top))
+    return min(in_use), best if best > 0 else 1.0
+
+
+def bound_differences(
+    suite: Suite, measure: Measure, rankings: Mapping[str, tuple[Ranking, Ranking]]
+) -> dict[str, tuple[float, float]]:
+    """
+    The least and the greatest difference of each query, over the grades that its unjudged hits may have.
+
+    Args:
+        suite: Gives the judgments, the gain and the profile.
+        measure: The measure, which `needs_grades`.
+        rankings: Query to the ranking before and after; the difference is that of the second from the first.
+
+    Returns:
+        Nothing for a query that has no score as judged, nor for any if the measure cannot score such grades.
+    """
+    ends = find_scale_ends(suite, measure)
+    ranges = {}
+    for query in suite.queries:
+        if query.id not in rankings:
+            continue
+        try:
+            differences = _list_possible_differences(suite, query, measure, rankings[query.id], ends)
+        except MeasureError:
+            return {}
+        if differences:
+            ranges[query.id] = (min(differences), max(differences))
+    return ranges
+
+
+def has_unjudged(query: Query, measure: Measure, rankings: Sequence[Ranking]) -> bool:
+    """Whether a hit of one of *rankings* that *measure* looks at has no judgment."""
+    return any(hit.id not in query.judgments for ranking in rankings for hit in ranking.hits[: measure.cutoff])
+
+
+def _list_possible_differences(
+    suite: Suite, query: Query, measure: Measure, rankings: tuple[Ranking, Ranking], ends: tuple[float, float]
+) -> list[float]:
+    """
+    The difference as judged, and with grades given to the unjudged hits; none for a query without a score.
+
+    A document has one grade on both sides. The grades are: all the worst, all the best, and those that favor one side:
+    the best for what the side ranks higher, and the worst for the rest.
+    """
+    worst, best = ends
+    before, after = ({hit.id: rank for rank, hit in enumerate(ranking.hits[: measure.cutoff])} for ranking in rankings)
+    unjudged = [document for document in before | after if document not in query.judgments]
+    supposed: list[Mapping[str, float]] = [{}]
+    # The same documents in the same order have the same score, whatever their grades are; a profile may sort them anew.
+    if unjudged and (list(before) != list(after) or rules_of(suite.profile).sorts):
+        favor_reference = dict.fromkeys(unjudged, best)
+        favor_candidate = dict.fromkeys(unjudged, worst)
+        for document in unjudged:
+            if after.get(document, math.inf) < before.get(document, math.inf):
+                favor_reference[document] = worst
+                favor_candidate[document] = best
+        all_worst, all_best = dict.fromkeys(unjudged, worst), dict.fromkeys(unjudged, best)
+        supposed += [all_worst, all_best, favor_candidate, favor_reference]
+    differences = []
+    for grades in supposed:
+        judgments = {**query.judgments, **grades}
+        try:
+            first, second = (_score_ranking(suite, measure, ranking, judgments) for ranking in rankings)
+        except UndefinedScore:
+            # Without a score as judged the query does not count. Supposed grades may only leave it undefined, such as
+            # the worst ones where no other document is relevant: those add nothing.
+            if not grades:
+                return []
+            continue
+        differences.append(second - first)
+    return differences
+
+
+def _score_ranking(suite: Suite, measure: Measure, ranking: Ranking, grades: Mapping[str, float]) -> float:
+    return score_query(
+        measure,
+        [hit.id for hit in ranking.hits],
+        grades,
+        gain=suite.gain,
+        profile=suite.profile,
+        scores=[hit.score for hit in ranking.hits],
+    )
