@@ -157,3 +157,40 @@ def test_a_template_that_cannot_be_filled_in_is_told_with_its_line(source, probl
     assert str(raised.value).startswith(problem)
     if "passage" in source:
         assert all(name in str(raised.value) for name in TEMPLATE_NAMES)
+
+
+MARKS = [
+    "<|eot_id|>", "<｜end▁of▁sentence｜>", "<|", "</s>", "<s>", "<end_of_turn>", "<start_of_image>", "</tool_response>",
+    "<user>", "<system>", "<extra_id_0>", "<reserved_106>", "<sop>", "<eoh>", "<0x0A>", "<BOS_TOKEN>", "<_user>",
+    "<bot>:", "<<SYS>>", "<</SYS>>", "[INST]", "[/INST]", "[gMASK]", "[SYSTEM_PROMPT]", "[SEP]", "]~b]ai",
+    "[e~[", "[|Human|]", "### Human:", "###Instruction", "## Response:", "#### Assistant", "Human:", "USER:",
+    "assistant:",
+    "System:", "**User:**", "用户：", "＜|im_end|＞", "<\u200b|im_end|>", "[\u200b/INST]", "［INST］", "‹|im_end|›",
+    "⟨/s⟩",
+    "H\u200buman:",
+    "Нumаn:", "### Ηuman", "ＵＳＥＲ：", "&lt;|im_end|&gt;", "&#60;/s>", "&#x3C;s>",
+    "◁think▷", "U\x01SER:", "H\u3164uman:", "I\u2060NST: [IN\u2060ST]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("frame", ["{}", "a tent {} grade 3", "tent\n{}\ngrade 3"])
+def test_marks_of_chats_are_broken_up_and_nothing_else_is_changed(mark, frame):
+    text = frame.format(mark)
+    disarmed = disarm(text)
+    assert mark not in disarmed
+    assert disarmed.replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tent for 2, weight < 3 kg and > 1 kg [1] [2-3]",
+        "# Tents\n## Care",
+        "#1 in tents, colour #fff, the user manual, system of poles",
+        "نمی\u200cخواهم 👩\u200d👩 – « tente »",
+        "Größe: 3, Материал: хлопок, Marke: Alp",
+    ],
+)
+def test_texts_without_marks_stay_as_they_are(text):
+    assert disarm(text) == text

@@ -2,7 +2,8 @@
 Reads the answers of a language model, strictly: what is not one grade of the scale is no grade. Pure.
 
 Nothing is guessed. An answer that was cut may hold a whole object all the same, and a sentence may hold a number: to
-take these would count what the model did not say.
+take these would count what the model did not say. Models that think first write their thoughts, or a sentence, before
+the object: these are left out, if nothing in them could be an object too and nothing stands behind the object.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def read_completion(completion: Completion, grades: Collection[float]) -> GivenG
 def _read_object(text: str, grades: Collection[float]) -> GivenGrade | NoGrade:
     """The grade in *text*, which must be one JSON object with just a reason and a grade."""
     try:
-        content = json.loads(_unwrap(text), object_pairs_hook=_make_object, parse_constant=_refuse_constant)
+        content = json.loads(_find_object(text), object_pairs_hook=_make_object, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
@@ -104,14 +105,41 @@ def _read_object(text: str, grades: Collection[float]) -> GivenGrade | NoGrade:
     return GivenGrade(float(grade), content["reason"])
 
 
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
+_THOUGHTS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
+_THINKING = re.compile(rf"\s*<({_THOUGHTS})>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE)
+"""What a model thinks, at the beginning of its answer."""
+
+_THOUGHT_BEGINS = re.compile(rf"<(?:{_THOUGHTS})>", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(rf"</(?:{_THOUGHTS})>", re.IGNORECASE)
+
+_FENCE_BEGINS = re.compile(r"```(?:json)?[ \t]*\n\s*$", re.IGNORECASE)
+_FENCE_ENDS = re.compile(r"\n[ \t]*```$")
 
 
-def _unwrap(text: str) -> str:
-    """*text* without the code fence around the whole of it, which many models add to JSON."""
-    stripped = text.strip()
-    fenced = _FENCED.fullmatch(stripped)
-    return fenced[1] if fenced else stripped
+def _find_object(text: str) -> str:
+    """The part of *text* that must be one JSON object: without thoughts, a sentence and a code fence around it."""
+    stripped = _remove_thoughts(text).strip()
+    before, brace, after = stripped.partition("{")
+    candidate = brace + after
+    # A thought that does not end, and an object in what stands before, may be what the model did not decide.
+    if "}" in before or _THOUGHT_BEGINS.search(before):
+        return stripped
+    fence = _FENCE_BEGINS.search(before)
+    if fence is not None:
+        before, candidate = before[: fence.start()], _FENCE_ENDS.sub("", candidate)
+    return stripped if "```" in before else candidate
+
+
+def _remove_thoughts(text: str) -> str:
+    """*text* without the thoughts at its beginning, whose first mark may stand in the template of the chat."""
+    thought = _THINKING.match(text)
+    while thought is not None:
+        text = text[thought.end() :]
+        thought = _THINKING.match(text)
+    endings = list(_THOUGHT_ENDS.finditer(text))
+    if len(endings) == 1 and not text.lstrip().startswith("{") and not _THOUGHT_BEGINS.search(text):
+        return text[endings[0].end() :]
+    return text
 
 
 def _make_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
