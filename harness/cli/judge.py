@@ -44,7 +44,7 @@ from harness.files.judge_files import (
     fingerprint_questions,
     read_judge_files,
 )
-from harness.files.query_samples import build_sample_path, extend_sample, write_sample
+from harness.files.query_samples import build_sample_path, choose_sample, write_sample
 from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import parse_scale
 from harness.judging.judge_lock import hold_judge_file, hold_links
@@ -170,7 +170,7 @@ def command(
     The exit status is 0 also if there is nothing to judge, 2 if a file or the command line is wrong or another
     command grades as the same judge, and 3 if a query, or a document sent to a model, got no answer.
     """
-    sample_size = arguments["sample"]
+    sample_sizes = arguments["sample"]
     machine = read_machine_options(click.get_current_context().params)
     arguments = {name: value for name, value in arguments.items() if name not in MACHINE_ARGUMENTS}
     serve_names = ("serve", "public_url", "overlap", "settler", "keep_links")
@@ -227,8 +227,8 @@ def command(
         for line in target.write():
             click.echo(make_loggable(line))
         return 0
-    sample = _draw_queries(path, judged_suite, sample_size, arguments)
-    return _judge(path, judges, target, _Judging(names, serving, sample), **arguments)
+    sample = _draw_queries(path, judged_suite, sample_sizes, arguments)
+    return _judge(path, judges, target, _Judging(names, serving, sample, sample_sizes or ()), **arguments)
 
 
 PAGE_ARGUMENTS = frozenset({"fields", "depth", "blind", "seed", "regrade", "port", "no_open", "quiet"})
@@ -272,19 +272,21 @@ def _check_choice(choice: _Choice, serve_options: ServeOptions) -> None:
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
 
 
-def _draw_queries(path: Path, suite: Suite, size: int | None, arguments: Mapping[str, Any]) -> QuerySample | None:
+def _draw_queries(
+    path: Path, suite: Suite, sizes: tuple[int, ...] | None, arguments: Mapping[str, Any]
+) -> QuerySample | None:
     """
-    The *size* queries of *suite* to grade, drawn at random; None if none are to be drawn.
+    The queries of *suite* to grade, drawn at random for estimates that decide at *sizes*; None if there are no sizes.
 
     Raises:
         HarnessError: The sample that is kept has others.
         click.UsageError: Queries are selected otherwise too.
     """
-    if size is None:
+    if sizes is None:
         return None
     if arguments["queries"] or arguments["tags"]:
         raise click.UsageError("--sample draws from all queries; remove --query and --tag")
-    return extend_sample(path, suite, size, arguments["seed"])
+    return choose_sample(path, suite, sizes, arguments["seed"])
 
 
 def _list_roots(path: Path, folder: Path | None, root: Path | None) -> tuple[str, ...]:
@@ -358,6 +360,12 @@ class _Judging:
     """None for the page of one judge."""
     sample: QuerySample | None
     """The queries that were drawn to be graded, if they were."""
+    sizes: tuple[int, ...]
+    """
+    Those that the command names.
+
+    What is drawn first is graded first, up to the first size: there estimates read so many queries of the sample.
+    """
 
 
 def _judge(
@@ -388,11 +396,11 @@ def _judge(
             judges[name] = JudgeFile.read(own_file.path, own_file.questions, own_file.roots)
         overlap = None if serving is None else serving.overlap
         if judging.sample is not None:
-            arguments["queries"] = judging.sample.queries
+            arguments["queries"] = judging.sample.queries[: judging.sizes[0]]
         views = _open_views(path, judges, target, _Shared(names, overlap, resources), **arguments)
         task = views[names[0]].task
         # Only now: a command that is refused draws no sample.
-        _keep_sample(path, task.suite, judging.sample)
+        _keep_sample(path, task.suite, judging)
         status = NO_ANSWER if task.unanswered else 0
         if not _has_work(views.values()):
             line = "nothing to judge"
@@ -411,18 +419,26 @@ def _judge(
         return _serve_alone(views[names[0]], target, port, opens=not no_open) or status
 
 
-def _keep_sample(path: Path, suite: Suite, sample: QuerySample | None) -> None:
+def _keep_sample(path: Path, suite: Suite, judging: _Judging) -> None:
     """
-    Write the *sample* of *suite*, whose file is *path*, if one was drawn, and say where.
+    Write the sample of *suite*, whose file is *path*, if one was drawn, and say where, and what is judged of it.
 
     Raises:
         UsageError: It cannot be written.
     """
+    sample = judging.sample
     if sample is None:
         return
     sample_path = build_sample_path(path)
     write_sample(sample_path, sample, suite.roots)
-    click.echo(f"{count(len(sample.queries), 'query')} drawn with seed {sample.seed}: {sample_path}")
+    line = f"{count(len(sample.queries), 'query')} drawn with seed {sample.seed}: {sample_path}"
+    if len(sample.looks) > 1:
+        line += f"; estimates decide at {', '.join(map(str, sample.looks))} judged queries"
+    shown = judging.sizes[0]
+    if shown < len(sample.queries):
+        following = next(size for size in sample.looks if size > shown)
+        line += f"; the first {shown} are on the page, and --sample {following} opens those of the next size"
+    click.echo(line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,9 @@ MOST_LISTED = 20
 
 LARGEST_PROMPT = 2**16
 
+MOST_DIGITS = 9
+"""Of the size of a sample."""
+
 
 @dataclass(frozen=True, slots=True)
 class MachineOptions:
@@ -68,6 +71,26 @@ class MachineOptions:
     quiet: bool
 
 
+class SampleSizes(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
+    """Whole numbers from 1 that rise, separated by commas."""
+
+    name = "N[,N…]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Parse *value*."""
+        sizes: list[int] = []
+        for part in str(value).split(","):
+            digits = part.strip()
+            least = sizes[-1] + 1 if sizes else 1
+            # More digits than a suite has queries; Python refuses to read thousands of them.
+            is_size = digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
+            if not is_size or int(digits) < least:
+                found = shorten(str(value))
+                self.fail(f"found {found!r}, expected whole numbers from 1 that rise, such as 60,120", param, ctx)
+            sizes.append(int(digits))
+        return tuple(sizes)
+
+
 def machine_options(command: Any) -> Any:
     """Give *command* the options of ``--machine``."""
     documents = click.Choice([str(selection) for selection in Selection])
@@ -81,9 +104,10 @@ def machine_options(command: Any) -> Any:
         ),
         click.option(
             "--sample",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Only N, drawn with --seed: documents for --machine, else queries, which are kept for estimates.",
+            metavar="N[,N…]",
+            type=SampleSizes(),
+            help="Only N, drawn with --seed: documents for --machine, else queries, which are kept. Estimates decide "
+            "where people have judged N of them, or each of several N that rise.",
         ),
         click.option("--again", is_flag=True, help="Ask again for documents whose answer was no grade."),
         click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost of --machine, and send nothing."),
@@ -120,11 +144,14 @@ def read_machine_options(arguments: Mapping[str, Any]) -> MachineOptions | None:
             raise click.UsageError(f"{option} {problem}")
     if name is None:
         return None
+    sizes = arguments["sample"]
+    if sizes is not None and len(sizes) > 1:
+        raise click.UsageError("--sample takes one number with --machine: several are the sizes at which people decide")
     fields = tuple(field.strip() for field in (arguments["fields"] or "").split(",") if field.strip())
     return MachineOptions(
         name=name,
         selection=Selection(arguments["selection"] or Selection.UNGRADED),
-        sample=arguments["sample"],
+        sample=None if sizes is None else sizes[0],
         seed=arguments["seed"],
         again=arguments["again"],
         dry_run=arguments["dry_run"],

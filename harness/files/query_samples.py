@@ -1,7 +1,9 @@
 """
 The random sample of a suite's queries that people grade, in a JSON file beside the suite.
 
-It is drawn before anything is graded: queries that somebody chose say nothing of the others.
+It is drawn before anything is graded: queries that somebody chose say nothing of the others. The file names the sizes
+at which an estimate decides, before anybody knows what it says: who looks after each query until it passes is wrong
+more often than promised.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
@@ -42,37 +45,49 @@ def draw_sample(queries: Collection[str], size: int, seed: int) -> QuerySample:
         )
     shuffled = sorted(queries)
     random.Random(seed).shuffle(shuffled)
-    return QuerySample(seed, tuple(shuffled[:size]), fingerprint_population(queries))
+    return QuerySample(seed, tuple(shuffled[:size]), fingerprint_population(queries), (size,))
 
 
-def extend_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySample:
+def choose_sample(suite_path: Path, suite: Suite, sizes: Sequence[int], seed: int) -> QuerySample:
     """
-    The sample of *suite*, whose file is *suite_path*: the kept one, extended to *size*, else a new one, which is still
-    to be written.
+    The sample of *suite* where estimates decide at *sizes*: the kept one, else a new one, which is still to be written.
+
+    Args:
+        suite_path: Where the suite stands.
+        suite: Whose queries are drawn.
+        sizes: Ascending; the last one is that of the sample. Of a sample that is kept, also one of its sizes.
+        seed: Of the order in which queries are drawn.
 
     Raises:
         FormatError: The file of the sample is none.
-        UsageError: The sample that is kept was drawn otherwise, or is larger.
+        UsageError: The sample that is kept was drawn otherwise, or decides at other sizes.
     """
     path = build_sample_path(suite_path)
-    sample = draw_sample([query.id for query in suite.queries], size, seed)
-    if BesideFile(path).exists():
-        kept = read_sample(path, suite.roots)
-        is_extended = kept.queries == sample.queries[: len(kept.queries)]
-        if kept.population != sample.population or not is_extended:
-            queries = count(len(kept.queries), "query")
-            raise UsageError(
-                f"{path} holds {queries} drawn with seed {kept.seed}, perhaps from other queries of the suite, which "
-                f"{size} drawn with seed {seed} do not extend; remove it to draw others, before anybody grades"
-            )
-    return sample
+    queries = [query.id for query in suite.queries]
+    drawn = replace(draw_sample(queries, sizes[-1], seed), sizes=tuple(sizes))
+    if not BesideFile(path).exists():
+        return drawn
+    kept = read_sample(path, suite.roots)
+    is_same_draw = (kept.seed, kept.population) == (seed, drawn.population)
+    is_same_order = is_same_draw and kept.queries[: sizes[-1]] == drawn.queries
+    is_same_size = drawn.sizes == kept.looks or (len(sizes) == 1 and sizes[0] in kept.looks)
+    if is_same_order and is_same_size:
+        return kept
+    named = ",".join(map(str, kept.looks))
+    raise UsageError(
+        f"{path} holds {count(len(kept.queries), 'query')} drawn with seed {kept.seed}, perhaps from other queries of "
+        f"the suite, with estimates at {named} judged queries; found {','.join(map(str, sizes))} with seed {seed}, "
+        f"expected --sample {named} or one of these sizes, with seed {kept.seed}: sizes are named before anybody "
+        "grades; remove the file to draw others before that"
+    )
 
 
 def is_drawn(sample: QuerySample, queries: Collection[str]) -> bool:
     """Whether *sample* is what its seed draws of *queries*; one that somebody chose or changed is not."""
     if not 1 <= len(sample.queries) <= len(queries):
         return False
-    return sample == draw_sample(queries, len(sample.queries), sample.seed)
+    drawn = draw_sample(queries, len(sample.queries), sample.seed)
+    return replace(sample, sizes=drawn.sizes) == drawn
 
 
 def fingerprint_population(queries: Iterable[str]) -> str:
@@ -87,7 +102,12 @@ def write_sample(path: Path, sample: QuerySample, roots: Sequence[str] = ()) -> 
     Raises:
         UsageError: It cannot be written.
     """
-    content = {"seed": sample.seed, "population": sample.population, "queries": sample.queries}
+    content = {
+        "seed": sample.seed,
+        "population": sample.population,
+        "sizes": sample.looks,
+        "queries": sample.queries,
+    }
     try:
         BesideFile(path, roots).write(json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
     except OSError as error:
@@ -103,9 +123,34 @@ def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
     """
     try:
         content = json.loads(BesideFile(path, roots, follows_links=True).read())
-        return QuerySample(int(content["seed"]), tuple(map(str, content["queries"])), str(content["population"]))
+        queries = tuple(map(str, content["queries"]))
+        # A file without sizes was written when each number of judged queries decided: its sample decides as a whole.
+        sizes = _check_sizes(content.get("sizes", [len(queries)]), len(queries))
+        return QuerySample(int(content["seed"]), queries, str(content["population"]), sizes)
     except OSError as error:
         raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        message = "this is no sample of queries, expected an object with seed, population and queries"
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
+        message = (
+            "this is no sample of queries, expected an object with seed, population, queries, and ascending sizes of "
+            "which the last is their number"
+        )
         raise FormatError.at(path, 0, 0, f"{message}; draw one with `harness judge SUITE --sample N`") from None
+
+
+def _check_sizes(sizes: Sequence[object], queries: int) -> tuple[int, ...]:
+    """
+    *sizes* of a file, which ascend to the number of *queries*.
+
+    Raises:
+        ValueError: They are no sizes.
+        TypeError: They are no list.
+    """
+    checked: list[int] = []
+    for size in sizes:
+        # In Python True is an int.
+        if not isinstance(size, int) or isinstance(size, bool) or size <= (checked[-1] if checked else 0):
+            raise ValueError(f"found {size!r} as a size")
+        checked.append(size)
+    if checked[-1:] != [queries]:
+        raise ValueError("the last size is not that of the sample")
+    return tuple(checked)

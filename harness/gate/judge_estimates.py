@@ -1,18 +1,22 @@
 """
 Thresholds that are decided by an estimate: people grade a random sample of the queries, a machine grades all of them.
 
-The unit is the query. What is estimated is the mean over all queries of the threshold by people's grades.
+The unit is the query. What is estimated is the mean over all queries of the threshold that have a score by people's
+grades; the sample says how many these are, too.
+
+An estimate decides at the sizes that the sample names, from its first queries. Who looks after each judged query until
+the threshold passes is wrong in many more samples than promised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.gate.finding import Finding, format_number, is_met, scope_scores
+from harness.gate.finding import Finding, format_number, is_met, name_mean, read_weights, scope_scores
 from harness.gate.inputs import GateInputs
 from harness.gate.pairs import pair_scores
-from harness.means import weighed
 from harness.metrics.score import gain_text, score_of
 from harness.model import (
     PEOPLE,
@@ -32,7 +36,7 @@ from harness.model import (
 from harness.words import count, listed
 
 LEVEL = 0.05
-"""How often each of the two bounds may be wrong."""
+"""How often each of the two bounds may be wrong, at all sizes of a sample together."""
 
 
 def explain_not_estimable(condition: Condition) -> str:
@@ -57,8 +61,8 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
     Returns:
         As for the same threshold without an estimate where a query has no answer or no baseline; INCONCLUSIVE where
         people have judged too few queries of the sample, where what is required lies between the bounds, or where it
-        would pass without queries of the sample that people have not judged or that have no score; else PASSED or
-        FAILED, each wrong in at most 5 of 100 samples.
+        would pass and people found no relevant document for a query of the sample, which the suite does not leave out;
+        else PASSED or FAILED, each wrong in at most 5 of 100 samples.
     """
     if isinstance(condition, DropCondition):
         return _judge_drop(condition, queries, inputs)
@@ -69,26 +73,24 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
         reason = f"the estimate of {measure} cannot be decided: {scope.no_score}"
         return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(scope.unanswered))
     gain = gain_text(measure, inputs.suite)
-    name = f"mean {measure} (gain {gain})" if gain else f"mean {measure}"
     counted = [query for query in queries if query.id not in scope.skipped]
     figures = _collect_figures(counted, measure, inputs.suite, [inputs.run])
+    name = f"{name_mean(figures.weights)} {measure}"
+    if gain:
+        name += f" (gain {gain})"
     finding = replace(finding, counted=len(counted), left_out=len(scope.skipped))
-    decided = _decide(finding, name, figures)
-    if decided.status is Status.PASSED and figures.undefined and not inputs.suite.skip_undefined:
-        # The same threshold without an estimate fails: what has no relevant document would be left out unasked.
-        remedy = "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
-        return replace(decided, status=Status.INCONCLUSIVE, reason=f"{decided.reason}; {remedy}")
-    return decided
+    return _decide(finding, name, figures, inputs.suite)
 
 
 def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
-    pairs = pair_scores(inputs, queries, condition.measure)
+    # Which queries have a score is a matter of people's grades, and those of the machine are among the ones read here.
+    pairs = pair_scores(replace(inputs, suite=replace(inputs.suite, skip_undefined=True)), queries, condition.measure)
     if isinstance(pairs, Finding):
         return pairs
     reference = inputs.reference
     assert reference is not None, "pairs have a baseline"
     assert reference.run is not None, "pairs have the rankings of the baseline"
-    counted = [query for query in queries if query.id in pairs.before]
+    counted = [query for query in queries if query.id not in pairs.skipped]
     figures = _collect_figures(counted, condition.measure, inputs.suite, [reference.run, inputs.run])
     finding = Finding(
         Status.INCONCLUSIVE,
@@ -97,11 +99,11 @@ def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gate
         condition.allowed,
         condition.measure.text,
         counted=len(counted),
-        left_out=pairs.left_out,
+        left_out=len(pairs.skipped),
         unit=Unit.DROP,
         operator=Operator.AT_MOST,
     )
-    return _decide(finding, f"the drop of mean {condition.measure}", figures)
+    return _decide(finding, f"the drop of {name_mean(figures.weights)} {condition.measure}", figures, inputs.suite)
 
 
 # The figure of each query: its score in one run, or how far it fell from the first of two runs to the second.
@@ -109,41 +111,42 @@ def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gate
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """Figures by query: *by_machine* of all queries, *by_people* of those of the sample that people have judged."""
+    """
+    Figures by query, None where there is no score.
+
+    *by_machine* has all queries, *by_people* those of the sample that people have judged as far as the score reads, and
+    *weights* are those of all queries, empty where they all weigh the same. *sampled* are the queries of the sample in
+    the order in which they were drawn, with those that the threshold is not about.
+    """
 
     machine: str
-    by_machine: Mapping[str, float]
-    by_people: Mapping[str, float]
-    unjudged: tuple[str, ...]
-    """The queries of the sample that people have not judged as far as the score reads."""
-    undefined: tuple[str, ...]
-    """Those that people have judged, and that have no score by people's grades."""
+    by_machine: Mapping[str, float | None]
+    by_people: Mapping[str, float | None]
+    weights: Mapping[str, float]
+    sampled: tuple[str, ...]
+
+    def select_first(self, size: int) -> list[str]:
+        """Those of the first *size* queries of the sample that the threshold is about."""
+        return [query for query in self.sampled[:size] if query in self.by_machine]
+
+    def list_unjudged(self, size: int) -> list[str]:
+        """Those of them that people have not judged as far as the score reads."""
+        return [query for query in self.select_first(size) if query not in self.by_people]
 
 
 def _collect_figures(queries: Sequence[Query], measure: Measure, suite: Suite, runs: Sequence[Run]) -> _Figures:
     machine = next(judge for judge in suite.judges if judge != PEOPLE)
-    sampled = set() if suite.sample is None else set(suite.sample.queries)
-    by_machine: dict[str, float] = {}
-    by_people: dict[str, float] = {}
-    unjudged, undefined = [], []
-    # The plain mean of these figures is the weighted mean of the scores.
-    factors = weighed([1.0] * len(queries), [query.weight for query in queries])
-    for query, factor in zip(queries, factors, strict=True):
+    sampled = () if suite.sample is None else suite.sample.queries
+    to_judge = set(sampled)
+    by_machine: dict[str, float | None] = {}
+    by_people: dict[str, float | None] = {}
+    for query in queries:
         of_machine = replace(query, judgments=query.machine_grades.get(machine, {}))
-        figure = _compute_figure(of_machine, measure, suite, runs)
-        # Any number will do where the machine's score is undefined: the sample shows how wrong it is on average.
-        by_machine[query.id] = 0.0 if figure is None else figure * factor
-        if query.id not in sampled:
-            continue
-        of_people = replace(query, judgments=query.people_grades or {})
-        figure = _compute_figure(of_people, measure, suite, runs)
-        if not _is_judged(query, measure.cutoff or suite.depth, runs):
-            unjudged.append(query.id)
-        elif figure is None:
-            undefined.append(query.id)
-        else:
-            by_people[query.id] = figure * factor
-    return _Figures(machine, by_machine, by_people, tuple(unjudged), tuple(undefined))
+        by_machine[query.id] = _compute_figure(of_machine, measure, suite, runs)
+        if query.id in to_judge and _is_judged(query, measure.cutoff or suite.depth, runs):
+            of_people = replace(query, judgments=query.people_grades or {})
+            by_people[query.id] = _compute_figure(of_people, measure, suite, runs)
+    return _Figures(machine, by_machine, by_people, read_weights(queries, by_machine), sampled)
 
 
 def _compute_figure(query: Query, measure: Measure, suite: Suite, runs: Sequence[Run]) -> float | None:
@@ -177,47 +180,129 @@ def _is_judged(query: Query, cutoff: int, runs: Sequence[Run]) -> bool:
 # The decision.
 
 
-def _decide(finding: Finding, name: str, figures: _Figures) -> Finding:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What people have judged of a sample: its first *queries*, where an estimate decides at this size, or none."""
+
+    queries: list[str]
+    following: int | None
+    """The next size; None after the last one."""
+    level: float
+    """How often a bound may be wrong at each size, so that at all of them together it is `LEVEL`."""
+
+
+def _find_look(figures: _Figures, suite: Suite) -> _Look:
+    """
+    The largest size of the sample up to which people have judged all queries.
+
+    Queries that they judged beyond it do not count before the next size: which ones these are is no chance.
+    """
+    sizes = () if suite.sample is None else suite.sample.looks
+    # Where all queries are judged, nothing is left to chance.
+    chances = sum(size < len(suite.queries) for size in sizes)
+    reached = [size for size in sizes if not figures.list_unjudged(size)]
+    largest = max(reached, default=0)
+    following = next((size for size in sizes if size > largest), None)
+    return _Look(figures.select_first(largest), following, LEVEL / max(chances, 1))
+
+
+def _decide(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Finding:
     """Complete *finding*, which says what is required, by an estimate of *figures*, whose mean is called *name*."""
     # It imports numpy, which no other threshold of a run needs.
-    from harness.statistics.prediction_powered import LEAST_JUDGED, estimate_by_people, estimate_mean, make_sample
+    from harness.statistics.prediction_powered import estimate_by_people, estimate_mean, make_sample
 
-    queries, judged = len(figures.by_machine), len(figures.by_people)
-    all_queries = count(queries, "query")
-    basis = f"from {judged:,} of {all_queries} judged by people, and the grades of {figures.machine} for all"
-    left_out = ""
-    if figures.unjudged:
-        sampled = count(len(figures.unjudged), "sampled query")
-        left_out = f"; people have not judged all that is read of {sampled}: {listed(figures.unjudged)}"
-    if figures.undefined:
-        sampled = count(len(figures.undefined), "sampled query")
-        left_out += f"; by people's grades there is no score of {sampled}: {listed(figures.undefined)}"
-    fewest = min(LEAST_JUDGED, queries)
-    if judged < fewest or judged < 2:
-        reason = f"{name} cannot be estimated {basis}: expected at least {fewest}{left_out}"
-        return replace(finding, reason=reason)
-    of_sample = [figures.by_machine[query] for query in figures.by_people]
-    sample = make_sample(list(figures.by_people.values()), of_sample, list(figures.by_machine.values()))
-    estimate, by_people = estimate_mean(sample, level=LEVEL), estimate_by_people(sample, level=LEVEL)
+    look = _find_look(figures, suite)
+    undefined = [query for query in look.queries if figures.by_people[query] is None]
+    judged = f"{len(look.queries):,} of {count(len(figures.by_machine), 'query')} judged by people"
+    basis = f"from {judged}, and the grades of {figures.machine} for all"
+    remarks = "".join(f"; {remark}" for remark in _list_remarks(figures, look, undefined))
+    problem = _explain_too_few(figures, look, undefined)
+    if problem:
+        return replace(finding, reason=f"{name} cannot be estimated {basis}: {problem}{remarks}")
+    weights = all_weights = None
+    if figures.weights:
+        weights = [figures.weights[query] for query in look.queries]
+        all_weights = [figures.weights[query] for query in figures.by_machine]
+    sample = make_sample(
+        [_read_figure(figures.by_people[query]) for query in look.queries],
+        [_read_figure(figures.by_machine[query]) for query in look.queries],
+        [_read_figure(figure) for figure in figures.by_machine.values()],
+        weights,
+        all_weights,
+    )
+    estimate, by_people = estimate_mean(sample, level=look.level), estimate_by_people(sample, level=look.level)
     finding = replace(finding, observed=estimate.mean)
     if estimate.low is None or estimate.high is None:
-        return replace(finding, reason=f"{name} cannot be estimated {basis}: the sample's scores are equal{left_out}")
+        return replace(finding, reason=f"{name} cannot be estimated {basis}: the sample's scores are equal{remarks}")
     status = _compare(finding, estimate.low, estimate.high)
     assert finding.required is not None, "a threshold that is estimated requires a number"
     reason = (
         f"{name} is estimated as {estimate.mean:.4f}, between {estimate.low:.4f} and {estimate.high:.4f} (each bound "
-        f"holds with 95%), required {finding.operator} {format_number(finding.required)}; {basis}, which count "
-        f"{estimate.tuning:.2f}"
+        f"holds with {100 * (1 - look.level):.4g}%), required {finding.operator} {format_number(finding.required)}; "
+        f"{basis}, which count {estimate.tuning:.2f}"
     )
     if by_people.low is not None and by_people.high is not None:
         reason += f"; people alone: between {by_people.low:.4f} and {by_people.high:.4f}"
-    if status is Status.PASSED and figures.unjudged:
-        # Hits that nobody graded are new ones: what a change of the search made worse would be left out.
+    if status is Status.PASSED and undefined and not suite.skip_undefined:
+        # The same threshold without an estimate fails: what has no relevant document would be left out unasked.
         status = Status.INCONCLUSIVE
-        reason += "; judge all of the sample, as what is left out may be worse"
+        reason += "; judge a relevant document for each query, or set `undefined: skip` to leave such queries out"
     elif status is Status.INCONCLUSIVE:
-        reason += "; judge more of the sample, or draw a larger one"
-    return replace(finding, status=status, reason=reason + left_out)
+        reason += f"; {_advise(look, len(figures.by_machine))}"
+    return replace(finding, status=status, reason=reason + remarks)
+
+
+def _read_figure(figure: float | None) -> float:
+    return math.nan if figure is None else figure
+
+
+def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> Iterator[str]:
+    """What the reason says of queries of the sample that do not count."""
+    if look.following is not None:
+        unjudged = figures.list_unjudged(look.following)
+        sampled = f"{count(len(unjudged), 'sampled query')} of the first {look.following:,}"
+        yield f"people have not judged all that is read of {sampled}: {listed(unjudged)}"
+    if undefined:
+        yield f"by people's grades there is no score of {count(len(undefined), 'sampled query')}: {listed(undefined)}"
+
+
+def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -> str:
+    """Why the queries of *look* are too few for bounds that hold, and how many are needed; empty where they are not."""
+    from harness.statistics.prediction_powered import LEAST_JUDGED, count_by_skewness
+
+    if not figures.sampled:
+        return "no sample was drawn; `harness judge SUITE --sample N` draws one"
+    if not look.queries and look.following is not None:
+        return f"it is decided at {look.following:,} judged queries of the sample"
+    queries, judged = len(figures.by_machine), len(look.queries)
+    counting = judged - len(undefined)
+    share = 1.0
+    if figures.weights:
+        share = count_by_skewness(list(figures.weights.values())) / queries
+    least = max(min(LEAST_JUDGED, queries), 2)
+    is_enough = judged == queries or counting * share >= least
+    if is_enough and counting >= 2:
+        return ""
+    problem = f"expected at least {least}"
+    if undefined:
+        problem += f" with a score, found {counting:,}"
+    if figures.weights:
+        problem += f" of equal weight, and by their weights these count as {counting * share:.1f}"
+    if undefined or figures.weights:
+        # Of those that people judge next, as many have a score as up to now.
+        needed = math.ceil(least / share * judged / max(counting, 1))
+        remedy = f"about {needed:,} judged queries are" if needed < queries else f"only all {queries:,} queries are"
+        problem += f"; {remedy} enough"
+    if look.following is not None:
+        problem += f"; the next size of the sample is {look.following:,}"
+    return problem
+
+
+def _advise(look: _Look, queries: int) -> str:
+    """What decides a threshold whose required number is between the bounds."""
+    if look.following is not None:
+        return f"judge the sample up to {look.following:,} queries, its next size"
+    return f"this was the last size of the sample: judge all {queries:,} queries, or require less"
 
 
 def _compare(finding: Finding, low: float, high: float) -> Status:

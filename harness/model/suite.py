@@ -491,6 +491,13 @@ class QuerySample:
     """Their ids, in the order in which they were drawn."""
     population: str
     """A fingerprint of the ids of all queries from which they were drawn."""
+    sizes: tuple[int, ...] = ()
+    """How many of the first queries are judged where an estimate decides; empty for one size, that of the sample."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The sizes at which an estimate decides, ascending: the last one is that of the sample."""
+        return self.sizes or (len(self.queries),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,13 @@ The machine's scores may be wrong in any way: the sample shows how far they are 
 what corrects their mean. A machine that is often right makes the interval narrower, and one that is useless leaves it
 as wide as that of people alone.
 
+The mean is a ratio: the sum of weight times score over the sum of the weights, both over the queries that have a score
+by people's grades. How many queries have one is not known, so the sample estimates that sum too.
+
 Source: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, "Prediction-powered inference" (Science 382, 2023); the tuning
 factor is that of Angelopoulos, Duchi & Zrnic, "PPI++: efficient prediction-powered inference" (arXiv:2311.01453). In
-the theory of sampling it is the difference estimator (Cochran, "Sampling techniques", 1977, chapter 7).
+the theory of sampling it is the difference estimator (Cochran, "Sampling techniques", 1977, chapter 7), here of a ratio
+with its linearised variance (there, sections 2.11 and 6.4).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.errors import UsageError
+from harness.errors import StatisticError, UsageError
 from harness.statistics.mean_intervals import find_t_quantile
 from harness.statistics.tests import Floats, are_equal, vector
 
@@ -26,7 +30,16 @@ FOLDS = 10
 """The parts of the sample; the tuning factor of each is computed from the other ones."""
 
 LEAST_JUDGED = 30
-"""Queries that people must have judged: the scores of fewer are too skewed for the t distribution."""
+"""Queries with a score that people must have judged: the scores of fewer are too skewed for the t distribution."""
+
+MISSED_ERRORS = 6
+"""
+The least variance of what is left of people's scores after correction, times the number of judged queries, over the
+variance of people's scores.
+
+An error that the machine makes in 3 of n queries is missed by 1 in 20 samples of n (the rule of three), and where it
+grades blindly, the difference has twice the variance of a score.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +47,33 @@ class JudgedSample:
     """
     The scores of a random sample of a suite's queries, in one order.
 
-    *people* are the scores by people's grades, *machine* those by the machine's. *machine_mean* is the machine's mean
-    over all *queries* of the suite, the sample's among them.
+    *people* are the scores by people's grades, *machine* those by the machine's; both are nan where the score is not
+    defined. *machine_mean* is the machine's mean over all *queries* of the suite, the sample's among them, and weighted
+    as *weights* are, those of the sample; None where all weigh the same.
     """
 
     people: Floats
     machine: Floats
     machine_mean: float
     queries: int
+    weights: Floats | None = None
+
+    @property
+    def parts(self) -> Floats:
+        """How much each query counts in the mean: its weight, and 0 where it has no score by people's grades."""
+        weights = np.ones(len(self.people)) if self.weights is None else self.weights
+        return np.where(np.isnan(self.people), 0.0, weights)
+
+    @property
+    def totals(self) -> Floats:
+        """What each query adds to the sum over which the mean is taken."""
+        return self.parts * np.nan_to_num(self.people)
+
+    @property
+    def effects(self) -> Floats:
+        """How far the machine's score of each query moves its mean; over all queries their sum is 0."""
+        effects = np.nan_to_num(self.machine - self.machine_mean)
+        return effects if self.weights is None else effects * self.weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +97,60 @@ class PoweredMean:
         return None if self.low is None or self.high is None else self.high - self.low
 
 
-def make_sample(people: ArrayLike, machine: ArrayLike, all_machine: ArrayLike) -> JudgedSample:
+def make_sample(
+    people: ArrayLike,
+    machine: ArrayLike,
+    all_machine: ArrayLike,
+    weights: ArrayLike | None = None,
+    all_weights: ArrayLike | None = None,
+) -> JudgedSample:
     """
-    A sample from its scores.
+    A sample from its scores, which are nan where they are not defined.
 
     Args:
-        people: Shape (sample,), at least two.
+        people: Shape (sample,), at least two, with at least one that is defined.
         machine: Shape (sample,), of the same queries in the same order.
         all_machine: Shape (queries,): the machine's scores of all queries of the suite.
+        weights: Shape (sample,), above 0; None where all queries weigh the same.
+        all_weights: Shape (queries,), in the order of *all_machine*; with *weights* only.
 
     Raises:
+        StatisticError: A score is infinite, or no score of people is defined.
         UsageError: The lengths do not fit.
     """
-    by_people, by_machine, everywhere = vector(people, 2), vector(machine, 2), vector(all_machine, 2)
+    by_people, by_machine, everywhere = _read_scores(people), _read_scores(machine), _read_scores(all_machine)
     if len(by_people) != len(by_machine) or len(by_people) > len(everywhere):
         found = f"found {len(by_people)} scores by people, {len(by_machine)} by the machine, {len(everywhere)} in all"
         raise UsageError(f"{found}; expected as many by the machine as by people, and at most as many as in all")
-    return JudgedSample(by_people, by_machine, float(everywhere.mean()), len(everywhere))
+    if np.isnan(by_people).all():
+        raise StatisticError("no score by people's grades is defined; there is nothing to estimate")
+    is_defined = ~np.isnan(everywhere)
+    if weights is None or all_weights is None:
+        machine_mean = float(everywhere[is_defined].mean()) if is_defined.any() else 0.0
+        return JudgedSample(by_people, by_machine, machine_mean, len(everywhere))
+    of_sample, of_all = vector(weights, 2), vector(all_weights, 2)
+    if len(of_sample) != len(by_people) or len(of_all) != len(everywhere):
+        found = f"found {len(of_sample)} weights of the sample and {len(of_all)} in all"
+        raise UsageError(f"{found}; expected one for each score")
+    # Only their ratios matter, and the sum of large ones would overflow.
+    greatest = of_all.max()
+    of_sample, of_all = of_sample / greatest, of_all / greatest
+    machine_mean = 0.0
+    if is_defined.any():
+        machine_mean = float(np.average(everywhere[is_defined], weights=of_all[is_defined]))
+    return JudgedSample(by_people, by_machine, machine_mean, len(everywhere), of_sample)
+
+
+def _read_scores(scores: ArrayLike) -> Floats:
+    """*scores* as shape (queries,), at least two, finite or nan."""
+    values = np.asarray(scores, dtype=np.float64)
+    vector(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), 2)
+    return values
 
 
 def estimate_mean(sample: JudgedSample, *, level: float = 0.05) -> PoweredMean:
     """
-    The mean score by people's grades over all queries, from *sample* and the machine's scores.
+    The mean score by people's grades over all queries that have one, from *sample* and the machine's scores.
 
     Args:
         sample: Drawn without replacement, each query with the same chance.
@@ -101,15 +165,30 @@ def estimate_mean(sample: JudgedSample, *, level: float = 0.05) -> PoweredMean:
         return estimate_by_people(sample, level=level)
     tunings = _fit_tunings(sample)
     corrected = correct_scores(sample, tunings)
-    if are_equal(corrected):
+    if are_equal(_compute_residuals(sample, corrected)):
         # A machine that was never wrong in the sample may be wrong outside of it, and nothing here says how far.
         return estimate_by_people(sample, level=level)
-    return _bound_mean(corrected, sample.queries, level=level, tuning=float(tunings.mean()))
+    return _bound_mean(sample, corrected, level=level, tuning=float(tunings.mean()))
 
 
 def estimate_by_people(sample: JudgedSample, *, level: float = 0.05) -> PoweredMean:
     """The mean over all queries from people's grades alone; arguments are those of `estimate_mean`."""
-    return _bound_mean(sample.people, sample.queries, level=level, tuning=0.0)
+    return _bound_mean(sample, sample.totals, level=level, tuning=0.0)
+
+
+def count_by_skewness(weights: ArrayLike) -> float:
+    """
+    How many queries of equal weight have a mean as skewed as that of queries with these *weights*.
+
+    A sample without the few queries that have most of the weight does not show how far they move the mean, so its
+    bounds are too narrow. The number is at most Kish's, which is about the variance alone.
+
+    >>> count_by_skewness([1, 1, 1, 1]), round(count_by_skewness([9, 1, 1, 1]), 2)
+    (4.0, 1.11)
+    """
+    values = vector(weights)
+    scaled = values / values.max()
+    return float((scaled**2).sum() ** 3 / (scaled**3).sum() ** 2)
 
 
 def find_tuning(people: Floats, machine: Floats) -> float:
@@ -128,8 +207,8 @@ def find_tuning(people: Floats, machine: Floats) -> float:
 
 
 def correct_scores(sample: JudgedSample, tunings: Floats) -> Floats:
-    """People's scores, each moved by what the machine says of the sample and of all queries, times its factor."""
-    corrected: Floats = sample.people + tunings * (sample.machine_mean - sample.machine)
+    """What each query adds by people's scores, moved by what the machine says of it and of all, times its factor."""
+    corrected: Floats = sample.totals - tunings * sample.effects
     return corrected
 
 
@@ -139,26 +218,40 @@ def _fit_tunings(sample: JudgedSample) -> Floats:
 
     A factor from the query's own part would fit its chance too, and the bounds would be too narrow.
     """
-    parts = np.arange(len(sample.people)) % FOLDS
-    tunings = np.zeros(len(sample.people))
+    residuals, effects = _compute_residuals(sample, sample.totals), sample.effects
+    parts = np.arange(len(residuals)) % FOLDS
+    tunings = np.zeros(len(residuals))
     for part in np.unique(parts):
         others = parts != part
-        tunings[parts == part] = find_tuning(sample.people[others], sample.machine[others])
+        tunings[parts == part] = find_tuning(residuals[others], effects[others])
     return tunings
 
 
-def _bound_mean(scores: Floats, queries: int, *, level: float, tuning: float) -> PoweredMean:
-    """The mean of *scores*, a random sample of *queries* of them, with its bounds by the t distribution."""
-    mean, judged = float(scores.mean()), len(scores)
-    if judged == queries:
+def _compute_residuals(sample: JudgedSample, totals: Floats) -> Floats:
+    """How far each query is from adding its part of the mean, which is the ratio of *totals* to the parts."""
+    parts = sample.parts
+    residuals: Floats = totals - parts * (totals.sum() / parts.sum())
+    return residuals
+
+
+def _bound_mean(sample: JudgedSample, totals: Floats, *, level: float, tuning: float) -> PoweredMean:
+    """The ratio of *totals* to the parts of *sample*, with its bounds by the t distribution."""
+    parts, judged = sample.parts, len(totals)
+    mean = float(totals.sum() / parts.sum())
+    if judged == sample.queries:
         return PoweredMean(mean, mean, mean, tuning)
-    if are_equal(scores):
+    residuals = _compute_residuals(sample, totals)
+    if are_equal(residuals):
         return PoweredMean(mean, None, None, tuning)
+    spread = float(residuals.var(ddof=1))
+    by_people = float(_compute_residuals(sample, sample.totals).var(ddof=1))
+    variance = max(spread, min(1.0, MISSED_ERRORS / judged) * by_people)
     # Of a finite population, what was drawn varies no more: neither in spread nor in skewness.
-    share = judged / queries
-    error = math.sqrt((1 - share) * float(scores.var(ddof=1)) / judged)
-    skewness = _compute_skewness(scores) * (1 - 2 * share) / math.sqrt(1 - share)
-    quantile = find_t_quantile(1 - level, judged - 1)
+    share = judged / sample.queries
+    error = math.sqrt((1 - share) * variance / judged) / float(parts.mean())
+    skewness = _compute_skewness(residuals) * (spread / variance) ** 1.5 * (1 - 2 * share) / math.sqrt(1 - share)
+    # A query without a score adds nothing to what is known of the spread.
+    quantile = find_t_quantile(1 - level, max(1, int((parts > 0).sum()) - 1))
     low = mean - _correct_for_skewness(quantile, skewness, judged) * error
     high = mean - _correct_for_skewness(-quantile, skewness, judged) * error
     return PoweredMean(mean, low, high, tuning)

@@ -217,14 +217,17 @@ class TestEstimates:
             "expected at least 30"
         )
 
-    def test_a_sampled_query_with_an_unjudged_hit_does_not_count_and_is_named(self) -> None:
+    def test_a_sampled_query_with_an_unjudged_hit_is_named_and_nothing_decided_without_it(self) -> None:
         queries, rankings = self.suite_parts()
         rankings["q00"] = ranking(["x", "d1"])
         # The machine calls a document that nobody else graded the best there is: it belongs into the ideal ranking.
         queries[1] = judged("q01", queries[1].people_grades or {}, {**queries[1].machine_grades["gpt"], "d9": 2.0})
         verdict = decide_one("mean nDCG@2 >= 0.1", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
-        assert "people have not judged all that is read of 2 sampled queries: q00, q01" in verdict.reason
-        assert "from 38 of 60 queries" in verdict.reason
+        assert verdict.status is Status.INCONCLUSIVE
+        assert "it is decided at 40 judged queries of the sample" in verdict.reason
+        assert (
+            "people have not judged all that is read of 2 sampled queries of the first 40: q00, q01" in verdict.reason
+        )
 
     def test_it_does_not_pass_without_those_that_a_change_of_the_search_made_worse(self) -> None:
         queries, rankings = self.suite_parts()
@@ -233,7 +236,7 @@ class TestEstimates:
             rankings[f"q{number}"] = ranking(["x", "y"])
         verdict = decide_one("mean P@1 >= 0.4", queries, rankings, is_estimated=True, sample=self.sample(), depth=2)
         assert verdict.status is Status.INCONCLUSIVE
-        assert "judge all of the sample, as what is left out may be worse; people have not judged" in verdict.reason
+        assert "people have not judged all that is read of 8 sampled queries" in verdict.reason
 
     @pytest.mark.parametrize(("skips", "status"), [(True, Status.PASSED), (False, Status.INCONCLUSIVE)])
     def test_a_judged_query_without_a_score_is_left_out_where_the_suite_says_so(
@@ -361,7 +364,7 @@ def test_an_estimate_is_of_the_weighted_mean() -> None:
     """Where people judged all queries the mean is known: it is that of the plain threshold."""
     generator = random.Random(5)
     queries, rankings = [], {}
-    for number in range(40):
+    for number in range(60):
         truth = {"d1": float(generator.random() < 0.5), "d2": 1.0}
         queries.append(judged(f"q{number}", truth, {"d1": 1.0, "d2": 0.0}, weight=1.0 + number))
         rankings[f"q{number}"] = ranking(["d1", "d2"])
@@ -372,7 +375,175 @@ def test_an_estimate_is_of_the_weighted_mean() -> None:
     assert estimated.observed == pytest.approx(plain.observed)
     # The machine's scores weigh as people's do: a machine that is right leaves nothing between the bounds but chance.
     right = [replace(query, machine_grades={"gpt": query.people_grades or {}}) for query in queries]
-    part = QuerySample(1, tuple(query.id for query in right[:32]), "")
+    part = QuerySample(1, tuple(query.id for query in right[:52]), "")
     reason = decide_one("mean P@1 >= 0.1", right, rankings, is_estimated=True, sample=part, depth=2).reason
     low, high = (float(number) for number in reason.split("between ")[1].split(" (")[0].split(" and "))
     assert low <= plain.observed <= high
+    assert reason.startswith("weighted mean P@1 is estimated as")
+
+
+class TestEstimatesOverUndefinedQueries:
+    """People find no relevant document for a part of the queries, and the machine knows nothing of that."""
+
+    def parts(self, undefined: int, finds: bool, size: int = 120) -> tuple[list[Query], dict[str, Ranking]]:
+        """Half of the other queries have their relevant document at rank 1, half at rank 2; the machine is right."""
+        queries, rankings = [], {}
+        for number in range(size):
+            has_relevant = number >= undefined
+            people = {"d1": float(has_relevant and number % 2), "d2": float(has_relevant and not number % 2)}
+            machine = dict(people)
+            if not has_relevant and finds:
+                machine["d1"] = 1.0
+            name = f"q{number:03}"
+            queries.append(judged(name, people, machine))
+            rankings[name] = ranking(["d1", "d2"])
+        return queries, rankings
+
+    def sample(self, queries: list[Query], size: int) -> QuerySample:
+        """Every second or third, so that each kind of query has its share."""
+        names = sorted((query.id for query in queries), key=lambda name: (int(name[1:]) * 7919) % 1009)
+        return QuerySample(1, tuple(names[:size]), "")
+
+    @pytest.mark.parametrize("undefined", [6, 30, 48])
+    @pytest.mark.parametrize("finds", [True, False])
+    def test_the_mean_is_that_of_the_queries_with_a_score(self, undefined: int, finds: bool) -> None:
+        queries, rankings = self.parts(undefined, finds)
+        parts = {"is_estimated": True, "sample": self.sample(queries, 80), "depth": 2, "skip_undefined": True}
+        # By people's grades RR is 1 for half of the queries and 0.5 for the others.
+        verdict = decide_one("mean RR@2 >= 0.5", queries, rankings, **parts)
+        low, high = (float(number) for number in verdict.reason.split("between ")[1].split(" (")[0].split(" and "))
+        assert low <= 0.75 <= high
+        assert high - low < 0.25
+        assert decide_one("mean RR@2 >= 0.9", queries, rankings, **parts).status is Status.FAILED
+        assert verdict.status is Status.PASSED
+
+    def test_too_few_with_a_score_decide_nothing_and_the_number_is_named(self) -> None:
+        queries, rankings = self.parts(60, finds=True)
+        parts = {"is_estimated": True, "sample": self.sample(queries, 40), "depth": 2, "skip_undefined": True}
+        verdict = decide_one("mean RR@2 >= 0.1", queries, rankings, **parts)
+        assert verdict.status is Status.INCONCLUSIVE
+        found = int(verdict.reason.split("expected at least 30 with a score, found ")[1].split(";")[0])
+        assert found < 30
+        assert f"about {-(-30 * 40 // found)} judged queries are enough" in verdict.reason
+
+    @pytest.mark.parametrize(("skips", "status"), [(True, Status.PASSED), (False, Status.INCONCLUSIVE)])
+    @pytest.mark.parametrize("text", ["mean RR@2 >= 0.5", "drop RR@2 <= 0.5"])
+    @pytest.mark.parametrize("finds", [True, False])
+    def test_a_mean_and_a_drop_have_one_rule(self, text: str, skips: bool, status: Status, finds: bool) -> None:
+        queries, now = self.parts(40, finds)
+        tested = suite_of(queries, threshold("mean RR@2 >= 0"), judges=("people", "gpt"), depth=2)
+        old_run = Run(dict(now), Engine("fake"), "current")
+        reference = Reference(
+            old_run, score_run(tested, old_run), depth=2, created="2026-05-01", same_request=True, remedy=""
+        )
+        now = {name: ranking(["d2", "d1"]) if name.endswith("7") else hits for name, hits in now.items()}
+        parts = {"is_estimated": True, "sample": self.sample(queries, 90), "depth": 2, "reference": reference}
+        verdict = decide_one(text, queries, now, skip_undefined=skips, **parts)
+        assert verdict.status is status
+        assert ("set `undefined: skip` to leave such queries out" in verdict.reason) is not skips
+        assert "by people's grades there is no score of " in verdict.reason
+
+
+class TestLooksAtAnEstimate:
+    """An estimate decides at the sizes that the sample names, from its first queries, and at no other ones."""
+
+    COUNT = 90
+
+    def decide(self, judged_by_people: Iterable[int], sizes: tuple[int, ...], text: str = "mean P@1 >= 0.5") -> Verdict:
+        """The sample has the queries in the order of their numbers."""
+        done = set(judged_by_people)
+        queries, rankings = [], {}
+        for number in range(self.COUNT):
+            truth = {"d1": float(number % 3 > 0), "d2": 1.0}
+            name = f"q{number:02}"
+            queries.append(judged(name, truth if number in done else {}, {"d1": float(number % 5 > 0), "d2": 1.0}))
+            rankings[name] = ranking(["d1", "d2"])
+        sample = QuerySample(1, tuple(query.id for query in queries)[: sizes[-1]], "", sizes)
+        return decide_one(text, queries, rankings, is_estimated=True, sample=sample, depth=2)
+
+    @pytest.mark.parametrize(
+        ("judged_queries", "decided", "following"),
+        [
+            (range(39), 0, 40),
+            (range(40), 40, 60),
+            (range(59), 40, 60),
+            # Which ones people judge first is no chance: the first forty are not complete.
+            (range(1, 60), 0, 40),
+            ([*range(40), *range(50, 70)], 40, 60),
+            (range(60), 60, 70),
+            (range(70), 70, None),
+            (range(90), 70, None),
+        ],
+    )
+    def test_the_largest_size_that_is_judged_decides_by_its_first_queries(
+        self, judged_queries: Iterable[int], decided: int, following: int | None
+    ) -> None:
+        verdict = self.decide(judged_queries, (40, 60, 70), "mean P@1 >= 0.66")
+        assert verdict.status is Status.INCONCLUSIVE
+        assert f"from {decided} of 90 queries judged by people" in verdict.reason
+        if following is None:
+            assert "this was the last size of the sample: judge all 90 queries, or require less" in verdict.reason
+        elif decided:
+            assert f"judge the sample up to {following} queries, its next size" in verdict.reason
+        else:
+            assert f"it is decided at {following} judged queries of the sample" in verdict.reason
+
+    @pytest.mark.parametrize(
+        ("sizes", "confidence"), [((60,), "95%"), ((40, 60), "97.5%"), ((30, 40, 60), "98.33%"), ((60, 90), "95%")]
+    )
+    def test_the_sizes_share_the_chance_of_an_error(self, sizes: tuple[int, ...], confidence: str) -> None:
+        """The size of all queries takes none of it, as nothing is left to chance there."""
+        assert f"(each bound holds with {confidence})" in self.decide(range(60), sizes).reason
+
+    def test_the_more_sizes_the_wider_the_bounds(self) -> None:
+        widths = []
+        for sizes in ((60,), (40, 60), (30, 40, 50, 60)):
+            reason = self.decide(range(60), sizes).reason
+            low, high = (float(number) for number in reason.split("between ")[1].split(" (")[0].split(" and "))
+            widths.append(high - low)
+        assert widths == sorted(widths)
+        assert widths[0] < widths[1] < widths[2]
+
+
+class TestEstimatesWithWeightsByTraffic:
+    """Few queries with most of the weight decide the mean, and a sample says nothing of those that it lacks."""
+
+    def decide(self, weights: list[float], size: int, text: str = "mean P@1 >= 0.1") -> Verdict:
+        queries, rankings = [], {}
+        for number, weight in enumerate(weights):
+            truth = {"d1": float(number % 3 > 0), "d2": 1.0}
+            name = f"q{number:03}"
+            queries.append(judged(name, truth, {"d1": float(number % 4 > 0), "d2": 1.0}, weight=weight))
+            rankings[name] = ranking(["d1", "d2"])
+        names = sorted(rankings, key=lambda name: (int(name[1:]) * 7919) % 1009)
+        return decide_one(
+            text, queries, rankings, is_estimated=True, sample=QuerySample(1, tuple(names[:size]), ""), depth=2
+        )
+
+    def test_weights_of_a_log_of_searches_are_too_unequal_and_all_are_asked_for(self) -> None:
+        verdict = self.decide([1 / rank for rank in range(1, 251)], 70)
+        assert verdict.status is Status.INCONCLUSIVE
+        assert "weighted mean P@1 cannot be estimated" in verdict.reason
+        assert "expected at least 30 of equal weight, and by their weights these count as 0." in verdict.reason
+        assert "only all 250 queries are enough" in verdict.reason
+
+    def test_where_more_queries_would_be_enough_their_number_is_named(self) -> None:
+        weights = [1 + number % 6 for number in range(240)]
+        reason = self.decide([float(weight) for weight in weights], 40).reason
+        # The cube of the mean square over the square of the mean cube, of the weights 1 to 6.
+        share = (91 / 6) ** 3 / (441 / 6) ** 2
+        assert f"these count as {40 * share:.1f}; about {-(-30 // share):.0f} judged queries are enough" in reason
+
+    def test_the_bounds_are_those_of_the_ratio_by_the_sample(self) -> None:
+        weights = [float(1 + number % 3) for number in range(240)]
+        verdict = self.decide(weights, 90)
+        assert verdict.status is Status.PASSED
+        truth = sum(weight for number, weight in enumerate(weights) if number % 3 > 0) / sum(weights)
+        for part in verdict.reason.split("between ")[1:]:
+            low, high = (float(number) for number in part.split(" (")[0].split(";")[0].split(" and "))
+            assert low <= truth <= high
+        assert "required >= 0.1" in verdict.reason
+
+    def test_all_queries_judged_need_no_number(self) -> None:
+        verdict = self.decide([1 / rank for rank in range(1, 101)], 100)
+        assert verdict.status is Status.PASSED

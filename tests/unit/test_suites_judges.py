@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import SuiteError, UsageError
+from harness.errors import FormatError, SuiteError, UsageError
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
 from harness.files.query_samples import build_sample_path, draw_sample, read_sample, write_sample
 from harness.model import JudgeAnswer, MachineAnswer, Suite
@@ -250,6 +250,19 @@ class TestSamples:
     def test_no_more_can_be_drawn_than_there_are(self, size: int) -> None:
         with pytest.raises(UsageError, match=rf"found {size} queries to draw, expected 1 to 200"):
             draw_sample(self.QUERIES, size, seed=1)
+
+    def test_a_file_without_sizes_decides_as_a_whole(self, tmp_path: Path) -> None:
+        (tmp_path / "s.json").write_text('{"seed": 1, "population": "x", "queries": ["a", "b", "c"]}')
+        assert read_sample(tmp_path / "s.json").looks == (3,)
+
+    @pytest.mark.parametrize(
+        "sizes", ["[]", "[2]", "[1, 1, 3]", "[2, 1, 3]", "[0, 3]", "[true, 3]", "[1.0, 3]", '["1", 3]', "3", "null"]
+    )
+    def test_sizes_ascend_to_that_of_the_sample(self, tmp_path: Path, sizes: str) -> None:
+        content = f'{{"seed": 1, "population": "x", "sizes": {sizes}, "queries": ["a", "b", "c"]}}'
+        (tmp_path / "s.json").write_text(content)
+        with pytest.raises(FormatError, match=r"this is no sample of queries, expected .* and ascending sizes"):
+            read_sample(tmp_path / "s.json")
 
     def test_what_was_written_is_read(self, tmp_path: Path) -> None:
         sample = draw_sample(["Zelt „groß“", "b"], 2, seed=-7)

@@ -350,16 +350,38 @@ class TestASampleOfTheQueries:
         pooled = {"shoes": "2 documents", "boots": "1 document"}[sample["queries"][0]]
         assert f"{pooled} to judge" in said
 
-    def test_a_larger_one_extends_it_and_another_seed_is_refused(self, judge, folder, capsys):
+    def test_its_sizes_are_named_once_and_others_are_refused(self, judge, folder, capsys):
         assert judge("--sample", "1", act=interrupt) == 130
-        first = json.loads((folder / "shop.sample.json").read_text())["queries"]
-        assert judge("--sample", "2", act=interrupt) == 130
-        assert json.loads((folder / "shop.sample.json").read_text())["queries"][:1] == first
+        kept = (folder / "shop.sample.json").read_bytes()
+        assert json.loads(kept)["sizes"] == [1]
+        assert judge("--sample", "1", act=interrupt) == 130
         capsys.readouterr()
-        assert judge("--sample", "1") == 2
-        assert "shop.sample.json holds 2 queries drawn with seed 0" in capsys.readouterr().err
+        for words in (["2"], ["1,2"], ["1", "--seed", "5"]):
+            assert judge("--sample", *words) == 2
+            said = capsys.readouterr().err
+            assert "shop.sample.json holds 1 query drawn with seed 0" in said
+            assert "expected --sample 1 or one of these sizes, with seed 0" in said
         assert judge("--sample", "3") == 2
         assert "found 3 queries to draw, expected 1 to 2" in capsys.readouterr().err
+        assert (folder / "shop.sample.json").read_bytes() == kept
+
+    def test_with_several_sizes_the_page_has_the_queries_of_one(self, judge, folder, capsys):
+        """At each size an estimate reads the first queries, so these are judged first."""
+        pooled = {"shoes": 2, "boots": 1}
+        for words, pages in ((["1,2"], 1), (["1"], 1), (["2"], 2), (["1,2"], 1)):
+            assert judge("--sample", *words, act=interrupt) == 130
+            said = capsys.readouterr().out
+            sample = json.loads((folder / "shop.sample.json").read_text())
+            assert (len(sample["queries"]), sample["sizes"]) == (2, [1, 2])
+            assert "2 queries drawn with seed 0: shop.sample.json; estimates decide at 1, 2 judged queries" in said
+            assert ("the first 1 are on the page, and --sample 2 opens those of the next size" in said) is (pages == 1)
+            documents = sum(pooled[query] for query in sample["queries"][:pages])
+            assert f"{documents} document{'s' if documents > 1 else ''} to judge" in said
+
+    @pytest.mark.parametrize("sizes", ["0", "2,1", "1,1", "x", "1,", "1.5", "-1", "٣", "9" * 5000])
+    def test_sizes_are_whole_numbers_that_rise(self, judge, folder, capsys, sizes):
+        assert judge("--sample", sizes) == 2
+        assert "expected whole numbers from 1 that rise, such as 60,120" in capsys.readouterr().err
 
     @pytest.mark.parametrize("words", [["--query", "shoes"], ["--tag", "head"]])
     def test_it_is_of_all_queries(self, judge, folder, capsys, words):
