@@ -21,11 +21,13 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import show as print_all
 from harness.config import Configs
 from harness.errors import HistoryError, UsageError
+from harness.gate.judge_history import describe_other_files
 from harness.history import list_suites, read_history
 from harness.history.exports import FORMATS, render_export, select_last_entries
 from harness.history.packing import pack_suite
+from harness.history.suite_files import select_of_file
 from harness.history.timeline import build_timelines
-from harness.model import HistoryEntry, Suite
+from harness.model import History, HistoryEntry, Suite
 from harness.options import RunOptions
 from harness.report.history_document import build_history_document
 from harness.report.outputs import Output, refuse_inputs, render_history, write_output
@@ -103,7 +105,7 @@ def show(
     folder = _find_folder(configs, options)
     refuse_inputs(outputs, RunInputs([path], options, os.environ))
     loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
-    entries = _select_entries(read_history(folder, loaded.name), loaded, request, index)
+    entries = _select_entries(_read_entries(folder, loaded, path), loaded, request, index)
     if not entries:
         raise _make_no_runs_error(folder, loaded, path)
     timelines = build_timelines(entries, loaded, most=last)
@@ -173,9 +175,7 @@ def export(suite: Path, format_name: str, **arguments: Any) -> None:
     configs = Configs.from_options(options, os.environ)
     folder = _find_folder(configs, options)
     loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
-    entries = select_last_entries(read_history(folder, loaded.name))
-    if not entries:
-        raise _make_no_runs_error(folder, loaded, path)
+    entries = select_last_entries(_read_entries(folder, loaded, path))
     click.echo(render_export(entries, format_name), nl=False)
 
 
@@ -192,11 +192,26 @@ def _find_folder(configs: Configs, options: RunOptions) -> Path:
     return folder
 
 
-def _make_no_runs_error(folder: Path, suite: Suite, path: Path) -> HistoryError:
-    return HistoryError(
-        f"the history {folder.as_posix()} has no run of the suite {suite.name!r}; keep runs with harness run "
-        f"{path} --history {folder.as_posix()}"
-    )
+def _read_entries(folder: Path, suite: Suite, path: Path) -> list[HistoryEntry]:
+    """
+    The entries of *suite*, the file at *path*; says on stderr of which other files the folder has runs.
+
+    Raises:
+        HistoryError: There are none.
+    """
+    entries, other_files = select_of_file(read_history(folder, suite.name), path, folder)
+    others = describe_other_files(History(other_files=other_files))
+    if not entries:
+        raise _make_no_runs_error(folder, suite, path, others)
+    if others:
+        click.echo(f"note: {others}", err=True)
+    return entries
+
+
+def _make_no_runs_error(folder: Path, suite: Suite, path: Path, others: str = "") -> HistoryError:
+    found = f"the history {folder.as_posix()} has no run of the suite {suite.name!r}"
+    remedy = f"keep runs with harness run {path} --history {folder.as_posix()}"
+    return HistoryError("; ".join(filter(None, (found, others, remedy))))
 
 
 def _select_entries(

@@ -12,6 +12,7 @@ from unicodedata import normalize
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import (
+    ComparedRun,
     Json,
     Operator,
     Outcome,
@@ -53,6 +54,7 @@ class Finding:
     repeats: tuple[float, float] | None = None
     spread: tuple[float, float] | None = None
     if_judged: tuple[float, float] | None = None
+    runs: tuple[ComparedRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from harness.gate.pairs import Pairs, pair_scores, suggest_tie_remedy
 from harness.gate.ties import replace_scores, truncate_ranking
 from harness.means import mean_of
 from harness.model import (
+    ComparedRun,
     DropCondition,
     History,
     Measure,
@@ -51,11 +52,36 @@ def judge_since(
 
     Returns:
         As for the same threshold with a baseline. FAILED, or WARNED where the suite's baseline is optional, if the
-        history has fewer runs, they have no query in common, or fewer than half of theirs are compared. The finding has
-        the least and the greatest mean of the runs as its `spread`.
+        history has fewer runs, they have no query in common, or fewer than half of theirs are compared. INCONCLUSIVE
+        where runs that are dated later than now do not count, and would decide otherwise. The finding has the runs, and
+        the least and the greatest of their means as its `spread`.
     """
+    history = inputs.history
+    finding = _judge_runs(condition, queries, inputs, history.entries if history else (), of_query=of_query, tag=tag)
+    if finding.status is not Status.PASSED or history is None or not history.entries_with_later:
+        return finding
+    # Either their clock was ahead, or that of today is behind: then they are the last runs.
+    other = _judge_runs(condition, queries, inputs, history.entries_with_later, of_query=of_query, tag=tag)
+    if other.status is Status.PASSED:
+        return finding
+    reason = (
+        f"cannot be decided: {describe_later(history)}; if they did, {other.reason}; without them, {finding.reason}"
+    )
+    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, caveat="", blamed=other.blamed)
+
+
+def _judge_runs(
+    condition: DropCondition | WorseCondition,
+    queries: Sequence[Query],
+    inputs: GateInputs,
+    known: Sequence[RescoredEntry],
+    *,
+    of_query: bool,
+    tag: str | None,
+) -> Finding:
+    """As `judge_since`, with the last of the *known* runs."""
     runs = condition.since or 1
-    entries = inputs.history.entries[-runs:] if inputs.history else ()
+    entries = sorted(known[-runs:], key=lambda entry: entry.number)
     if len(entries) < runs:
         return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs))
     shared = [query for query in queries if _is_shared(query, entries, inputs)]
@@ -81,16 +107,21 @@ def judge_since(
     lost = [query for query in lost if query not in absent]
     if lost:
         caveats_of_queries.append(f"with scores in these runs and not compared: {counted(lost, 'query')}")
-    pairs = _describe_median(median, entries, caveats_of_queries)
+    pairs = _describe_median(median, entries, inputs.history, caveats_of_queries)
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
     later = describe_later(inputs.history)
-    if later:
-        finding = replace(finding, reason=f"{finding.reason}; {later}")
+    reasons = [finding.reason, describe_runs(entries), later]
+    finding = replace(finding, reason="; ".join(filter(None, reasons)))
     if finding.status is Status.PASSED:
         caveats = [finding.caveat, *caveats_of_queries, later]
         finding = replace(finding, caveat="; ".join(filter(None, caveats)))
-    return replace(finding, left_out=finding.left_out + len(absent), spread=(median.least, median.greatest))
+    return replace(
+        finding,
+        left_out=finding.left_out + len(absent),
+        spread=(median.least, median.greatest),
+        runs=tuple(ComparedRun(entry.number, entry.entry.created, entry.entry.commit) for entry in entries),
+    )
 
 
 def _is_shared(query: Query, entries: Sequence[RescoredEntry], inputs: GateInputs) -> bool:
@@ -116,9 +147,48 @@ def explain_too_few(history: History | None, runs: int) -> str:
         return "no history was named; `harness run --history DIR` keeps runs in one"
     found = count(len(history.entries), "run")
     remedy = f"each `harness run --history {history.folder}` adds one"
-    later = describe_later(history)
-    facts = f"{found} of this suite and request, expected {runs}"
-    return "; ".join(filter(None, (f"{history.folder} has {facts}", later, remedy)))
+    facts = f"{history.folder} has {found} of this suite and request, expected {runs}"
+    return "; ".join(filter(None, (facts, describe_later(history), describe_other_files(history), remedy)))
+
+
+def describe_runs(entries: Sequence[RescoredEntry]) -> str:
+    """
+    The numbers and the days of the runs that count, which come in the order of their numbers.
+
+    Empty if they have no numbers, as they are not read from a folder.
+    """
+    if not entries[0].number:
+        return ""
+    spans: list[list[RescoredEntry]] = []
+    for entry in entries:
+        if spans and entry.number == spans[-1][-1].number + 1:
+            spans[-1].append(entry)
+        else:
+            spans.append([entry])
+    verb = "run that counts is" if len(entries) == 1 else "runs that count are"
+    text = f"the {verb} {', '.join(map(_describe_span, spans))}"
+    repeats = sum(entry.is_repeat for entry in entries)
+    if repeats:
+        text += f", of which {repeats} {'repeats' if repeats == 1 else 'repeat'} this one"
+    return text
+
+
+def _describe_span(entries: Sequence[RescoredEntry]) -> str:
+    """Runs in a row: the numbers of the first and the last, and their days."""
+    first, last = entries[0], entries[-1]
+    numbers, days = f"{first.number}", first.entry.created[:10]
+    if last is not first:
+        numbers += f" to {last.number}"
+    if last.entry.created[:10] != days:
+        days += f" to {last.entry.created[:10]}"
+    return f"{numbers} ({days})"
+
+
+def describe_other_files(history: History) -> str:
+    """That runs of other files do not count; empty if there are none."""
+    if not history.other_files:
+        return ""
+    return f"runs of {listed(history.other_files)} do not count: a suite of the same name, in another file"
 
 
 def describe_later(history: History | None) -> str:
@@ -198,9 +268,14 @@ def _replace_all_scores(run: Run, suite: Suite) -> Run:
     return replace(run, responses=responses)
 
 
-def _describe_median(median: Median, entries: Sequence[RescoredEntry], left_out: Sequence[str]) -> Pairs:
+def _describe_median(
+    median: Median, entries: Sequence[RescoredEntry], history: History | None, left_out: Sequence[str]
+) -> Pairs:
     """The pairs of *median*, which say what they are compared with, how far that is spread, and what is *left_out*."""
     runs = f"the last {count(len(entries), 'run')}"
+    newest = 0 if history is None else history.newest
+    if newest and entries[0].number != newest - len(entries) + 1:
+        runs = f"{count(len(entries), 'run')} of the history"
     first = min(entry.entry.created for entry in entries)
     spread = f"{median.least:.4f} to {median.greatest:.4f}, since {first[:10]}"
     against = f"the median of {runs}"

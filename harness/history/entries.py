@@ -47,6 +47,8 @@ class EntryOrigin:
     branch: str | None = None
     chosen_index: str | None = None
     """The index that an option named in place of the suite's own."""
+    file: str | None = None
+    """The file of the suite, as `name_suite_file` names it."""
 
 
 def make_entry(
@@ -95,6 +97,7 @@ def make_entry(
         chosen_index=origin.chosen_index,
         commit=origin.commit,
         branch=origin.branch,
+        file=origin.file,
     )
 
 
@@ -181,7 +184,7 @@ def _read_state(suite: Suite, run: Run) -> HistoryState:
         mapping=facts.mapping,
         settings=facts.settings,
         documents=facts.documents,
-        content=_fingerprint_content(suite, run),
+        content=fingerprint_content(suite, run),
     )
 
 
@@ -193,7 +196,7 @@ def _fingerprint_queries(suite: Suite, used: UsedValues) -> str:
     return fingerprint(queries)
 
 
-def _fingerprint_content(suite: Suite, run: Run) -> str | None:
+def fingerprint_content(suite: Suite, run: Run) -> str | None:
     """A fingerprint that changes if documents are written; None if that is unknown, as in a fixture built anew."""
     if suite.fixture is not None or not run.states:
         return None

@@ -72,7 +72,7 @@ def list_suites(folder: Path) -> list[Path]:
 
 def read_history(folder: Path, suite: str) -> list[HistoryEntry]:
     """
-    The entries of the suite of that name, oldest first; none if *folder* has none.
+    The entries of the suite of that name, in the order in which they were kept; none if *folder* has none.
 
     Raises:
         HistoryError: A file cannot be read, or is not of this version.
@@ -84,10 +84,10 @@ def read_history(folder: Path, suite: str) -> list[HistoryEntry]:
 
 
 def sort_entries(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
-    """*entries*, oldest first, each once."""
+    """*entries* in the order in which they were kept, each once."""
     by_moment: dict[tuple[str, tuple[str, str, str]], list[HistoryEntry]] = {}
     for entry in entries:
-        known = by_moment.setdefault((entry.created, entry.series), [])
+        known = by_moment.setdefault((entry.moment, entry.series), [])
         # An entry may be in two files while it is packed, and where two branches packed it.
         if entry not in known:
             known.append(entry)
@@ -205,14 +205,15 @@ def _refuse(place: str, problem: str) -> HistoryError:
 
 def _refuse_other_times(entry: HistoryEntry, place: str) -> None:
     """Refuse a time that is not written as `make_entry` does: entries are put in order by that text."""
-    try:
-        created = datetime.fromisoformat(entry.created)
-        is_as_written = created.tzinfo is not None and format_created(created) == entry.created
-    except (ValueError, OverflowError):
-        is_as_written = False
-    if not is_as_written:
-        expected = "expected a time in UTC such as '2026-11-25T23:19:46.123456+00:00'"
-        raise _refuse(place, f"at created: found {entry.created!r}, {expected}")
+    for name, text in (("created", entry.created), ("kept", entry.moment)):
+        try:
+            time = datetime.fromisoformat(text)
+            is_as_written = time.tzinfo is not None and format_created(time) == text
+        except (ValueError, OverflowError):
+            is_as_written = False
+        if not is_as_written:
+            expected = "expected a time in UTC such as '2026-11-25T23:19:46.123456+00:00'"
+            raise _refuse(place, f"at {name}: found {text!r}, {expected}")
 
 
 def _refuse_contradictions(entry: HistoryEntry, place: str) -> None:
@@ -270,12 +271,16 @@ def write_entry(folder: Path, entry: HistoryEntry) -> Path:
 
 def name_file(entry: HistoryEntry) -> str:
     """
-    The name of the file of *entry*: when, the request, and a fingerprint of all that it says.
+    The name of the file of *entry*: its place in the order, the request, and a fingerprint of all that it says.
 
     So a second run in the same second has another name, and two branches never have different files of one name.
     """
-    moment = f"{entry.created[:19].replace(':', '')}Z"
-    return f"{moment}-{make_file_name(entry.request)}-{fingerprint(dump_line(entry))[:8]}.json"
+    return f"{name_moment(entry.moment)}-{make_file_name(entry.request)}-{fingerprint(dump_line(entry))[:8]}.json"
+
+
+def name_moment(moment: str) -> str:
+    """*moment*, which is written as `format_created` does, as names of files begin: to the second."""
+    return f"{moment[:19].replace(':', '')}Z"
 
 
 def dump_line(entry: HistoryEntry) -> str:

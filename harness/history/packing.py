@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import HistoryError
-from harness.history.files import PACKED, dump_line, list_files, place_file, read_file, sort_entries
+from harness.history.files import PACKED, dump_line, list_files, name_moment, place_file, read_file, sort_entries
 from harness.masking import fingerprint
 
 
@@ -57,11 +57,11 @@ def pack_suite(folder: Path, *, keep: int) -> PackedFile | None:
         HistoryError: A file cannot be read.
     """
     entries_by_file = {path: read_file(path) for path in list_files(folder) if path.suffix == ".json"}
-    newest_last = sorted(entries_by_file, key=lambda path: (entries_by_file[path][0].created, path.name))
+    newest_last = sorted(entries_by_file, key=lambda path: (entries_by_file[path][0].moment, path.name))
     old = newest_last[: max(0, len(newest_last) - keep)]
     if not old:
         return None
     entries = sort_entries(entry for path in old for entry in entries_by_file[path])
     text = "".join(f"{dump_line(entry)}\n" for entry in entries)
-    path = folder / f"{PACKED}{fingerprint(text)[:8]}.jsonl"
+    path = folder / f"{PACKED}{name_moment(entries[-1].moment)}-{fingerprint(text)[:8]}.jsonl"
     return PackedFile(path, text, len(entries), tuple(old))

@@ -40,7 +40,7 @@ def build_timelines(entries: Iterable[HistoryEntry], suite: Suite, *, most: int 
     The timeline of each request and chosen index of *suite*, the one with the latest run first.
 
     Args:
-        entries: Of the suite, oldest first.
+        entries: Of the suite, in the order in which they were kept.
         suite: The suite of today.
         most: How many runs of each timeline count, the latest; None for all.
     """
@@ -48,7 +48,7 @@ def build_timelines(entries: Iterable[HistoryEntry], suite: Suite, *, most: int 
     for entry in entries:
         by_series.setdefault(entry.series, []).append(entry)
     timelines = []
-    for series in sorted(by_series, key=lambda series: by_series[series][-1].created, reverse=True):
+    for series in sorted(by_series, key=lambda series: by_series[series][-1].moment, reverse=True):
         known = by_series[series]
         chosen = known if most is None else known[-most:]
         timelines.append(_build_timeline(chosen, suite, older=len(known) - len(chosen)))

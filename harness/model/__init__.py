@@ -91,6 +91,7 @@ from harness.model.report import (
 from harness.model.request import ANY_TEXT, AddressOrigin, Cluster, Route, SearchRequest, SentRequest, find_sort_places
 from harness.model.run import (
     CheckedField,
+    ComparedRun,
     Definitions,
     Engine,
     Failure,
@@ -211,6 +212,7 @@ __all__ = [
     "CheckedField",
     "ClauseMatch",
     "Cluster",
+    "ComparedRun",
     "Comparison",
     "ComparisonReport",
     "Condition",

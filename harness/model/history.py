@@ -101,8 +101,23 @@ class HistoryEntry:
     chosen_index: str | None = None
     """The index that an option named in place of the suite's own."""
     commit: str | None = None
-    """The commit of the working tree, or that which CI runs on."""
+    """
+    The commit of the working tree, or that which CI runs on; with "-dirty" at its end where files of the working tree
+    were not as in that commit.
+    """
     branch: str | None = None
+    file: str | None = None
+    """The file of the suite, relative to the root of its project; None in entries of earlier versions."""
+    kept: str | None = None
+    """
+    Its place in the order of runs, written as *created*, where the clock was behind the entry that was kept before it.
+    None where *created* is its place.
+    """
+
+    @property
+    def moment(self) -> str:
+        """By which entries are put in the order in which they were kept."""
+        return self.kept or self.created
 
     @property
     def series(self) -> tuple[str, str, str]:
@@ -123,6 +138,10 @@ class RescoredEntry:
     """Whether the request is unchanged."""
     changed: tuple[str, ...] = ()
     """The queries that the suite has with another text or other params by now; they are not in *run*."""
+    number: int = 0
+    """Its number among the runs of its suite, request and index, counted from the oldest that is kept; 0 if unknown."""
+    is_repeat: bool = False
+    """Whether it repeats the run that is compared with it: the same commit, and the same rankings or index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +149,14 @@ class History:
     """The earlier entries that a run is compared with; those that count most are last."""
 
     entries: tuple[RescoredEntry, ...] = ()
-    """As many as a threshold looks back, if there are so many."""
+    """As many as a threshold looks back, if there are so many, without those of *later*."""
     folder: str | None = None
     """The folder that they are from; None if none was named."""
     later: tuple[str, ...] = ()
     """When entries were created that do not count, as that is later than now."""
+    entries_with_later: tuple[RescoredEntry, ...] = ()
+    """As *entries*, if those of *later* counted too; empty if there are none of these."""
+    newest: int = 0
+    """The number of the newest entry that may count."""
+    other_files: tuple[str, ...] = ()
+    """Files of suites of the same name, whose runs do not count."""

@@ -461,6 +461,17 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run of the history that a threshold compares with."""
+
+    number: int
+    """As `harness history` numbers the runs of a request and index, from the oldest that is kept; 0 if unknown."""
+    created: str
+    """When it ran, in UTC."""
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision of the gate on one threshold."""
 
@@ -504,6 +515,8 @@ class Verdict:
     For a threshold with a p-value, the least and the greatest difference from the other run that unjudged hits allow;
     None if all hits are judged.
     """
+    runs: tuple[ComparedRun, ...] = ()
+    """The runs of the history that it was compared with, in the order in which they were kept."""
 
     @property
     def is_unexpected_pass(self) -> bool:

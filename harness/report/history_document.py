@@ -43,43 +43,49 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 def build_history_document(timelines: Sequence[Timeline]) -> HistoryDocument:
     """All that is said of *timelines*, which are those of one suite, and at least one."""
-    runs = sum(len(timeline.points) for timeline in timelines)
-    first = min(timeline.points[0].entry.created for timeline in timelines)
-    last = max(timeline.points[-1].entry.created for timeline in timelines)
+    points = [point for timeline in timelines for point in timeline.points]
     return HistoryDocument(
         suite=timelines[0].suite,
         headline=write_headline(timelines[0]),
-        closing=f"{count(runs, 'run')} {describe_days(first, last)}, scored with the judgments of today",
+        closing=f"{count(len(points), 'run')} {describe_days(points)}, scored with the judgments of today",
         sections=tuple(build_section(timeline) for timeline in timelines),
     )
 
 
-def describe_days(first: str, last: str) -> str:
-    """
-    The days of runs, from the times of the first and the last.
-
-    >>> describe_days("2026-11-25T23:19:46", "2026-11-25T23:59:00")
-    'of 2026-11-25'
-    """
-    if first[:10] == last[:10]:
-        return f"of {first[:10]}"
-    return f"from {first[:10]} to {last[:10]}"
+def describe_days(points: Sequence[TimelinePoint]) -> str:
+    """The days of runs; not those of the first and the last one, as a clock may have gone back."""
+    days = [point.entry.created[:10] for point in points]
+    first, last = min(days), max(days)
+    return f"of {first}" if first == last else f"from {first} to {last}"
 
 
 def write_headline(timeline: Timeline) -> str:
-    """The first measure of the last run, and how it changed."""
+    """The first measure of the last run, how it changed, and the newest step."""
     if not timeline.measures:
         return f"{timeline.suite}: {count(len(timeline.points), 'run')}"
     measure = timeline.measures[0]
     line = list_means(timeline, measure)
     text = f"{timeline.suite}: {measure} {format_score(line[-1])}"
     change = compute_change(line)
-    if change is None:
+    if change is not None:
+        difference = format_difference(change)
+        if difference == format_difference(0.0):
+            difference = "no change"
+        text += f", {difference} against the median of the {WINDOW} runs before"
+    step = _find_newest_step(timeline)
+    if step is None:
         return text
-    difference = format_difference(change)
-    if difference == format_difference(0.0):
-        difference = "no change"
-    return f"{text}, {difference} against the median of the {WINDOW} runs before"
+    return f"{text}; newest step: {_describe_change(*step)} with {name_run(timeline, step[1].place)}"
+
+
+def _find_newest_step(timeline: Timeline) -> tuple[str, Step] | None:
+    """The last step and its measure, the first of those that step with the same run."""
+    newest = None
+    for measure in timeline.measures:
+        for step in timeline.steps.get(measure, ()):
+            if newest is None or step.place > newest[1].place:
+                newest = measure, step
+    return newest
 
 
 def build_section(timeline: Timeline) -> HistorySection:
@@ -160,8 +166,8 @@ def draw_sparkline(line: Sequence[float | None], width: int = SPARK_WIDTH) -> st
 
 
 def _build_facts(timeline: Timeline) -> Facts:
-    first, last = timeline.points[0].entry, timeline.points[-1].entry
-    runs = f"{count(len(timeline.points), 'run')} {describe_days(first.created, last.created)}"
+    last = timeline.points[-1].entry
+    runs = f"{count(len(timeline.points), 'run')} {describe_days(timeline.points)}"
     if timeline.older:
         runs += f", and {timeline.older:,} older"
     facts = [Fact("runs", make_words(runs))]
@@ -254,12 +260,8 @@ def list_movements(timeline: Timeline) -> list[Movement]:
 
 def describe_movement(timeline: Timeline, movement: Movement) -> str:
     """A step with what changed before its run, or a drift, as a sentence."""
-    figures = []
-    for measure, part in movement.parts:
-        verb = "rose" if part.change > 0 else "fell"
-        figures.append(f"{measure} {verb} by {format_score(abs(part.change))} to {format_score(part.after)}")
     first, last = movement.span
-    told = ", ".join(figures)
+    told = ", ".join(_describe_change(measure, part) for measure, part in movement.parts)
     if isinstance(movement.parts[0][1], Drift):
         return f"{told}, without a step, from {name_run(timeline, first)} to {name_run(timeline, last)}"
     text = f"{told}, with {name_run(timeline, last)}"
@@ -267,6 +269,11 @@ def describe_movement(timeline: Timeline, movement: Movement) -> str:
     if changes:
         return f"{text}, before which changed: {'; '.join(changes)}"
     return f"{text}, before which nothing is known to have changed"
+
+
+def _describe_change(measure: str, movement: Step | Drift) -> str:
+    verb = "rose" if movement.change > 0 else "fell"
+    return f"{measure} {verb} by {format_score(abs(movement.change))} to {format_score(movement.after)}"
 
 
 def _describe_movements(timeline: Timeline) -> Iterator[str]:

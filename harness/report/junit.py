@@ -63,6 +63,8 @@ def list_figures(verdict: Verdict, place: str = "") -> list[Property]:
     if verdict.spread is not None:
         lowest, highest = verdict.spread
         figures.append((f"relevance.spread{place}", f"{lowest:g} to {highest:g}"))
+    if verdict.runs:
+        figures.append((f"relevance.runs{place}", ", ".join(str(run.number) for run in verdict.runs)))
     # A reason has the caveat of a threshold that does not hold.
     if verdict.caveat and verdict.status is Status.PASSED:
         figures.append((f"relevance.caveat{place}", verdict.caveat))

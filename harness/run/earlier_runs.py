@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from harness.errors import UsageError
 from harness.gate.selection import count_history_runs
 from harness.history import read_history, rescore
 from harness.history.entries import find_chosen_index, format_created
 from harness.history.repeats import JudgedRun, choose_entries
-from harness.model import History, HistoryEntry, Run, Suite
+from harness.history.suite_files import select_of_file
+from harness.model import History, HistoryEntry, RescoredEntry, Run, Suite
 from harness.options import RunOptions
 
 TOLERANCE = timedelta(minutes=1)
@@ -36,7 +39,7 @@ def read_histories(suites: Sequence[Suite], options: RunOptions) -> dict[str, li
         other = path_by_name.setdefault(suite.name, suite.path)
         if other != suite.path:
             sentence = f"{suite.path}: its name is {suite.name!r}, as that of {other}"
-            raise UsageError(f"{sentence}: a history tells suites apart by their names; give one of them another")
+            raise UsageError(f"{sentence}: a history names their runs by it; give one of them another")
         if any(count_history_runs(suite, request) for request in suite.requests):
             histories[suite.name] = read_history(options.history, suite.name)
     return histories
@@ -48,7 +51,7 @@ def find_history(
     """
     The last runs of the history, scored anew, as many as a threshold for the request of *run* looks back.
 
-    Only runs of the same suite, request and chosen index count, and none that repeats *run* or another one if there are
+    Only runs of the same file, request and chosen index count, and none that repeats *run* or another one if there are
     enough: see `choose_entries`. None if no threshold compares with them.
 
     Args:
@@ -69,10 +72,31 @@ def find_history(
     series = (suite.name, run.request, find_chosen_index(suite, run.request, options.index) or "")
     if entries is None:
         entries = read_history(options.history, suite.name)
-    entries = [entry for entry in entries if entry.series == series]
-    # An entry of the future would be the last one for good.
-    latest = format_created(datetime.now(UTC) + TOLERANCE)
-    later = tuple(entry.created for entry in entries if entry.created > latest)
-    entries = [entry for entry in entries if entry.created <= latest]
-    chosen = choose_entries(entries, JudgedRun(suite, run, commit), most)
-    return History(rescore(chosen, suite, hooked=run.hooked), options.history.as_posix(), later)
+    of_file, other_files = select_of_file(entries, Path(suite.path), options.history)
+    of_series = [entry for entry in of_file if entry.series == series]
+    now = datetime.now(UTC)
+    latest = format_created(now + TOLERANCE)
+    until_now = [entry for entry in of_series if entry.created <= latest]
+    later = tuple(entry.created for entry in of_series if entry.created > latest)
+    judged = JudgedRun(suite, run, commit, format_created(now)[:10])
+    return History(
+        entries=_rescore_chosen(until_now, of_series, judged, most),
+        folder=options.history.as_posix(),
+        later=later,
+        entries_with_later=_rescore_chosen(of_series, of_series, judged, most) if later else (),
+        newest=len(of_series),
+        other_files=other_files,
+    )
+
+
+def _rescore_chosen(
+    entries: Sequence[HistoryEntry], of_series: Sequence[HistoryEntry], judged: JudgedRun, most: int
+) -> tuple[RescoredEntry, ...]:
+    """Those of *entries* to compare with, scored anew, with their numbers among all *of_series*."""
+    chosen = choose_entries(entries, judged, most)
+    numbers = {id(entry): number for number, entry in enumerate(of_series, start=1)}
+    rescored = []
+    for entry in rescore(chosen, judged.suite, hooked=judged.run.hooked):
+        is_repeat = judged.is_repeated_by(entry.entry)
+        rescored.append(replace(entry, number=numbers[id(entry.entry)], is_repeat=is_repeat))
+    return tuple(rescored)

@@ -13,6 +13,8 @@ from harness.files.paths import shorten_path
 from harness.history import check_writable, make_entry, write_entry
 from harness.history.commits import find_commit
 from harness.history.entries import EntryOrigin, find_chosen_index
+from harness.history.ordering import put_last
+from harness.history.suite_files import name_suite_file
 from harness.masking import Masker
 from harness.options import RunOptions
 from harness.run.cell import FinishedSuite
@@ -48,16 +50,18 @@ def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: dat
     if options.history is None or explain_not_kept(suite, run, options):
         return finished
     commit, branch = find_commit(environ, Path(finished.report.path).parent)
+    now = datetime.now(UTC)
     origin = EntryOrigin(
-        created=created or datetime.now(UTC),
+        created=created or now,
         commit=commit,
         branch=None if branch is None else Masker(suite.variables).mask(branch),
         chosen_index=find_chosen_index(suite, run.request, options.index),
+        file=name_suite_file(Path(suite.path), options.history),
     )
     entry = make_entry(suite, run, finished.scores, finished.report, origin)
     not_kept = ""
     try:
-        path = write_entry(options.history, entry)
+        path = write_entry(options.history, put_last(options.history, entry, now))
         note = f"kept in {shorten_path(path).as_posix()}"
     except HistoryError as error:
         not_kept = str(error)

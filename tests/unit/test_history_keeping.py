@@ -1,18 +1,26 @@
 """Runs that are kept in a history: which ones, where, and of which commit."""
 
+import json
+import shutil
 import subprocess
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+import harness.history.ordering
 import harness.run.earlier_runs
+import harness.run.keeping
 import harness.search
 from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError, UsageError
 from harness.history import read_history, write_entry
-from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, find_commit
+from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, DIRTY, find_commit
+from harness.history.packing import pack_suite
+from harness.history.suite_files import select_of_file
+from harness.masking import fingerprint
 from harness.model import Status
 from harness.options import RunOptions
 from harness.run import Matrix, run_suites
@@ -184,6 +192,234 @@ def test_a_run_of_the_future_does_not_count_and_is_named(suite, answers):
     assert later in verdict.reason
 
 
+def set_clock(monkeypatch, *, day, month=11):
+    """Let runs be made on that day of 2026."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, month, day, 3, tzinfo=tz)
+
+    for module in (harness.run.keeping, harness.run.earlier_runs):
+        monkeypatch.setattr(module, "datetime", Clock)
+
+
+def test_nights_of_one_commit_are_compared_with_the_nights_before(suite, answers, monkeypatch):
+    """Only the index changes: each night counts, and the reason names those that did."""
+    suite.write_text(SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 3 runs"))
+    environ = {"GITHUB_SHA": "same"}
+    for day in range(1, 7):
+        set_clock(monkeypatch, day=day)
+        answers.update(shoes=["b"] if day <= 3 else ["a"], boots=["a"] if day <= 3 else ["b"])
+        run(suite, environ=environ, history=Path("kept"))
+    set_clock(monkeypatch, day=7)
+    answers["boots"] = ["a"]
+    [verdict] = run(suite, environ=environ, history=Path("kept")).suites[0].verdicts
+    assert (verdict.status, verdict.observed, verdict.spread) == (Status.FAILED, 0.5, (1.0, 1.0))
+    assert [(run.number, run.created[:10]) for run in verdict.runs] == [
+        (4, "2026-11-04"),
+        (5, "2026-11-05"),
+        (6, "2026-11-06"),
+    ]
+    assert "the last 3 runs" in verdict.reason
+    assert "4 to 6 (2026-11-04 to 2026-11-06)" in verdict.reason
+
+
+def test_runs_that_are_passed_over_are_not_called_the_last(suite, answers, monkeypatch):
+    suite.write_text(SINCE)
+    for day, commit in enumerate(["one", "two", "bad", "bad", "bad"], start=1):
+        set_clock(monkeypatch, day=day)
+        answers["shoes"] = ["b"] if commit == "bad" else ["a"]
+        [verdict] = run(suite, environ={"GITHUB_SHA": commit}, history=Path("kept")).suites[0].verdicts
+    assert [run.number for run in verdict.runs] == [1, 2]
+    assert "the median of 2 runs of the history" in verdict.reason
+    assert "1 to 2 (2026-11-01 to 2026-11-02)" in verdict.reason
+
+
+def test_repetitions_that_count_for_want_of_others_are_said(suite, answers, monkeypatch):
+    suite.write_text(SINCE)
+    for day in (1, 2, 3):
+        set_clock(monkeypatch, day=day)
+        [verdict] = run(suite, history=Path("kept")).suites[0].verdicts
+    assert (verdict.status, [run.number for run in verdict.runs]) == (Status.PASSED, [1, 2])
+    assert "of which 2 repeat this one" in verdict.reason
+
+
+# The clock.
+
+
+def list_kept():
+    return [(entry.created[8:10], entry.measures["P@1"].mean) for entry in read_history(Path("kept"), "shop")]
+
+
+def test_a_run_after_the_clock_went_back_is_the_last(suite, answers, monkeypatch):
+    for day, hits in ((20, "a"), (21, "a"), (5, "b"), (5, "a"), (22, "b")):
+        set_clock(monkeypatch, day=day)
+        answers["shoes"] = [hits]
+        run(suite, history=Path("kept"))
+    assert list_kept() == [("20", 0.5), ("21", 0.5), ("05", 0.0), ("05", 0.5), ("22", 0.0)]
+
+
+def test_the_order_stays_where_runs_were_packed(suite, answers, monkeypatch):
+    for day in (20, 5, 21):
+        set_clock(monkeypatch, day=day)
+        run(suite, history=Path("kept"))
+        pack_suite(Path("kept", "shop"), keep=0)
+    set_clock(monkeypatch, day=4)
+    run(suite, history=Path("kept"))
+    assert [day for day, _ in list_kept()] == ["20", "05", "21", "04"]
+
+
+def test_packed_files_of_earlier_versions_are_in_the_order_too(suite, answers, monkeypatch):
+    set_clock(monkeypatch, day=20)
+    run(suite, history=Path("kept"))
+    packed = pack_suite(Path("kept", "shop"), keep=0)
+    packed.path.rename(packed.path.with_name(f"packed-{packed.path.stem[-8:]}.jsonl"))
+    set_clock(monkeypatch, day=4)
+    run(suite, history=Path("kept"))
+    assert [day for day, _ in list_kept()] == ["20", "04"]
+
+
+def test_where_the_clock_is_right_no_entry_is_read_and_the_order_is_that_of_the_times(suite, answers, monkeypatch):
+    for day in (20, 21):
+        set_clock(monkeypatch, day=day)
+        run(suite, history=Path("kept"))
+        monkeypatch.setattr(harness.history.ordering, "read_file", None)
+    assert [entry.kept for entry in read_history(Path("kept"), "shop")] == [None, None]
+
+
+def test_the_threshold_takes_what_was_kept_last(suite, answers, monkeypatch):
+    suite.write_text(SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 1 run"))
+    for day, hits in ((20, "b"), (5, "a")):
+        set_clock(monkeypatch, day=day)
+        answers["shoes"] = [hits]
+        run(suite, history=Path("kept"))
+    set_clock(monkeypatch, day=21)
+    answers["shoes"] = ["b"]
+    [verdict] = run(suite, history=Path("kept")).suites[0].verdicts
+    assert (verdict.status, [(run.number, run.created[8:10]) for run in verdict.runs]) == (Status.FAILED, [(2, "05")])
+
+
+def test_no_threshold_passes_for_runs_that_a_clock_behind_hides(suite, answers, monkeypatch):
+    """Runs of October and of the 20th; the clock says the 10th: which are the last is not known."""
+    suite.write_text(SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 1 run"))
+    for month, hits in ((10, "b"), (11, "a")):
+        set_clock(monkeypatch, day=20, month=month)
+        answers["shoes"] = [hits]
+        run(suite, history=Path("kept"))
+    set_clock(monkeypatch, day=10)
+    answers["shoes"] = ["b"]
+    report = run(suite, history=Path("kept"))
+    [verdict] = report.suites[0].verdicts
+    assert (verdict.status, report.exit_status) == (Status.INCONCLUSIVE, 3)
+    assert "1 run does not count, dated later than now: 2026-11-20T03:00:00.000000+00:00" in verdict.reason
+
+
+# Two files with suites of one name.
+
+
+def test_the_runs_of_another_file_with_a_suite_of_the_same_name_do_not_count(suite, answers):
+    suite.write_text(SINCE)
+    other = suite.with_name("other.relevance.yaml")
+    other.write_text(SINCE)
+    for _ in range(2):
+        run(suite, history=Path("kept"))
+    answers["shoes"] = ["b"]
+    for _ in range(4):
+        run(other, history=Path("kept"))
+    [verdict] = run(suite, history=Path("kept")).suites[0].verdicts
+    assert (verdict.status, verdict.spread, [run.number for run in verdict.runs]) == (
+        Status.FAILED,
+        (0.5, 0.5),
+        [1, 2],
+    )
+
+
+def test_a_threshold_without_enough_runs_names_the_other_file(suite, answers):
+    suite.write_text(SINCE)
+    other = suite.with_name("other.relevance.yaml")
+    other.write_text(SINCE)
+    for _ in range(2):
+        run(suite, history=Path("kept"))
+    [verdict] = run(other, history=Path("kept")).suites[0].verdicts
+    assert "kept has 0 runs of this suite and request, expected 2" in verdict.reason
+    assert "runs of shop.relevance.yaml do not count" in verdict.reason
+
+
+def count_own_runs(path, folder=Path("kept")):
+    return len(select_of_file(read_history(folder, "shop"), path, folder)[0])
+
+
+def test_a_file_is_the_same_from_any_folder_in_any_checkout_and_through_links(suite, answers, monkeypatch):
+    kept = suite.parent / "kept"
+    run(Path("shop.relevance.yaml"), history=kept)
+    Path("deeper").mkdir()
+    monkeypatch.chdir(suite.parent / "deeper")
+    run(Path("../shop.relevance.yaml"), history=Path("../kept"))
+    Path("link.relevance.yaml").symlink_to("../shop.relevance.yaml")
+    run(Path("link.relevance.yaml"), history=Path("../kept"))
+    assert {entry.file for entry in read_history(kept, "shop")} == {"shop.relevance.yaml"}
+    with TemporaryDirectory() as name:
+        checkout = Path(name, "project")
+        shutil.copytree(suite.parent, checkout)
+        assert count_own_runs(checkout / "shop.relevance.yaml", checkout / "kept") == 3
+
+
+def test_a_renamed_file_takes_its_runs_with_it(suite, answers):
+    run(suite, history=Path("kept"))
+    Path("suites").mkdir()
+    moved = suite.rename(Path("suites", "shoes.relevance.yaml").absolute())
+    run(moved, history=Path("kept"))
+    assert [entry.file for entry in read_history(Path("kept"), "shop")] == [
+        "shop.relevance.yaml",
+        "suites/shoes.relevance.yaml",
+    ]
+    assert count_own_runs(moved) == 2
+
+
+def test_a_deleted_file_that_ran_beside_this_one_was_not_this_one(suite, answers):
+    other = suite.with_name("other.relevance.yaml")
+    other.write_text(SUITE)
+    for path in (suite, other, suite, other):
+        run(path, history=Path("kept"))
+    other.unlink()
+    assert count_own_runs(suite) == 2
+
+
+def test_a_project_without_a_root_names_its_files_from_the_history(suite, answers):
+    (suite.parent / "harness.toml").unlink()
+    for name in ("one", "two"):
+        Path(name).mkdir()
+        Path(name, "shop.relevance.yaml").write_text(SUITE)
+        run(Path(name, "shop.relevance.yaml"), history=Path("one", "kept"), url="http://one:9200")
+    files = [entry.file for entry in read_history(Path("one", "kept"), "shop")]
+    assert files == ["../shop.relevance.yaml", "../../two/shop.relevance.yaml"]
+    assert count_own_runs(Path("one", "shop.relevance.yaml"), Path("one", "kept")) == 1
+
+
+def test_a_root_that_was_found_further_up_is_the_same_project(suite, answers):
+    run(suite, history=Path("kept"))
+    [entry] = read_history(Path("kept"), "shop")
+    write_entry(
+        Path("kept"), replace(entry, created="2026-11-01T03:00:00.000000+00:00", file="search/shop.relevance.yaml")
+    )
+    run(suite, history=Path("kept"))
+    assert count_own_runs(suite) == 3
+
+
+def test_entries_that_name_no_file_count_for_each(suite, answers):
+    run(suite, history=Path("kept"))
+    [path] = Path("kept", "shop").iterdir()
+    entry = json.loads(path.read_text())
+    del entry["file"], entry["kept"]
+    path.unlink()
+    name = f"{path.stem[:-8]}{fingerprint(json.dumps(entry, sort_keys=True))[:8]}.json"
+    path.with_name(name).write_text(json.dumps(entry))
+    other = suite.with_name("other.relevance.yaml")
+    other.write_text(SUITE)
+    assert (count_own_runs(suite), count_own_runs(other)) == (1, 1)
+
+
 def test_a_part_of_the_queries_is_compared_with_that_part_of_the_runs(suite, answers):
     suite.write_text(SINCE.replace("since 2 runs", "since 2 runs for head"))
     for _ in range(2):
@@ -270,6 +506,18 @@ def test_the_commit_and_the_branch_are_those_of_git(repository):
     assert (len(commit), branch) == (40, "new/ranking")
     git(repository, "checkout", "--detach")
     assert find_commit({}, repository) == (commit, None)
+
+
+def test_a_commit_whose_files_were_changed_says_so(repository):
+    (repository / "hooks.py").write_text("one")
+    git(repository, "add", "hooks.py")
+    git(repository, "commit", "-m", "first")
+    commit, _ = find_commit({}, repository)
+    (repository / "history.json").write_text("a file that git does not know")
+    assert find_commit({}, repository)[0] == commit
+    (repository / "hooks.py").write_text("two")
+    assert find_commit({}, repository)[0] == f"{commit}{DIRTY}"
+    assert find_commit({"GITHUB_SHA": "abc"}, repository)[0] == "abc"
 
 
 def test_without_a_commit_or_git_nothing_is_known(repository, monkeypatch):

@@ -72,6 +72,22 @@ def test_the_headline_says_how_the_last_run_differs():
     assert document.headline == "shop: nDCG@3 1.0000"
 
 
+def test_the_headline_names_the_newest_step(planted):
+    headline = build_history_document(planted).headline
+    assert re.search(r"; newest step: nDCG@\d+ rose by 0\.\d{4} to .* with run 141 \(2027-03-21, ", headline)
+    runs = [run_of(SUITE)] * 6 + [run_of(SUITE, **WORSE)] * 6 + [run_of(SUITE)] * 6
+    headline = build_history_document(build_timelines(entries_of(SUITE, runs), SUITE)).headline
+    assert "nDCG@3 rose by" in headline
+    assert "run 13 (2026-11-13, commit 0123abc)" in headline
+
+
+def test_the_days_of_runs_are_the_first_and_the_last_though_a_clock_went_back():
+    entries = entries_of(SUITE, [run_of(SUITE)] * 3)
+    entries = [entries[1], entries[2], replace(entries[0], kept="2026-11-03T03:00:00.000001+00:00")]
+    document = build_history_document(build_timelines(entries, SUITE))
+    assert document.closing.startswith("3 runs from 2026-11-01 to 2026-11-03")
+
+
 def test_runs_keep_their_numbers_when_older_ones_are_left_out():
     entries = entries_of(SUITE, [run_of(SUITE)] * 5)
     lines = print_lines(build_timelines(entries, SUITE, most=2))
