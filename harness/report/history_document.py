@@ -75,7 +75,9 @@ def write_headline(timeline: Timeline) -> str:
     step = _find_newest_step(timeline)
     if step is None:
         return text
-    return f"{text}; newest step: {_describe_change(*step)} with {name_run(timeline, step[1].place)}"
+    place = step[1].place
+    run = f"run {number_run(timeline, place):,} ({timeline.points[place].entry.created[:10]})"
+    return f"{text}; newest step: {_describe_change(*step)} with {run}"
 
 
 def _find_newest_step(timeline: Timeline) -> tuple[str, Step] | None:

@@ -102,6 +102,7 @@ def test_every_property_of_junit_xml_is_told():
         "unit",
         "repeats",
         "spread",
+        "runs",
         "caveat",
     }
     facts = source.split("facts = {")[1].split("}")[0]

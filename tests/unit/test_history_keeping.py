@@ -264,7 +264,8 @@ def test_the_order_stays_where_runs_were_packed(suite, answers, monkeypatch):
     for day in (20, 5, 21):
         set_clock(monkeypatch, day=day)
         run(suite, history=Path("kept"))
-        pack_suite(Path("kept", "shop"), keep=0)
+        pack_suite(Path("kept", "shop"), keep=0).write()
+    assert list(Path("kept", "shop").glob("*.json")) == []
     set_clock(monkeypatch, day=4)
     run(suite, history=Path("kept"))
     assert [day for day, _ in list_kept()] == ["20", "05", "21", "04"]
@@ -274,6 +275,7 @@ def test_packed_files_of_earlier_versions_are_in_the_order_too(suite, answers, m
     set_clock(monkeypatch, day=20)
     run(suite, history=Path("kept"))
     packed = pack_suite(Path("kept", "shop"), keep=0)
+    packed.write()
     packed.path.rename(packed.path.with_name(f"packed-{packed.path.stem[-8:]}.jsonl"))
     set_clock(monkeypatch, day=4)
     run(suite, history=Path("kept"))

@@ -74,11 +74,11 @@ def test_the_headline_says_how_the_last_run_differs():
 
 def test_the_headline_names_the_newest_step(planted):
     headline = build_history_document(planted).headline
-    assert re.search(r"; newest step: nDCG@\d+ rose by 0\.\d{4} to .* with run 141 \(2027-03-21, ", headline)
+    assert re.search(r"; newest step: nDCG@\d+ rose by 0\.\d{4} to .* with run 141 \(2027-03-21\)$", headline)
     runs = [run_of(SUITE)] * 6 + [run_of(SUITE, **WORSE)] * 6 + [run_of(SUITE)] * 6
     headline = build_history_document(build_timelines(entries_of(SUITE, runs), SUITE)).headline
     assert "nDCG@3 rose by" in headline
-    assert "run 13 (2026-11-13, commit 0123abc)" in headline
+    assert "run 13 (2026-11-13)" in headline
 
 
 def test_the_days_of_runs_are_the_first_and_the_last_though_a_clock_went_back():
