@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb, format_exc
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TextIO, TypeGuard, cast
 
 import click
 
@@ -31,6 +31,9 @@ DEBUG = "HARNESS_DEBUG"
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Errors of output that is redirected to a full or broken disk, or to what is not open to be written."""
 
+LONGEST_COMMAND = 200
+"""Characters of a line that are kept to see whether a command may follow."""
+
 _OUR_FOLDER = Path(__file__).parents[1]
 
 REGISTERS = b"register_measure"
@@ -42,6 +45,12 @@ def run_guarded(action: Callable[[], object]) -> int:
     _open_closed_streams()
     _drop_unwritable_messages()
     _escape_unencodable_output()
+    with _escaped_commands():
+        return _run_reported(action)
+
+
+def _run_reported(action: Callable[[], object]) -> int:
+    """As `run_guarded`."""
     try:
         with terminated_as_interrupted():
             status = action()
@@ -213,6 +222,66 @@ def _escape_unencodable_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+class _LogStream:
+    """
+    A stream that is no terminal, and may become a log of a CI system, which executes lines such as ``::error``.
+
+    What is printed holds names and texts of suites, files and indexes. The harness's own commands are printed by
+    `print_command`.
+    """
+
+    def __init__(self, unescaped: TextIO) -> None:
+        self.unescaped = unescaped
+        self._line = ""
+        """What was written of the last line."""
+        self._is_json: bool | None = None
+
+    def write(self, text: str) -> int:
+        """Write *text*, escaped as texts or, in what begins as JSON, as in strings of JSON."""
+        if self._is_json is None and text.strip():
+            self._is_json = text.lstrip()[0] in "{["
+        self.unescaped.write(self._escape(text))
+        self._line = (self._line + text).rpartition("\n")[2][-LONGEST_COMMAND:]
+        return len(text)
+
+    def _escape(self, text: str) -> str:
+        if "::" not in text and "##" not in text:
+            return text
+        from harness.report.sentences import escape_commands
+
+        # A command stands behind nothing but blanks.
+        before = "" if not self._line.strip() else "x"
+        escape = r"\u00" if self._is_json else r"\x"
+        return escape_commands(before + text, escape)[len(before) :]
+
+    def __getattr__(self, name: str) -> Any:
+        # What is below would let click write past this.
+        if name == "buffer":
+            raise AttributeError(name)
+        return getattr(self.unescaped, name)
+
+
+@contextmanager
+def _escaped_commands() -> Iterator[None]:
+    """Let nothing that is printed in the block be a command of a CI system, whatever prints it."""
+    streams = sys.stdout, sys.stderr
+    # These take part in what is printed by click, print and rich alike.
+    if not sys.stdout.isatty():
+        sys.stdout = cast("TextIO", _LogStream(sys.stdout))
+    if not sys.stderr.isatty():
+        sys.stderr = cast("TextIO", _LogStream(sys.stderr))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def print_command(line: str, *, err: bool = False) -> None:
+    """Print *line*, a command that the harness itself gives to the CI system."""
+    stream = sys.stderr if err else sys.stdout
+    click.echo(line, file=getattr(stream, "unescaped", stream))
 
 
 def _print_problems(error: InputError) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER, Delivery
+from harness.cli.exits import NO_ANSWER, Delivery, print_command
 from harness.cli.scheduler import send_on_scheduler
 from harness.cli.shared_options import (
     DECIDING,
@@ -286,9 +286,9 @@ def _print_report(report: Report, delivery: Delivery, step: GitHubStep | None, *
             show(print_report(report, quiet=quiet))
         else:
             # A line of the report, such as the title of a document, must not be a command of GitHub Actions.
-            with stop_commands(click.echo):
+            with stop_commands(print_command):
                 show(print_report(report, quiet=quiet))
     if step is not None:
         with delivery.printing():
             for line in step.annotations(report):
-                click.echo(line, err=as_json)
+                print_command(line, err=as_json)

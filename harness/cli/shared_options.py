@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.exits import COMMAND
+from harness.cli.exits import COMMAND, print_command
 from harness.errors import HarnessError, InputError, Problem, SearchError, UsageError
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.options import (
@@ -313,7 +313,7 @@ def report_errors_to(step: GitHubStep | None) -> Iterator[None]:
             # An error without a place is one of the whole job.
             problems = error.problems if isinstance(error, InputError) else [Problem("", 0, 0, text)]
             for line in step.problems(problems):
-                click.echo(line, err=True)
+                print_command(line, err=True)
             step.summarize_refusal(text)
         raise
 

@@ -381,14 +381,20 @@ def printable_lines(text: str) -> str:
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso|teamcity)?\[)", re.MULTILINE)
 
 
-def escape_commands(text: str) -> str:
+def escape_commands(text: str, escape: str = r"\x") -> str:
     r"""
     *text* without what GitHub Actions, Azure Pipelines and TeamCity would execute as a command in a log.
+
+    *escape* begins the number of a character.
 
     >>> escape_commands("::error::a suite")
     '\\x3a:error::a suite'
     """
-    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
+
+    def escape_character(found: re.Match[str]) -> str:
+        return f"{escape}23" if found[1] is None else f"{found[1]}{escape}3a"
+
+    return _COMMAND.sub(escape_character, text)
 
 
 def make_loggable(text: str) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.model import JudgeAgreement, JudgmentFinding, MachineTrust, Pool, RequestRanks
 from harness.report.json import escape_json_commands
-from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, printable
+from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, make_loggable, printable
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
 from harness.words import count, format_exactly
 
@@ -76,7 +76,7 @@ def _lay_out_queries(pool: Pool) -> Table:
 
 def format_findings(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
     """A line per finding, which begins with its place."""
-    return (printable(str(finding)) for finding in findings)
+    return (make_loggable(str(finding)) for finding in findings)
 
 
 def dump_findings(findings: Sequence[JudgmentFinding]) -> str:

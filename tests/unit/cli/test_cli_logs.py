@@ -2,13 +2,17 @@
 
 import json
 import re
+import sys
 import unicodedata
 from pathlib import Path
 
+import click
 import pytest
+from rich.console import Console
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
+from harness.cli.exits import print_command, run_guarded
 from harness.model import JudgmentFinding, Mark
 from harness.report.terminal.judgments import dump_findings
 
@@ -87,3 +91,59 @@ def test_findings_in_json_are_no_command_of_a_log_and_have_no_control(hostile):
     assert text.isascii()
     assert not EXECUTED.search(text)
     assert json.loads(text)[0]["message"] == findings[0].message
+
+
+# What is printed by other ways than those above.
+
+
+@pytest.mark.parametrize("text", [*COMMANDS, "  ::warning::y", "a\n::error::x", "a ##[error]b", "x::y"])
+@pytest.mark.parametrize("way", ["print", "click", "rich", "parts", "error"])
+def test_nothing_that_any_command_prints_is_a_command(capsys, way, text):
+    def act():
+        if way == "print":
+            print(text)
+        elif way == "click":
+            click.echo(text)
+        elif way == "rich":
+            Console(file=sys.stdout, width=200).print(text, markup=False, highlight=False)
+        elif way == "parts":
+            for part in ("  ", text, "\n"):
+                sys.stderr.write(part)
+        else:
+            raise click.ClickException(text)
+
+    run_guarded(act)
+    printed = "".join(capsys.readouterr())
+    assert not EXECUTED.search(printed)
+    assert "x::y" not in text or "x::y" in printed, "what is no command stays as it is"
+
+
+def test_json_stays_json(capsys):
+    content = {"##[error]": ["::x", "##vso[y]", r"\x23#[z]"]}
+    run_guarded(lambda: click.echo(json.dumps(content, indent=1)))
+    printed = capsys.readouterr().out
+    assert not EXECUTED.search(printed)
+    assert json.loads(printed) == content
+
+
+def test_the_commands_of_the_harness_itself_are_given(capsys):
+    run_guarded(lambda: print_command("::error file=a.yaml::x"))
+    assert capsys.readouterr().out == "::error file=a.yaml::x\n"
+
+
+def test_streams_are_as_they_were_when_the_command_has_ended(capsys):
+    before = sys.stdout, sys.stderr
+    assert run_guarded(lambda: 1 / 0) == 3
+    assert (sys.stdout, sys.stderr) == before
+
+
+def test_findings_in_judgments_give_no_command_as_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("s.relevance.yaml").write_text(
+        'suite: s\ntarget: {index: i}\nrequest: {query: {match: {t: "{{text}}"}}}\nmeasures: ["P@1"]\n'
+        'queries:\n  - {id: q, text: q, judgments: {"##[error]a": 3}}\n'
+    )
+    assert main(["judgments", "lint", "s.relevance.yaml", "--offline", "--scale", "0..2"]) == 1
+    printed = capsys.readouterr().out
+    assert r"\x23#[error]a" in printed
+    assert not EXECUTED.search(printed)

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 import harness.cli.run
-import harness.history.files
 import harness.report.outputs
+import harness.run.keeping
 import harness.search
 from builders.histories import entry_of, run_of, suite_of
 from harness.api import Relevance
 from harness.cli import main
+from harness.errors import HistoryError
 from harness.history import read_history, write_entry
 from harness.search.testing import FakeSearch
 
@@ -141,14 +142,14 @@ def test_no_answer_is_worse_than_a_report_that_cannot_be_written(answers, capsys
 # The history.
 
 
-def fill_disk(*_, **__):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def fill_disk(folder, entry):
+    raise HistoryError(f"the history {folder}/{entry.suite} cannot be written: {os.strerror(errno.ENOSPC)}")
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(PASSES, "passed"), (FAILS, "failed")])
 def test_a_history_that_cannot_be_written_costs_no_verdict(answers, capsys, monkeypatch, least, verdict):
     write_suite(least)
-    monkeypatch.setattr(harness.history.files, "write_whole", fill_disk)
+    monkeypatch.setattr(harness.run.keeping, "write_entry", fill_disk)
     words = ["--history", "kept", "--output", "json=report.json", "--output", "html=page.html"]
     assert main(["run", "shop.relevance.yaml", *words]) == 2
     printed = capsys.readouterr()
@@ -164,7 +165,7 @@ def test_a_history_that_cannot_be_written_costs_no_verdict(answers, capsys, monk
 
 def test_a_run_whose_history_was_full_is_kept_by_resuming_it(answers, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(harness.history.files, "write_whole", fill_disk)
+        patched.setattr(harness.run.keeping, "write_entry", fill_disk)
         assert main(["run", "shop.relevance.yaml", "--history", "kept", "--output", "json=report.json"]) == 2
     assert read_history(Path("kept"), "shop") == []
     words = ["--history", "kept", "--output", "json=report.json", "--resume"]
@@ -183,14 +184,14 @@ def test_a_file_in_place_of_the_folder_of_a_suite_costs_no_verdict(answers, caps
 
 def test_merging_loses_no_verdict_with_the_history(answers, capsys, monkeypatch):
     words, _ = list_words("merge")
-    monkeypatch.setattr(harness.history.files, "write_whole", fill_disk)
+    monkeypatch.setattr(harness.run.keeping, "write_entry", fill_disk)
     assert main([*words, "--history", "kept", "--output", "json=report.json"]) == 2
     assert "1 threshold: 1 passed" in capsys.readouterr().out
     assert Path("report.json").exists()
 
 
 def test_python_gets_its_run_and_a_warning(answers, monkeypatch):
-    monkeypatch.setattr(harness.history.files, "write_whole", fill_disk)
+    monkeypatch.setattr(harness.run.keeping, "write_entry", fill_disk)
     with Relevance(environ={}) as relevance, pytest.warns(RuntimeWarning, match="No space left on device") as caught:
         run = relevance.run("shop.relevance.yaml", history="kept")
     assert [str(verdict.status) for verdict in run.verdicts] == ["passed"]
