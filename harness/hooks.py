@@ -105,7 +105,7 @@ class Hooks:
         try:
             if isinstance(changed, Failure):
                 return _check_failure(changed)
-            return _restore_order(_check_ranking(changed), response)
+            return _restore_order(_check_ranking(changed, request), response)
         except MalformedAnswer as error:
             raise self.make_error(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
 
@@ -182,14 +182,18 @@ def _check_failure(failure: Failure) -> Failure:
     return failure
 
 
-def _check_ranking(ranking: Ranking) -> Ranking:
+def _check_ranking(ranking: Ranking, request: SearchRequest) -> Ranking:
     """
-    *ranking*, which a hook made, with Python's own numbers and each document at its first rank only.
+    *ranking*, which a hook made for *request*, with Python's own numbers and each document at its first rank only.
 
     Raises:
-        MalformedAnswer: A value in it has the wrong type for its field.
+        MalformedAnswer: A value in it has the wrong type for its field, or a document is in it twice.
     """
-    hits, repeated = drop_repeated_hits(_check_hits(ranking.hits, "hits"))
+    hits = _check_hits(ranking.hits, "hits")
+    try:
+        unique_hits, repeated = drop_repeated_hits(hits, unique_ids=request.unique_ids)
+    except MalformedAnswer as error:
+        raise MalformedAnswer(f"`hits` repeats a document: {error}") from None
     tail = _check_hits(ranking.tail, "tail")
     duplicates = ranking.duplicates
     if not isinstance(duplicates, (tuple, list)) or not all(map(is_text, duplicates)):
@@ -201,7 +205,7 @@ def _check_ranking(ranking: Ranking) -> Ranking:
         raise MalformedAnswer(f"`took` is {ranking.took!r}, expected a number from 0 on or None")
     return replace(
         ranking,
-        hits=hits,
+        hits=unique_hits,
         tail=tuple(tail),
         total=None if total is None else int(total),
         took=took,

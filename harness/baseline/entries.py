@@ -63,7 +63,7 @@ def build_request_json(suite: Suite, request: str) -> Json:
 
 
 CHANGES_NO_RANKING = frozenset(
-    {"fields", "documents", "max_size", "preset_paths", "total_exact", "took", "partial", "error"}
+    {"fields", "documents", "max_size", "preset_paths", "total_exact", "took", "partial", "partial_optional", "error"}
 )  # fmt: skip
 """
 Parts of an HTTP request: what is shown of hits, how documents are looked up, how many hits a response has at most, who

@@ -680,6 +680,10 @@ class HttpRequest:
     """Selects the reason in a response that is an error."""
     ids_optional: bool = False
     """Whether a response without the list of hits, or of ids, is one without hits."""
+    partial_optional: bool = False
+    """Whether responses may lack what *partial* selects: a service may have it only where documents are missing."""
+    unique_ids: bool = False
+    """Whether a document may be in a response twice, of which its first rank counts; as the target says."""
     preset_paths: frozenset[str] = frozenset()
     """The names of the paths that the suite does not give, but a preset: responses may lack what they select."""
     size: str | None = None

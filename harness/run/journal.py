@@ -182,7 +182,10 @@ def _read_header(raw: Json, path: str, number: int) -> Header:
 def _read_response(raw: Json) -> Response:
     response: Response
     if "ranking" in raw:
-        response = _adapter(Ranking).validate_python(raw["ranking"])
+        ranking: Ranking = _adapter(Ranking).validate_python(raw["ranking"])
+        if len({hit.id for hit in ranking.hits}) < len(ranking.hits):
+            raise ValueError("a document is in a ranking twice")
+        response = ranking
     else:
         response = _adapter(Failure).validate_python(raw["failure"])
     return response

@@ -49,10 +49,11 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         raise MalformedAnswer(f"`hits.hits` should be a list, found {describe_kind(inner)}")
     read = _read_hit if entry.reads_fields else _read_bare_hit
     all_hits = [read(hit, place, entry) for place, hit in enumerate(inner)]
-    hits, duplicates = drop_repeated_hits(all_hits)
-    if duplicates and not entry.unique_ids:
-        reason = _explain_repeated(all_hits, inner, with_id=entry.id_field is not None)
-        return Failure(FailureKind.AMBIGUOUS, reason)
+    if not entry.unique_ids:
+        ambiguity = _explain_ambiguity(all_hits, inner, with_id=entry.id_field is not None)
+        if ambiguity:
+            return Failure(FailureKind.AMBIGUOUS, ambiguity)
+    hits, duplicates = drop_repeated_hits(all_hits, unique_ids=entry.unique_ids)
     total, is_lower_bound, total_doubt = _read_total(outer.get("total"), len(inner))
     took, took_doubt = _read_took(answer.get("took"))
     _check_number(len(inner), total, entry.size)
@@ -296,31 +297,42 @@ def _read_took(took: Json) -> tuple[float | None, str]:
     return milliseconds, ""
 
 
-def _explain_repeated(hits: Sequence[Hit], documents: Sequence[Json], *, with_id: bool) -> str:
+def _explain_ambiguity(hits: Sequence[Hit], documents: Sequence[Json], *, with_id: bool) -> str:
     """
     Why the first id that is repeated among *hits* belongs to two of *documents*, the same hits as JSON; with a remedy.
 
+    Empty if none is repeated.
+
     Raises:
-        MalformedAnswer: It is one document. A search returns each document once: such a list is no ranking.
+        MalformedAnswer: It is one document.
     """
+    repeated = _find_repeated(hits)
+    if repeated is None:
+        return ""
+    known_rank, rank = repeated
+    first, second = _find_place(documents[known_rank - 1]), _find_place(documents[rank - 1])
+    if first == second:
+        hint = "; a `hybrid` query does so with a search pipeline that normalizes scores"
+        name = f'"{hits[rank - 1].id}" of {_describe_place(first, with_id=with_id)}'
+        raise MalformedAnswer(f"{_explain_repeated(name, repeated)}{hint}")
+    remedy = "another `id_field`" if with_id and first[0] == second[0] else "a target with one index"
+    return (
+        f'"{hits[rank - 1].id}" is in {_describe_place(first, with_id=with_id)} at rank {known_rank} and in '
+        f"{_describe_place(second, with_id=with_id)} at rank {rank}, and a judgment cannot distinguish them: use "
+        f"{remedy}, or set `ids: unique` in the target if both are one document"
+    )
+
+
+def _find_repeated(hits: Sequence[Hit]) -> tuple[int, int] | None:
+    """The first rank at which a document is there again, behind its rank before; None if each is there once."""
+    if len({hit.id for hit in hits}) == len(hits):
+        return None
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(hits, start=1):
         known_rank = ranks.setdefault(hit.id, rank)
-        if known_rank == rank:
-            continue
-        first, second = _find_place(documents[known_rank - 1]), _find_place(documents[rank - 1])
-        first_text, second_text = _describe_place(first, with_id=with_id), _describe_place(second, with_id=with_id)
-        if first == second:
-            raise MalformedAnswer(
-                f'"{hit.id}" of {first_text} is at rank {known_rank} and at rank {rank}, and a search returns a '
-                "document once; a `hybrid` query does so with a search pipeline that normalizes scores"
-            )
-        remedy = "another `id_field`" if with_id and first[0] == second[0] else "a target with one index"
-        return (
-            f'"{hit.id}" is in {first_text} at rank {known_rank} and in {second_text} at rank {rank}, and a judgment '
-            f"cannot distinguish them: use {remedy}, or set `ids: unique` in the target if both are one document"
-        )
-    raise AssertionError("no id is repeated")
+        if known_rank != rank:
+            return known_rank, rank
+    return None
 
 
 def _find_place(hit: Json) -> _Place:
@@ -337,10 +349,27 @@ def _describe_place(place: _Place, *, with_id: bool) -> str:
     return f"{index} ({', '.join(details)})" if details else index
 
 
-def drop_repeated_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-    """*hits* with each document at its first rank only, and the id of each repeated hit."""
-    if len({hit.id for hit in hits}) == len(hits):
+def _explain_repeated(name: str, ranks: tuple[int, int]) -> str:
+    """Why a list is no ranking in which the document *name* is at both of *ranks*, with a remedy."""
+    return (
+        f"{name} is at rank {ranks[0]} and at rank {ranks[1]}, and a search returns a document once: correct it, or "
+        "set `ids: unique` in the target, by which it counts at its first rank only"
+    )
+
+
+def drop_repeated_hits(hits: Sequence[Hit], *, unique_ids: bool) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    """
+    *hits* with each document at its first rank only, and the id of each repeated hit: of any server, and of hooks.
+
+    Raises:
+        MalformedAnswer: A document is repeated, and the target has no `ids: unique` (*unique_ids*). A search returns
+            each document once: such a list is no ranking.
+    """
+    repeated = _find_repeated(hits)
+    if repeated is None:
         return tuple(hits), ()
+    if not unique_ids:
+        raise MalformedAnswer(_explain_repeated(f'"{hits[repeated[1] - 1].id}"', repeated))
     first: dict[str, Hit] = {}
     again = [hit.id for hit in hits if first.setdefault(hit.id, hit) is not hit]
     return tuple(first.values()), tuple(again)

@@ -124,6 +124,7 @@ def _read_response(content: Json, http: HttpRequest) -> Response:
         raise
     if error and not ranking.hits:
         return Failure(FailureKind.ERROR, error)
+    _check_partial(content, http)
     if error and not partial:
         # As of a shard that failed, or of one field of GraphQL.
         partial = f"the service returned hits and an error (`{http.error}`): {error}"
@@ -141,6 +142,21 @@ def _find_partial(content: Json, http: HttpRequest) -> str:
     return ""
 
 
+def _check_partial(content: Json, http: HttpRequest) -> None:
+    """
+    Refuse a path of `partial` that finds nothing: if it is misspelled, results of half of the documents would pass.
+
+    A preset knows where its engine leaves it out, and a suite says so.
+    """
+    if http.partial is None or http.partial_optional or "partial" in http.preset_paths:
+        return
+    if not find_all(content, http.partial):
+        raise MalformedAnswer(
+            f"`{http.partial}` of `partial` finds nothing{list_members(content)}; correct the path, or set "
+            "`partial_optional: true` if the service leaves it out where all documents were searched"
+        )
+
+
 def _is_set(value: Json) -> bool:
     """Whether *value* says that there is something: it is not null, false, 0, empty, or "false"."""
     return bool(value) and value != "false"
@@ -156,7 +172,7 @@ def _read_ranking(content: Json, http: HttpRequest) -> Ranking:
         return Ranking(total=total, took=took, total_doubt=total_doubt, took_doubt=took_doubt, exact_scores=True)
     _check_found(values_of_hits, http)
     hits = [_make_hit(values, http) for values in values_of_hits]
-    unique_hits, duplicates = drop_repeated_hits(hits)
+    unique_hits, duplicates = drop_repeated_hits(hits, unique_ids=http.unique_ids)
     total, is_lower_bound, total_doubt = _find_total(content, http, len(hits))
     if total and not hits:
         matches = count(total, "document")

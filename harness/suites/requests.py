@@ -262,6 +262,7 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         partial=_optional(shape.partial),
         error=_optional(shape.error),
         ids_optional=shape.ids_optional,
+        partial_optional=shape.partial_optional,
         size=_optional(shape.size),
         max_size=shape.max_size,
     )
@@ -291,6 +292,9 @@ def _read_documents(
         total=_optional(shape.total) or search.total,
         fields={**search.fields, **{str(name): str(path) for name, path in shape.fields.items()}},
         size=None,
+        # What the search says of itself need not be in the answer to a look-up, whose hits are no ranking.
+        partial_optional=True,
+        unique_ids=True,
     )
     documents = DocumentsRequest(
         http,
@@ -488,7 +492,9 @@ def build_request(suite: Suite, template: RequestTemplate, query: Query, size: i
     try:
         if template.http is not None:
             http = _fill_http(template.http, values, suite.depth if size is None else size)
-            return SearchRequest(query.id, None, http.json, http, built_for=query)
+            unique_ids = suite.find_target(template.name).unique_ids
+            http = replace(http, unique_ids=unique_ids)
+            return SearchRequest(query.id, None, http.json, http, unique_ids=unique_ids, built_for=query)
         body = _fill_body(template.body, values, suite.depth)
         url_params = _fill_url_params(template.url_params, values)
     except UsageError as error:

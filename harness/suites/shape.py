@@ -143,8 +143,8 @@ class TargetShape(Shape):
     )
     ids: Annotated[Literal["per_index", "unique"], accept_words(["per_index", "unique"])] = Field(
         "per_index",
-        description="`unique` if an `_id` identifies the same document in all indexes that are searched. Default: "
-        "`per_index`.",
+        description="`unique` if an `_id` identifies the same document in all indexes that are searched, or if a "
+        "service may return a document twice: it then counts once, at its first rank. Default: `per_index`.",
     )
     point_in_time: Truth = Field(
         False, description="`true` opens a point in time of the index for each run and searches that. Default: `false`."
@@ -414,6 +414,11 @@ class HttpShape(Shape):
         False,
         description="`true` if the answer has no list of ids where nothing matches. A misspelled path is then no "
         "error. Default: `false`.",
+    )
+    partial_optional: bool = Field(
+        False,
+        description="`true` if the answer has what `partial` finds only where documents are missing. A misspelled path "
+        "is then no error. Default: `false`.",
     )
     size: Text = Field(
         None,

@@ -17,7 +17,7 @@ from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 
 DEFAULT_CLUSTER = "default"
 
-ENGINE_KEYS = frozenset({"index", "engine", "ids", "point_in_time", "id_field"})
+ENGINE_KEYS = frozenset({"index", "engine", "point_in_time", "id_field"})
 """Keys of a target that say nothing to an HTTP service."""
 
 SERVER_KEYS = frozenset({"engine", "service"})
@@ -242,7 +242,6 @@ def check_services(suite: Suite, reading: Reading) -> None:
     target = reading.shape.target
     if target is None:
         return
-    for key, is_given in (("ids: unique", target.ids == "unique"), ("id_field", target.id_field is not None)):
-        if is_given:
-            message = f"'{key}' needs an engine, but the requests go over HTTP; remove it"
-            reading.problems.note(reading.find_mark("target"), message)
+    if target.id_field is not None:
+        message = "'id_field' needs an engine, but the requests go over HTTP; remove it"
+        reading.problems.note(reading.find_mark("target"), message)

@@ -238,6 +238,8 @@ def test_texts_that_a_hook_gives_in_a_mapping_of_its_own_are_kept(shop, install,
 
 
 def test_the_hits_of_a_hook_are_kept_as_those_of_an_engine(shop, install, capsys):
+    suite_file = Path("shop.relevance.yaml")
+    suite_file.write_text(suite_file.read_text().replace("index: ", "ids: unique, index: ", 1))
     hits = [Hit("e", numpy.float32(2.5)), Hit("a", 2), Hit("e", 1.0)]
     install(
         SimpleNamespace(pytest_relevance_response=lambda response: replace(response, hits=hits, total=numpy.int64(3)))
@@ -246,6 +248,14 @@ def test_the_hits_of_a_hook_are_kept_as_those_of_an_engine(shop, install, capsys
     [suite] = json.loads(capsys.readouterr().out)["suites"]
     assert [(hit["id"], hit["score"]) for hit in suite["queries"][0]["ranking"]] == [("e", 2.5), ("a", 2.0)]
     assert "documents returned twice are counted once: shoes" in suite["notes"]
+
+
+def test_a_hook_that_repeats_a_document_is_an_error_as_of_an_engine(shop, install, capsys):
+    hits = [Hit("e", 2.5), Hit("a", 2), Hit("e", 1.0)]
+    install(SimpleNamespace(pytest_relevance_response=lambda response: replace(response, hits=hits)))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 3
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert '"e" is at rank 1 and at rank 3' in suite["queries"][0]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -548,8 +548,8 @@ class TestSeveralIndexes:
 
         assert found.kind is FailureKind.MALFORMED
         assert found.reason == (
-            f"{said}, and a search returns a document once; a `hybrid` query does so with a search pipeline that "
-            "normalizes scores"
+            f"{said}, and a search returns a document once: correct it, or set `ids: unique` in the target, by which "
+            "it counts at its first rank only; a `hybrid` query does so with a search pipeline that normalizes scores"
         )
 
     def test_one_document_twice_is_no_ranking_whatever_field_holds_its_id(self) -> None:

@@ -40,7 +40,7 @@ class Documents(FakeSearch):
         if self.failing & set(wanted):
             return Failure(FailureKind.SHARDS, "gone")
         hits = [Hit(one, title=f"title of {one}") for one in wanted for _ in range(self.ids.get(one, 0))]
-        kept, twice = drop_repeated_hits(hits[: request.body["size"]])
+        kept, twice = drop_repeated_hits(hits[: request.body["size"]], unique_ids=True)
         return Ranking(kept, total=len(hits), duplicates=twice)
 
 

@@ -116,8 +116,15 @@ def test_scores_that_no_hit_has_are_a_wrong_path() -> None:
     assert read({"results": []}, "$.results[*].sku", scores="$.results[*].scor").hits == ()
 
 
-def test_a_document_that_comes_twice_is_kept_once() -> None:
-    found = read({"ids": ["a", "b", "a"]}, "$.ids")
+def test_a_document_that_comes_twice_is_an_error_as_of_an_engine() -> None:
+    with pytest.raises(MalformedAnswer, match=r'"b" is at rank 2 and at rank 4, .*`ids: unique`'):
+        read({"ids": ["a", "b", "c", "b", "a"]}, "$.ids")
+    with pytest.raises(MalformedAnswer, match='"7" is at rank 1 and at rank 2'):
+        read({"ids": [7, "7"]}, "$.ids")
+
+
+def test_a_document_that_comes_twice_is_kept_once_where_the_target_says_so() -> None:
+    found = read({"ids": ["a", "b", "a"]}, "$.ids", unique_ids=True)
 
     assert [hit.id for hit in found.hits] == ["a", "b"]
     assert found.duplicates == ("a",)
@@ -337,6 +344,7 @@ SOLR_PATHS: dict[str, Any] = {
     "total_exact": "$.response.numFoundExact",
     "took": "$.responseHeader.QTime",
     "partial": "$.responseHeader.partialResults",
+    "partial_optional": True,
     "error": "$.error.msg",
 }
 
@@ -472,6 +480,18 @@ def test_partial_results_are_a_failure_with_and_without_hits(partial: Any, docum
     assert response.reason.startswith(
         "the service searched only a part of the documents (`$.responseHeader.partialResults`: "
     )
+
+
+@pytest.mark.parametrize("path", ["$.timed_out", "$.meta.timedOut", "$.shards[*].failed", "$..timed_out"])
+def test_a_path_to_partial_results_that_finds_nothing_is_an_error(path: str) -> None:
+    content = {"ids": ["a"], "meta": {"timed_out_shards": 2}, "shards": []}
+    with pytest.raises(MalformedAnswer, match=r"of `partial` finds nothing.*`partial_optional: true`"):
+        read(content, "$.ids", partial=path)
+    assert [hit.id for hit in read(content, "$.ids", partial=path, partial_optional=True).hits] == ["a"]
+
+
+def test_an_answer_without_what_is_partial_is_one_of_the_error_in_it() -> None:
+    assert respond({"message": "no such index"}, error="$.message", partial="$.partial").reason == "no such index"
 
 
 @pytest.mark.parametrize("partial", [False, None, 0, "", "false", [], {}])

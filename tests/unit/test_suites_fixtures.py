@@ -130,7 +130,7 @@ def test_a_fixture_is_refused_where_requests_go_over_http(folder):
     ]
 
 
-@pytest.mark.parametrize(("target", "key"), [("ids: unique", "ids: unique"), ("id_field: sku", "id_field")])
+@pytest.mark.parametrize(("target", "key"), [("id_field: sku", "id_field")])
 def test_what_says_how_an_engine_knows_documents_is_refused_where_requests_go_over_http(folder, target, key):
     text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
     text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", f"target: {{{target}}}\n")

@@ -423,3 +423,32 @@ def test_a_url_in_place_of_the_cluster_keeps_the_engine_that_the_suite_states(
         engine.root = ROOT
         assert main(["run", "shop.relevance.yaml", "--url", engine.url]) == 0
     assert "elasticsearch 9.4.3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ids", ["", ", ids: unique"])
+def test_a_document_that_a_service_returns_twice_counts_once_where_the_suite_says_so(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    httpserver: HTTPServer,
+    capsys: pytest.CaptureFixture[str],
+    ids: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    httpserver.expect_request("/find").respond_with_json([{"id": "a"}, {"id": "a"}, {"id": "c"}])
+    url = httpserver.url_for("").rstrip("/")
+    Path("shop.relevance.yaml").write_text(
+        "suite: shop\n"
+        f'target: {{cluster: "{url}"{ids}}}\n'
+        'request: {http: {path: /find, params: {q: "{{text}}"}, ids: "$[*].id"}}\n'
+        "thresholds: ['every RR@3 >= 0.5']\n"
+        "queries: [{id: boots, text: rubber boots, judgments: {c: 3}}]\n"
+    )
+    status = main(["run", "shop.relevance.yaml", "--json"])
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    if ids:
+        assert status == 0
+        assert [hit["id"] for hit in suite["queries"][0]["ranking"]] == ["a", "c"]
+        assert "documents returned twice are counted once: boots" in suite["notes"]
+    else:
+        assert status == 3
+        assert '"a" is at rank 1 and at rank 2' in suite["queries"][0]["reason"]
