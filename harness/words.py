@@ -7,9 +7,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from decimal import ROUND_CEILING, Context
 from typing import TypeVar
 
 NAMES_SHOWN = 3
+
+_TWO_DIGITS_UP = Context(prec=2, rounding=ROUND_CEILING)
 
 Key = TypeVar("Key")
 Member = TypeVar("Member")
@@ -41,6 +44,16 @@ def format_exactly(number: float) -> str:
     if abs(number) < 1e16 and number == int(number):
         return str(int(number))
     return repr(float(number))
+
+
+def format_rounded_up(number: float) -> str:
+    """
+    *number*, above 0, with two digits: what is found from there on is found from the number itself on too.
+
+    >>> format_rounded_up(0.1801), format_rounded_up(2.0)
+    ('0.19', '2')
+    """
+    return f"{float(_TWO_DIGITS_UP.create_decimal_from_float(number)):.12g}"
 
 
 def one_of(names: Iterable[str]) -> str:

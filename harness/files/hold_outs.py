@@ -12,6 +12,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from unicodedata import normalize
 
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
@@ -73,7 +74,7 @@ def group_same_queries(queries: Sequence[Query]) -> list[list[Query]]:
 
     for query in queries:
         others = [f"query {variant.id}" for variant in query.variants if variant.is_query]
-        text = " ".join(query.text.casefold().split())
+        text = simplify_text(query.text)
         if text:
             others.append(f"text {text}")
         for other in others:
@@ -82,6 +83,16 @@ def group_same_queries(queries: Sequence[Query]) -> list[list[Query]]:
     for query in queries:
         families.setdefault(find_root(f"query {query.id}"), []).append(query)
     return list(families.values())
+
+
+def simplify_text(text: str) -> str:
+    r"""
+    What the texts of queries share that are the same but for case, blanks and the form in Unicode.
+
+    >>> simplify_text("  Red \tSHOES "), simplify_text("cafe\u0301") == simplify_text("caf\u00e9")
+    ('red shoes', True)
+    """
+    return " ".join(normalize("NFKC", text).casefold().split())
 
 
 def load_hold_out(

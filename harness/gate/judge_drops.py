@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -37,7 +36,7 @@ from harness.model import (
     WorseCondition,
 )
 from harness.model.comparison import POWER
-from harness.words import count, counted, listed
+from harness.words import count, counted, format_rounded_up, listed
 
 if TYPE_CHECKING:
     from harness.statistics.power import Detectable
@@ -231,7 +230,6 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
 
 TEST = "paired sign-flip test, one-sided"
 POWER_TEXT = f"{POWER * 100:g} % power on average"
-_ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
 
 
 def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
@@ -328,7 +326,7 @@ def _describe_detectable(detectable: Detectable | None, pairs: Pairs, difference
     """The smallest detectable drop in words, two digits, rounded up; or that no drop is detectable."""
     if detectable is None:
         return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
-    shown = format_number(float(_ROUNDED_UP.create_decimal_from_float(detectable.difference)))
+    shown = format_rounded_up(detectable.difference)
     sentence = f"smallest detectable drop {shown} ({POWER_TEXT})"
     if detectable.all_move:
         total, changed = count(len(differences), "query"), _count_changed(differences)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
+from harness.baseline.questions import select_request_values
 from harness.errors import UsageError
-from harness.files.hold_outs import add_look, build_hold_out_path
+from harness.files.hold_outs import add_look, build_hold_out_path, group_same_queries, simplify_text
 from harness.masking import fingerprint
-from harness.model import HoldOut, HoldOutLook, Json, TuningGain
+from harness.model import HoldOut, HoldOutLook, Json, Query, Suite, TuningGain
+from harness.model.baseline import TEXT
 from harness.tuning.asking import fingerprint_requests
 from harness.tuning.preparing import Tuning
 from harness.tuning.study import Study
@@ -19,43 +21,100 @@ LOOKS = "looks"
 """The name under which the looks at a hold-out are kept with a study."""
 
 
+def list_signs(suite: Suite, request: str, query: Query) -> tuple[str, ...]:
+    """
+    By what *query* is known again under another id, in another suite, or in another hold-out, as fingerprints.
+
+    These are its text, but for case and blanks; and all values that *request* sends for it, where it has no text or
+    does not send it.
+    """
+    signs = []
+    values = select_request_values(suite, request)
+    text = query.text if query.masked is None else query.masked["text"]
+    simplified = simplify_text(text)
+    if simplified:
+        signs.append(f"text {fingerprint(simplified)}")
+    sends_text = values.names is None or TEXT in values.names
+    if not simplified or not sends_text:
+        sent = values.fingerprint(query)
+        if sent:
+            signs.append(f"values {fingerprint(sent)}")
+    return tuple(signs)
+
+
 def check_hold_out(tuning: Tuning, study: Study) -> tuple[Tuning, list[str]]:
     """
-    Compare the hold-out with what the studies of the suite know of its queries.
+    Compare the hold-out with what the studies in the storage know of its queries.
 
     Returns:
         *tuning* with all looks at its hold-out that are known, also where its file was removed and drawn again; and a
-        warning where trials were sent queries of it, and the user goes on by force.
+        warning where trials are sent queries of it, and the user goes on by force.
 
     Raises:
-        UsageError: Trials were sent queries of it.
+        UsageError: Trials were sent queries of it, or are to be sent the same queries.
     """
-    sent = study.list_sent(tuning.suite.name)
-    seen = [query.id for query in tuning.held_out_queries if query.id in sent]
+    suite, path = tuning.suite, build_hold_out_path(tuning.path)
+    signs = {query.id: list_signs(suite, tuning.request, query) for query in suite.queries}
+    sent = study.list_sent(suite.name)
+    tuned = {query.id for query in tuning.tuning_queries}
+    seen: set[str] = set()
+    to_be_seen: set[str] = set()
+    # Who has tuned on one of several queries that are the same has seen all of them.
+    for family in group_same_queries(suite.queries):
+        ids = {query.id for query in family}
+        if any(query in sent.ids or not sent.signs.isdisjoint(signs[query]) for query in ids):
+            seen |= ids
+        elif not tuned.isdisjoint(ids):
+            to_be_seen |= ids
     sentences = []
-    if seen:
-        sentence = (
-            f"trials of earlier tunings were sent {counted(seen, 'query')} of the {len(tuning.held_out_queries)} in "
-            f"{build_hold_out_path(tuning.path)}: what was tuned on is no evidence"
-        )
+    for what, queries in (
+        ("trials of earlier tunings were sent", seen),
+        ("queries to tune on are the same as", to_be_seen),
+    ):
+        held_out = [query.id for query in tuning.held_out_queries if query.id in queries]
+        if held_out:
+            of_all = f"{counted(held_out, 'query')} of the {len(tuning.held_out_queries)} in {path}"
+            sentences.append(f"{what} {of_all}: what was tuned on is no evidence")
+    if sentences:
         if not tuning.options.force:
-            remedy = "put back the hold-out that was there before, or go on all the same with --force"
-            raise UsageError(f"{sentence}; {remedy}")
+            remedy = (
+                "put back the hold-out, the ids and the texts that were there before, or go on all the same with "
+                "--force"
+            )
+            raise UsageError(f"{'; '.join(sentences)}; {remedy}")
         tuning = replace(tuning, is_seen=True)
-        sentences.append(sentence)
+    study.write_signs({query: signs[query] for query in tuned})
     hold_out = tuning.hold_out
     for look in list_kept_looks(tuning, study):
-        hold_out = add_look(build_hold_out_path(tuning.path), hold_out, look, tuning.suite.roots)
+        hold_out = add_look(path, hold_out, look, suite.roots)
     return replace(tuning, hold_out=hold_out), sentences
 
 
 def list_kept_looks(tuning: Tuning, study: Study) -> list[HoldOutLook]:
-    """The looks at the hold-out of *tuning* that studies of the suite have kept, the oldest first."""
-    queries = fingerprint(list(tuning.hold_out.queries))
+    """
+    The looks at the hold-out of *tuning* that studies in the storage have kept, the oldest first.
+
+    A look at half of its queries, whatever their ids were, is one at it. Of looks without signs only those at the same
+    ids are known.
+    """
+    ids = fingerprint(list(tuning.hold_out.queries))
+    signs = [set(of_query) for of_query in list_held_out_signs(tuning).values()]
     looks = []
-    for notes in study.list_notes(tuning.suite.name, LOOKS):
-        looks += [HoldOutLook(**note["look"]) for note in notes if note["queries"] == queries]
+    for notes, may_be_of_suite in study.list_notes(tuning.suite.name, LOOKS):
+        for note in notes:
+            seen = note.get("signs")
+            if seen is None:
+                is_same = may_be_of_suite and note["queries"] == ids
+            else:
+                is_same = 2 * sum(not of_query.isdisjoint(seen) for of_query in signs) >= len(signs)
+            if is_same:
+                looks.append(HoldOutLook(**note["look"]))
     return sorted(looks, key=lambda look: look.created)
+
+
+def list_held_out_signs(tuning: Tuning) -> dict[str, tuple[str, ...]]:
+    """The signs of each query of the hold-out."""
+    return {query.id: list_signs(tuning.suite, tuning.request, query) for query in tuning.held_out_queries}
 
 
 def keep_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: TuningGain) -> HoldOut:
@@ -71,8 +130,9 @@ def keep_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: Tu
     )
     hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look, tuning.suite.roots)
     if hold_out != tuning.hold_out:
-        queries = fingerprint(list(hold_out.queries))
-        study.write_note(LOOKS, [*(study.read_note(LOOKS) or []), {"queries": queries, "look": asdict(look)}])
+        signs = sorted({sign for of_query in list_held_out_signs(tuning).values() for sign in of_query})
+        note = {"queries": fingerprint(list(hold_out.queries)), "signs": signs, "look": asdict(look)}
+        study.write_note(LOOKS, [*(study.read_note(LOOKS) or []), note])
     return hold_out
 
 

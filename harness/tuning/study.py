@@ -7,7 +7,6 @@ with what it has, and sends nothing again.
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
@@ -17,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
@@ -74,6 +74,18 @@ class StudySettings:
     space: TuningSpace
     sampler: str
     seed: int
+
+
+SIGNS = "signs"
+"""The name of the note on the queries of a study; those of earlier versions have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentQueries:
+    """The queries that trials were sent, by their *signs*; by their *ids* where nothing else is known of them."""
+
+    signs: set[str] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -145,28 +157,47 @@ class Study:
         """Keep *value* with the study under *name*."""
         self.study.set_user_attr(name, value)
 
-    def list_sent(self, suite: str) -> set[str]:
-        """The queries that trials of any study of *suite* were sent, as far as they have a score."""
-        sent: set[str] = set()
-        for study in self._list_studies(suite):
+    def write_signs(self, signs: Mapping[str, Sequence[str]]) -> None:
+        """Keep with the study by which *signs* the queries can be told that its trials are sent, by their ids."""
+        if self.read_note(SIGNS) is None:
+            self.write_note(SIGNS, {query: list(of_query) for query, of_query in signs.items()})
+
+    def list_sent(self, suite: str) -> SentQueries:
+        """
+        The queries that trials of any study in the storage were sent, as far as they have a score.
+
+        Of studies without signs, those of *suite* count: ids such as "q1" are those of other queries in other suites.
+        """
+        sent = SentQueries()
+        for study in self._list_studies():
+            signs = study.user_attrs.get(SIGNS)
+            if signs is None and not self._may_be_of(study, suite):
+                continue
             for trial in study.get_trials(deepcopy=False):
                 content = trial.user_attrs.get(ANSWER)
-                if content is not None:
-                    sent.update(content["scores"])
+                scored = [] if content is None else content["scores"]
+                if signs is None:
+                    sent.ids.update(scored)
+                else:
+                    sent.signs.update(chain.from_iterable(signs.get(query, ()) for query in scored))
         return sent
 
-    def list_notes(self, suite: str, name: str) -> list[Json]:
-        """What `write_note` kept under *name* of each study of *suite*."""
-        notes = [study.user_attrs.get(name) for study in self._list_studies(suite)]
-        return [note for note in notes if note is not None]
+    def list_notes(self, suite: str, name: str) -> list[tuple[Json, bool]]:
+        """What `write_note` kept under *name* of each study in the storage, and whether that may be one of *suite*."""
+        notes = [(study.user_attrs.get(name), self._may_be_of(study, suite)) for study in self._list_studies()]
+        return [(note, may_be_of_suite) for note, may_be_of_suite in notes if note is not None]
 
-    def _list_studies(self, suite: str) -> list[optuna.Study]:
+    def _may_be_of(self, study: optuna.Study, suite: str) -> bool:
+        """Whether *study* is one of *suite*: in a journal, which is of one suite, it had another name before."""
+        is_shared = isinstance(self.storage, str)
+        return not is_shared or study.study_name.startswith(f"{suite} ")
+
+    def _list_studies(self) -> list[optuna.Study]:
         import optuna
 
         with quiet_optuna():
             names = optuna.get_all_study_names(storage=self.storage)
-            of_suite = [name for name in names if name.startswith(f"{suite} ")]
-            return [optuna.load_study(study_name=name, storage=self.storage) for name in of_suite]
+            return [optuna.load_study(study_name=name, storage=self.storage) for name in names]
 
     def find_importance(self) -> dict[str, float]:
         """How much of the spread of the means each parameter explains; empty where there are too few trials."""
@@ -472,7 +503,7 @@ def list_grid(space: TuningSpace, seed: int) -> list[dict[str, Json]]:
         )
     names = [parameter.name for parameter in space.parameters]
     points: dict[str, dict[str, Json]] = {}
-    for point in itertools.product(*axes):
+    for point in product(*axes):
         settled = space.settle(dict(zip(names, point, strict=True)))
         points.setdefault(format_choice(settled), settled)
     listed = list(points.values())

@@ -21,7 +21,7 @@ from harness.tuning.decision import (
 )
 from harness.tuning.preparing import PILOT, Tuning
 from harness.tuning.study import KeptTrial, Proposal, Study
-from harness.words import count
+from harness.words import count, format_rounded_up
 
 
 class TuningProgress(Protocol):
@@ -187,13 +187,14 @@ def check_power(tuning: Tuning, study: Study) -> list[str]:
         return []
     needed = queries_by_t(spread, effect)
     total = round(needed * (1 + len(tuning.tuning_queries) / held_out))
+    shown = format_rounded_up(detectable)
     sentence = (
-        f"the hold-out has {count(held_out, 'query')}, and a gain of {effect:g} in {tuning.measure} takes {needed:,} "
-        f"to be shown with a chance of 80 %, about {total:,} in the suite; {held_out} show gains from "
-        f"{detectable:.2g} on (standard deviation of the differences {spread:.2g}, from "
+        f"this suite can show gains in {tuning.measure} from {shown} on, with the {count(held_out, 'query')} of its "
+        f"hold-out and a chance of 80 %; a gain of {effect:g} would need {needed:,} there, about {total:,} in the "
+        f"suite (standard deviation of the differences {spread:.2g}, from "
         f"{count(min(len(study.kept), PILOT + 1) - 1, 'trial')})"
     )
     if tuning.options.force:
         return [sentence]
-    remedy = "add queries, name a larger gain with --effect, or go on all the same with --force"
+    remedy = f"look for such a gain with --effect {shown}, add queries, or go on all the same with --force"
     raise UsageError(f"{sentence}; {remedy}")

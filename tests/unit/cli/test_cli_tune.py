@@ -7,6 +7,7 @@ pytest.importorskip("cmaes")
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -59,6 +60,20 @@ def change_suite(old, new):
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def forget_texts(journal="shop.tune.journal"):
+    """Make of the journal one of the time in which it had nothing but ids."""
+    lines = []
+    for line in Path(journal).read_text(encoding="utf-8").splitlines():
+        log = json.loads(line)
+        attributes = log.get("user_attr", {})
+        if "signs" in attributes:
+            continue
+        for note in attributes.get("looks", ()):
+            del note["signs"]
+        lines.append(json.dumps(log, separators=(",", ":")))
+    Path(journal).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -181,6 +196,109 @@ class TestTheDecision:
         assert "no trial was sent these queries" not in said
         assert "that no trial has seen" not in said
         assert "on 16 queries of the hold-out" in said
+
+    @pytest.mark.parametrize("changes", [("ids",), ("ids", "suite"), ("ids", "case"), ("suite",), ("params",)])
+    def test_what_trials_were_sent_is_known_by_its_text(self, shop, tune, tune_json, changes):
+        """The hold-out is removed and drawn again, after the queries got other ids, or the suite another name."""
+        tune()
+        Path("shop.holdout.json").unlink()
+        path = Path("shop.relevance.yaml")
+        text = path.read_text()
+        if "ids" in changes:
+            text = re.sub(r"id: q(\d+)", lambda match: f"id: n{QUERIES - int(match[1])}", text)
+        if "suite" in changes:
+            text = text.replace("suite: shop", "suite: store")
+        if "case" in changes:
+            text = text.replace("text: text ", "text: Text  ")
+        if "params" in changes:
+            text = text.replace(", tags:", ", params: {season: winter}, tags:")
+            text = text.replace("request: {query", 'request: {stats: ["{{season}}"], query')
+        path.write_text(text)
+        status, out, err = tune("--seed", "2")
+        assert (status, out, shop.asked) == (2, "", {})
+        assert re.search(r"trials of earlier tunings were sent \d+ queries", err)
+        assert not Path("shop.holdout.json").exists()
+
+    def test_other_texts_under_the_same_ids_are_other_queries(self, shop, tune, tune_json):
+        tune()
+        Path("shop.holdout.json").unlink()
+        for number in range(QUERIES):
+            change_suite(f"text: text {number},", f"text: new {number},")
+            for field, ranking in RANKINGS.items():
+                shop.rankings[f"new {number} {field}"] = ranking
+        report = tune_json("--seed", "2")
+        assert (report["decision"], report["is_seen"]) == ("gain", False)
+
+    def test_a_request_without_text_knows_queries_by_the_values_that_it_sends(self, shop, tune):
+        path = Path("shop.relevance.yaml")
+        text = path.read_text().replace("{{text}} {{param:field}}", "{{words}} {{param:field}}")
+        path.write_text(re.sub(r"text: text (\d+)", r"text: label \1, params: {words: text \1}", text))
+        assert tune()[0] == 0
+        Path("shop.holdout.json").unlink()
+        text = re.sub(r"id: q(\d+), text: label", r"id: n\1, text: other", path.read_text())
+        path.write_text(text)
+        status, _, err = tune("--seed", "2")
+        assert status == 2
+        assert "trials of earlier tunings were sent" in err
+        path.write_text(text.replace("words: text", "words: new"))
+        for key in list(shop.rankings):
+            shop.rankings[key.replace("text", "new")] = shop.rankings[key]
+        assert tune("--seed", "2")[0] == 0
+
+    @pytest.mark.parametrize("name", ["shop", "store"])
+    def test_a_journal_without_texts_is_known_by_its_ids(self, shop, tune, name):
+        tune()
+        forget_texts()
+        Path("shop.holdout.json").unlink()
+        change_suite("suite: shop", f"suite: {name}")
+        status, out, err = tune("--seed", "2")
+        assert (status, out, shop.asked) == (2, "", {})
+        assert "trials of earlier tunings were sent" in err
+
+    def test_a_journal_without_texts_continues_and_has_them_then(self, shop, tune_json, tune):
+        tune_json()
+        forget_texts()
+        report = tune_json()
+        assert (report["decision"], report["sent"]) == ("gain", 32)
+        assert len(report["hold_out"]["looks"]) == 1
+        path = Path("shop.relevance.yaml")
+        path.write_text(path.read_text().replace("id: q", "id: n"))
+        Path("shop.holdout.json").unlink()
+        assert tune("--seed", "2")[0] == 2
+
+    def test_a_database_of_several_suites_tells_their_ids_apart(self, shop, tune):
+        database = ("--storage", "sqlite:///trials.db")
+        assert tune(*database)[0] == 0
+        path = Path("shop.relevance.yaml")
+        path.write_text(path.read_text().replace("suite: shop", "suite: store").replace("text: text", "text: new"))
+        for key in list(shop.rankings):
+            shop.rankings[key.replace("text", "new")] = shop.rankings[key]
+        Path("shop.holdout.json").unlink()
+        assert tune(*database, "--seed", "2")[0] == 0
+        path.write_text(path.read_text().replace("suite: store", "suite: third").replace("id: q", "id: n"))
+        Path("shop.holdout.json").unlink()
+        status, _, err = tune(*database, "--seed", "3")
+        assert status == 2
+        assert "trials of earlier tunings were sent" in err
+
+    def test_a_look_is_known_though_all_ids_are_others(self, shop, tune_json):
+        tune_json()
+        path = Path("shop.relevance.yaml")
+        # The same order of ids draws the same queries again.
+        path.write_text(path.read_text().replace("id: q", "id: n"))
+        Path("shop.holdout.json").unlink()
+        report = tune_json("--measure", "P@1")
+        assert (report["is_seen"], len(report["hold_out"]["looks"])) == (False, 2)
+
+    def test_a_held_out_query_with_the_text_of_one_that_is_tuned_on_is_refused(self, shop, tune):
+        tune()
+        held_out = json.loads(Path("shop.holdout.json").read_text())["queries"]
+        tuned = next(number for number in range(QUERIES) if f"q{number}" not in held_out)
+        Path("shop.tune.journal").unlink()
+        change_suite(f"id: {held_out[0]}, text: text {held_out[0][1:]}", f"id: {held_out[0]}, text: text {tuned}")
+        status, out, err = tune()
+        assert (status, out, shop.asked) == (2, "", {})
+        assert f"queries to tune on are the same as 1 query ({held_out[0]}) of the 16" in err
 
     def test_folds_are_called_approximate(self, tune):
         _, out, _ = tune("--folds", "4")
@@ -477,12 +595,20 @@ class TestRefusals:
                 shop.rankings[f"text {number} {field}"] = RANKINGS["abcd"[number % 4]]
         status, _, err = tune(effect="0.01")
         assert status == 2
-        assert "the hold-out has 16 queries, and a gain of 0.01 in RR@5 takes" in err
+        shown, needed, total = re.search(
+            r"^harness: this suite can show gains in RR@5 from (\S+) on, with the 16 queries of its hold-out and a "
+            r"chance of 80 %; a gain of 0.01 would need (\S+) there, about (\S+) in the suite",
+            " ".join(err.split()),
+        ).groups()
+        assert 16 < int(needed.replace(",", "")) < int(total.replace(",", ""))
+        assert f"--effect {shown}" in err
         assert "--force" in err
         assert sum(count_fields(shop).values()) == 6 * 24
         status, out, _ = tune("--force", effect="0.01")
         assert status == 0
-        assert "the hold-out has 16 queries" in out
+        assert "this suite can show gains in RR@5" in " ".join(out.split())
+        status, _, err = tune(effect=shown)
+        assert status == 0, "what it can show is large enough"
 
     def test_very_few_queries_are_refused_before_anything_is_sent(self, shop, tune):
         lines = Path("shop.relevance.yaml").read_text().splitlines(keepends=True)
