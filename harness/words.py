@@ -203,6 +203,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 _SCHEME = re.compile(r"https?://(?:www\.)?")
 _DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
 _ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
+_LEADING_ZEROS = re.compile(r"(?<![0-9.,])0+(?=[0-9])")
+_PASSAGE = re.compile(
+    r"(.*?[^\W_])(?:[#:/@._~|-]+(?:passage|chunk|part|para|split|seg|sec|psg|p|c|s)?[._-]?[0-9]+|\[[0-9]+\])$", re.I
+)
+_LONGEST_ID = 500
+"""Characters of an id up to which a suffix is looked for."""
+_SUFFIXES = 2
+"""The suffixes of a passage, such as its number and its first character."""
 
 
 def fold_id(identifier: str) -> str:
@@ -229,6 +237,56 @@ def find_other_names(missing: Collection[str], known: Iterable[str]) -> dict[str
     return names
 
 
+def find_near_documents(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
+    """
+    As `find_other_names`, also where ids differ only in leading zeros, or one is that of a passage of the other.
+
+    Two passages of one document are two documents.
+
+    >>> find_near_documents(["007", "doc_12_p4", "a", "b#1"], ["7", "doc_12", "a#2", "b#2"])
+    {'007': '7', 'doc_12_p4': 'doc_12', 'a': 'a#2'}
+    """
+    known = sorted(known)
+    names = find_other_names(missing, known)
+    by_form: dict[str, str] = {}
+    by_whole: dict[str, str] = {}
+    for identifier in known:
+        form = _fold_zeros(identifier)
+        by_form.setdefault(form, identifier)
+        for whole in _list_wholes(form):
+            by_whole.setdefault(whole, identifier)
+    for identifier in missing:
+        if identifier in names:
+            continue
+        form = _fold_zeros(identifier)
+        wholes = [whole for whole in _list_wholes(form) if whole in by_form]
+        if form in by_form:
+            names[identifier] = by_form[form]
+        elif wholes:
+            names[identifier] = by_form[wholes[0]]
+        elif form in by_whole:
+            names[identifier] = by_whole[form]
+    return names
+
+
+def _list_wholes(form: str) -> list[str]:
+    """The folded ids of the documents of which *form* may be a passage; ``d-1#2`` may be one of ``d-1`` or of ``d``."""
+    wholes: list[str] = []
+    if len(form) > _LONGEST_ID:
+        return wholes
+    for _ in range(_SUFFIXES):
+        match = _PASSAGE.match(form)
+        if match is None:
+            break
+        form = match[1]
+        wholes.append(form)
+    return wholes
+
+
+def _fold_zeros(identifier: str) -> str:
+    return _LEADING_ZEROS.sub("", fold_id(identifier))
+
+
 def list_spellings(identifier: str) -> frozenset[str]:
     """
     The likely other forms of an id, to look up in an index, which finds exact ids only.
@@ -252,7 +310,7 @@ def list_spellings(identifier: str) -> frozenset[str]:
 
 
 def describe_difference(identifier: str, other: str) -> str:
-    """How two ids differ that have the same `fold_id`."""
+    """How two ids differ of which `find_near_documents` finds the one for the other."""
     if identifier.casefold() == other.casefold():
         return "letter case"
     if _remove_blanks(identifier) == _remove_blanks(other):
@@ -261,7 +319,11 @@ def describe_difference(identifier: str, other: str) -> str:
         return "Unicode normalization"
     if _fold(identifier) == _fold(other):
         return "letter case, spaces or Unicode normalization"
-    return "the form of a URL"
+    if fold_id(identifier) == fold_id(other):
+        return "the form of a URL"
+    if _fold_zeros(identifier) == _fold_zeros(other):
+        return "leading zeros"
+    return "the suffix of a passage"
 
 
 def describe_invisible(document: str, target: str | None, other: str | None) -> str:
@@ -282,6 +344,8 @@ def suggest_instead(document: str, other: str | None) -> str:
 
 def _fold(text: str) -> str:
     """*text* without case and blanks."""
+    if text.isascii():
+        return _remove_blanks(text.casefold())
     # A compatibility form may hold either, and what stood beside a blank may now compose.
     folded = _normalize(_normalize(text).casefold())
     return _normalize(_remove_blanks(folded))

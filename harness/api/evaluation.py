@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from statistics import median
@@ -14,6 +15,7 @@ from harness.errors import SearchError, UndefinedScore, UsageError
 from harness.gate.finding import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
+from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import finite, gain_of
 from harness.metrics.score import score_of
 from harness.model import (
@@ -232,6 +234,8 @@ def evaluate(
         profile: The profile to reproduce, such as ``"trec"``.
         skip_undefined: Whether queries without a score are left out of means and medians.
 
+    Hits that are judged under another form of their id, such as ``007`` for ``7``, give a UserWarning.
+
     Raises:
         MeasureError: a measure is not known.
         UsageError: an argument has the wrong type, such as a ranking that is a text or a set, a grade that is no
@@ -259,6 +263,11 @@ def evaluate(
         profile=parsed_profile,
         skip_undefined=read_argument("skip_undefined", skip_undefined),
     )
+    near_ids = describe_near_ids(
+        JudgedRanking([hit.id for hit in response.hits], grades.get(query, {})) for query, response in responses.items()
+    )
+    if near_ids:
+        warnings.warn(near_ids, UserWarning, stacklevel=2)
     return Evaluation(suite, Run(responses, Engine("none")))
 
 

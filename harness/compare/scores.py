@@ -14,6 +14,7 @@ from harness.errors import MeasureError, UsageError, pip_install
 from harness.files.runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
+from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.score import common_measures, get_measure, outcome_of, score_run
 from harness.model import (
     AgreementCondition,
@@ -234,6 +235,7 @@ def _score_both(
     depth = depths.common
     first, second = (truncate_run(side.run, depth) for side in pair)
     suite = replace(suite, depth=depth or _find_longest(first, second))
+    notes = [*notes, *_list_near_ids(pair, (first, second), suite)]
     scores = (_score_run(first, suite, judgments), _score_run(second, suite, judgments))
     _refuse_unscored(pair[0].side.name, first, scores[0])
     _refuse_unscored(pair[1].side.name, second, scores[1])
@@ -248,6 +250,18 @@ def _score_both(
     return ScoredSides(
         suite, (first, second), scores, depth, tuple(notes), grades_known, is_rescored=True, settled=settled
     )
+
+
+def _list_near_ids(pair: tuple[ComparedSide, ComparedSide], runs: tuple[Run, Run], suite: Suite) -> Iterator[str]:
+    """A note on each side whose hits are judged under another form of their id."""
+    for side, run in zip(pair, runs, strict=True):
+        sentence = describe_near_ids(
+            JudgedRanking(_list_ids(run.responses[query.id]), query.judgments)
+            for query in suite.queries
+            if query.id in run.responses
+        )
+        if sentence:
+            yield f"{side.side.name}: {sentence}"
 
 
 def _score_run(run: Run, suite: Suite, judgments: FileScorer | None) -> tuple[Score, ...]:

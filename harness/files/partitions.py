@@ -90,6 +90,7 @@ def join_evaluations(partitions: Sequence[Partition], evaluations: Sequence[RunS
         tuple(chain.from_iterable(evaluation.unjudged for evaluation in evaluations)),
         evaluations[0].summed,
         tie_ranges,
+        next((evaluation.near_ids for evaluation in evaluations if evaluation.near_ids), ""),
     )
 
 

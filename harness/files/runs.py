@@ -8,7 +8,7 @@ the first gives up on any irregular file.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from harness.files.records import read_number, read_pairs
 from harness.files.trec import Irregular, read_blocks, read_rankings_in_bulk
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
 from harness.metrics.evaluate import RunScores, evaluate, evaluate_novelty, evaluate_trec
+from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.registry import batch_formula_of
 from harness.metrics.ties import find_tie_ranges
 from harness.model import Gain, Measure, Profile
@@ -145,7 +146,23 @@ class FileScorer:
             UsageError: a file needs a package that is not installed, or the measures need different judgments.
             MeasureError: a grade that a gain map or a measure's scale does not hold.
         """
-        return self._score_in_bulk(run) or self._score_dicts(run)
+        in_bulk = self._score_in_bulk(run)
+        if in_bulk is None:
+            return self._score_dicts(run)
+        return replace(in_bulk, near_ids=describe_near_ids(self._read_first_rankings(run)))
+
+    def _read_first_rankings(self, run: Path) -> Iterator[JudgedRanking]:
+        """The rankings at the beginning of a run that was scored in bulk, in the order of the file."""
+        judgments = self._bulk_judgments
+        assert judgments is not None
+        first = next(iter(read_blocks(run, str(run), BLOCK)), b"")
+        documents: dict[bytes, list[str]] = {}
+        for line in first.splitlines():
+            fields = line.split(maxsplit=3)
+            documents.setdefault(fields[0], []).append(fields[2].decode())
+        # The rest of the last query may be in the next block.
+        for query in list(documents)[:-1]:
+            yield JudgedRanking(documents[query], judgments.list_documents(query.decode()))
 
     def _score_in_bulk(self, run: Path) -> RunScores | None:
         """The scores, computed in bulk; None where the lines have to be read one by one."""
@@ -216,13 +233,18 @@ class FileScorer:
     def _score_dicts(self, run: Path) -> RunScores:
         # A mistake in the judgments is told before one in the run.
         judgments, stored = self._stored_judgments, self.read_rankings(run)
+        judged: Mapping[str, Collection[str]] = judgments.subtopics or judgments.grades
+        near_ids = describe_near_ids(
+            JudgedRanking(ranking.documents, judged.get(query, ())) for query, ranking in stored.items()
+        )
         # trec_eval sorts by score and then by id, so its profile takes the scores and needs no ranges for ties.
         if self.profile is Profile.TREC:
             documents = {query: ranking.documents for query, ranking in stored.items()}
             scores = {query: ranking.scores for query, ranking in stored.items()}
-            return self.score_rankings(documents, self.measures, scores)
+            return replace(self.score_rankings(documents, self.measures, scores), near_ids=near_ids)
         rankings = {query: ranking.sort_documents() for query, ranking in stored.items()}
         evaluation = self.score_rankings(rankings, self.measures)
+        evaluation = replace(evaluation, near_ids=near_ids)
         if judgments.subtopics is not None:
             return evaluation
         scored = {query: ranking.sort_with_scores() for query, ranking in stored.items()}

@@ -44,7 +44,7 @@ class RunScores:
     mean is not there. *missing* names judged queries that the run does not hold, *unjudged* queries of the run
     without judgments. *summed* names the measures that count documents. *tie_ranges* has the least and the greatest
     value over the orders of documents with equal scores, by measure and query, where that order moves the value and the
-    profile does not say what it is.
+    profile does not say what it is. *near_ids* is a sentence on hits that are judged under another form of their id.
     """
 
     profile: Profile
@@ -53,6 +53,7 @@ class RunScores:
     unjudged: tuple[str, ...] = ()
     summed: frozenset[str] = field(default_factory=frozenset)
     tie_ranges: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    near_ids: str = ""
 
     def mean(self, measure: str) -> float | None:
         """The mean over the queries that have a value, None where there is none."""

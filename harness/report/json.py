@@ -274,7 +274,7 @@ def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, compl
     ``"over_ties": {"least": x, "greatest": x}``.
 
     Queries that are in no mean are listed under ``"left_out": {"not_in_run": [ids], "not_judged": [ids]}``; an empty
-    list is left out.
+    list is left out. ``"near_ids"`` is a sentence on hits that are judged under another form of their id, if any are.
 
     Args:
         evaluation: The scores.
@@ -294,6 +294,8 @@ def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, compl
     left_out = {"not_in_run": () if complete else evaluation.missing, "not_judged": evaluation.unjudged}
     if any(left_out.values()):
         plain["left_out"] = {why: list(queries) for why, queries in left_out.items() if queries}
+    if evaluation.near_ids:
+        plain["near_ids"] = evaluation.near_ids
     return escape_json_commands(json.dumps(plain, indent=2, allow_nan=False))
 
 

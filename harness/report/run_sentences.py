@@ -42,6 +42,7 @@ from harness.report.sentences import (
     format_span,
     format_tally,
     format_value,
+    make_loggable,
     name_first,
     printable,
 )
@@ -479,12 +480,14 @@ def format_grade(document: RankedDocument | MovedDocument | MissingDocument) -> 
 
 
 def describe_left_out(evaluation: RunScores, *, complete: bool) -> Iterator[str]:
-    """Sentences on the queries that the means do not count."""
+    """Sentences on the queries that the means do not count, and on ids in two forms."""
     if evaluation.missing:
         missing = printable(count_queries(evaluation.missing, "judged query"))
         yield f"{missing} not in the run {_describe_missing(len(evaluation.missing), complete)}"
     if evaluation.unjudged:
         yield f"{printable(count_queries(evaluation.unjudged))} of the run without judgments"
+    if evaluation.near_ids:
+        yield make_loggable(evaluation.near_ids)
 
 
 def _describe_missing(queries: int, complete: bool) -> str:

@@ -16,6 +16,7 @@ from harness.gate.selection import (
 )
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import suggest_tie_break
+from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model import (
@@ -49,12 +50,25 @@ def describe_run(
     yield from _describe_body(run, options)
     yield from _describe_index(suite, run, options)
     yield from _describe_state(suite, run)
+    yield from describe_near_hits(selection.selected, run)
     yield from _describe_deselection(selection, run.request, options, verdicts)
     yield from _describe_tails(run, suite.depth)
     yield from _describe_latency(suite, run, server)
     yield from _describe_warm_up(suite, run, options)
     yield from _describe_repeats(run, options)
     yield from _describe_history(selection.selected, run, options)
+
+
+def describe_near_hits(suite: Suite, run: Run) -> Iterator[str]:
+    """That hits are judged under another form of their id."""
+    rankings = []
+    for query in suite.queries:
+        response = run.responses.get(query.id)
+        if isinstance(response, Ranking):
+            rankings.append(JudgedRanking([hit.id for hit in response.hits], query.judgments))
+    sentence = describe_near_ids(rankings)
+    if sentence:
+        yield sentence
 
 
 def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str]:

@@ -79,6 +79,14 @@ class TrecJudgments:
             places[order] = np.arange(len(order))
             yield joined.batch(places)
 
+    def list_documents(self, query: str) -> set[str]:
+        """The documents that are judged for *query*."""
+        number = self.queries.get(query)
+        if number is None:
+            return set()
+        rows, _ = self._rows(np.array([number], np.int32))
+        return {self.documents.ids[row].decode() for row in rows}
+
     def _join(self, ranked: TrecRankings) -> _Joined:
         """Find which hits are judged."""
         # A query without judgments gets a number that no query of the judgments has.
