@@ -123,7 +123,8 @@ RULES = [str(rule) for rule in ResolutionRule]
 @click.option(
     "--settler",
     metavar="NAME",
-    help="One more judge of --serve, who decides documents on which the others differ, and writes the grades.",
+    help="One more judge of --serve, who decides documents on which the others differ, and writes the grades; with "
+    "--agreement, who did so.",
 )
 @click.option("--keep-links", is_flag=True, help="Let the links of the last --serve hold, and print new ones only.")
 @click.option("--revoke", metavar="NAME", multiple=True, help="End the link of a judge, also while the page is served.")
@@ -197,8 +198,8 @@ def command(
         files = JudgedFiles(path, questions, judges, folder, configs, roots)
         return judge_by_machine(files, machine, make_run_choices(**chosen), parsed_scale)
     if agreement:
-        _check_comparable(judges_named, judges)
-        shown = JudgedSuiteFiles(path, judged_suite, judges, judges_named or tuple(judges))
+        _check_comparable(judges_named, judges, serve_options.settler)
+        shown = JudgedSuiteFiles(path, judged_suite, judges, judges_named or tuple(judges), serve_options.settler)
         sends = arguments["all_requests"] or len(arguments["requests"]) > 1
         sending = make_run_choices(**chosen) if sends else None
         return show_agreement(shown, ResolutionRule(rule), parsed_scale, sending, as_json=as_json)
@@ -325,14 +326,14 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
     raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), names)}")
 
 
-def _check_comparable(names: Sequence[str], judges: Mapping[str, JudgeFile]) -> None:
+def _check_comparable(names: Sequence[str], judges: Mapping[str, JudgeFile], settler: str | None) -> None:
     """
-    Check that the judges *names*, if any are named, have grades whose agreement can be asked for.
+    Check that the judges *names*, if any are named, and the *settler* have grades whose agreement can be asked for.
 
     Raises:
         UsageError: One has graded nothing, or there is one person alone.
     """
-    for name in names:
+    for name in names if settler is None else (*names, settler):
         _check_has_graded(name, judges)
     # A machine is compared with people whom nobody needs to name.
     if len(set(names)) == 1 and not judges[names[0]].is_machine:

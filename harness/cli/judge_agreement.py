@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,12 +18,13 @@ from harness.judging.pool import choose_bounded_measure
 from harness.judging.session import check_on_scale, list_choices
 from harness.judging.trust import compare_machine, rank_requests
 from harness.metrics import parse_measure
-from harness.model import MachineTrust, Run, Suite
+from harness.model import JudgeAgreement, MachineTrust, Run, Suite
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
 from harness.report.terminal.judgments import dump_agreement, print_agreement, print_trust
 from harness.run import Matrix, Runner
 from harness.suites import load_suites
+from harness.words import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,34 @@ class JudgedSuiteFiles:
     """
     A suite with people's judgments, and the files of all judges by name.
 
-    *compared* are the judges whose agreement is asked for: all of them, unless some were named.
+    *compared* are the judges whose agreement is asked for: all of them, unless some were named. People's agreement is
+    that of their independent grades; machines are compared with people, each by itself.
     """
 
     path: Path
     suite: Suite
     judges: Mapping[str, JudgeFile]
     compared: Container[str]
+    settler: str | None = None
+    """A judge of whom all grades were given to settle differences, also those whose lines do not say it."""
+
+    def list_independent_grades(self) -> dict[str, Grades]:
+        """The grades that people gave without having seen those of others, by name, where there are any."""
+        independent: dict[str, Grades] = {}
+        for name, file in self.judges.items():
+            if name != self.settler and not file.is_machine and file.independent_grades:
+                independent[name] = file.independent_grades
+        return independent
+
+    def count_settled(self) -> dict[str, int]:
+        """The number of documents that a judge graded having seen the grades of others, by name, if there are any."""
+        independent = self.list_independent_grades()
+        settled = {}
+        for name, file in self.judges.items():
+            number = len(file.grades) - len(independent.get(name, ()))
+            if number and not file.is_machine:
+                settled[name] = number
+        return settled
 
 
 def show_agreement(
@@ -60,29 +82,37 @@ def show_agreement(
         click.echo(make_loggable(f"harness: {line}"), err=True)
     check_on_scale(files.judges.values(), files.suite, scale)
     compared = {name: file for name, file in files.judges.items() if name in files.compared}
-    grades_compared = {name: file.grades for name, file in compared.items() if file.grades}
+    independent = {name: grades for name, grades in files.list_independent_grades().items() if name in compared}
+    settled = {name: number for name, number in files.count_settled().items() if name in compared}
     scale_grades = [choice.grade for choice in list_choices(files.suite, scale)]
     people = _collect_people_grades(files, rule)
     machines = [name for name, file in compared.items() if file.is_machine]
     runs = {} if sending is None or not machines else _send_requests(files.path, *sending)
     trusts = []
     for machine in machines:
-        trust = compare_machine(machine, files.suite, people, grades_compared.get(machine, {}), scale_grades)
+        trust = compare_machine(machine, files.suite, people, compared[machine].grades, scale_grades)
         trusts.append(_add_ranks(trust, files, people, runs))
     agreement = None
     # A machine beside people whose grades stand in the suite needs no second judge.
-    if len(grades_compared) > 1 or not machines:
-        agreement = compute_agreement(grades_compared, scale_grades)
+    if len(independent) > 1 or not machines:
+        agreement = compute_agreement(independent, scale_grades)
     if as_json:
-        click.echo(dump_agreement(agreement, trusts))
+        click.echo(dump_agreement(agreement, trusts, settled))
         return 0
+    for name, number in settled.items():
+        sentence = f"{name} settled {count(number, 'document')}, having seen the grades of others: left out below"
+        click.echo(make_loggable(sentence))
+    _print_agreement(agreement, trusts, files.suite)
+    return 0
+
+
+def _print_agreement(agreement: JudgeAgreement | None, trusts: Sequence[MachineTrust], suite: Suite) -> None:
     if agreement is not None:
         show(print_agreement(agreement))
     for trust in trusts:
         if agreement is not None or trust is not trusts[0]:
             click.echo()
-        show(print_trust(trust, {grade: name for name, grade in files.suite.grades.items()}))
-    return 0
+        show(print_trust(trust, {grade: name for name, grade in suite.grades.items()}))
 
 
 def _collect_people_grades(files: JudgedSuiteFiles, rule: ResolutionRule) -> Grades:

@@ -83,7 +83,8 @@ class ServeOptions:
         given = {
             "--public-url": self.public_url is not None,
             "--overlap": self.overlap is not None,
-            "--settler": self.settler is not None,
+            # Of kept grades it says who had seen those of others.
+            "--settler": self.settler is not None and not names_may_repeat,
             "--keep-links": self.keep_links,
             "more than one --judge": len(self.judges) > 1 and not names_may_repeat,
         }

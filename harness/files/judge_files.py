@@ -1,10 +1,10 @@
 """
 What each judge says of documents, in a file of JSON lines: the last line of a document counts.
 
-A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, the grade that
-it `replaces` in the suite, what was asked (`suite` and `question`), the `time` at which it was given, a fingerprint of
-each text of the document that was `shown`, and for a language model `machine`, an object with the fields of
-`MachineAnswer`.
+A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, `settles` where
+the judge saw what others gave, the grade that it `replaces` in the suite, what was asked (`suite` and `question`), the
+`time` at which it was given, a fingerprint of each text of the document that was `shown`, and for a language model
+`machine`, an object with the fields of `MachineAnswer`.
 """
 
 from __future__ import annotations
@@ -186,6 +186,11 @@ class JudgeFile:
             return False
         return answer.question != self.questions.fingerprints[answer.query]
 
+    @property
+    def independent_grades(self) -> dict[Pair, float]:
+        """The grades that the judge gave without having seen those of others."""
+        return {pair: grade for pair, grade in self.grades.items() if not self.answers[pair].settles}
+
     def check_writable(self) -> None:
         """
         Check that grades can be written.
@@ -295,16 +300,13 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
         entry["cannot_tell"] = True
     if answer.comment:
         entry["comment"] = answer.comment
-    if answer.undoes:
-        entry["undo"] = True
+    for name, is_said in (("undo", answer.undoes), ("settles", answer.settles)):
+        if is_said:
+            entry[name] = True
     if answer.replaces is not None:
         entry["replaces"] = _shorten_number(answer.replaces)
-    if answer.suite is not None:
-        entry["suite"] = answer.suite
-    if answer.question is not None:
-        entry["question"] = answer.question
-    if answer.time is not None:
-        entry["time"] = answer.time
+    texts = {"suite": answer.suite, "question": answer.question, "time": answer.time}
+    entry |= {name: text for name, text in texts.items() if text is not None}
     if answer.shown:
         entry["shown"] = dict(answer.shown)
     if answer.machine is not None:
@@ -355,6 +357,7 @@ def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
             cannot_tell=entry.get("cannot_tell") is True,
             comment=str(entry.get("comment", "")),
             undoes=entry.get("undo") is True,
+            settles=entry.get("settles") is True,
             suite=None if entry.get("suite") is None else str(entry["suite"]),
             question=None if entry.get("question") is None else str(entry["question"]),
             machine=None if entry.get("machine") is None else _read_machine(entry["machine"]),

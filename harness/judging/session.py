@@ -248,6 +248,16 @@ class JudgeView:
                 answered += 1
         return answered
 
+    def count_elsewhere(self, query: str) -> int:
+        """The number of documents of *query* that are given to other judges, and not to this one."""
+        own = {document.document for document in self.documents if document.query == query}
+        elsewhere = 0
+        for document in self.task.documents:
+            pair = (document.query, document.document)
+            if document.query == query and document.document not in own and pair not in self.task.existing:
+                elsewhere += 1
+        return elsewhere
+
     def list_documents(self) -> list[PooledDocument]:
         """The documents of the judge, with those found beyond the pool of which the judge says something."""
         documents = {(document.query, document.document): document for document in self.documents}
@@ -433,8 +443,12 @@ def _assign(
 
 
 def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dict[Pair, dict[str, JudgeAnswer]]:
-    """What all judges but *settler* say of the documents on which their grades differ."""
-    others = {name: file for name, file in judges.items() if name != settler}
+    """
+    What all people but *settler* say of the documents on which their grades differ.
+
+    Grades of machines are not shown: a machine is compared with people, who must not have seen what it gave.
+    """
+    others = {name: file for name, file in judges.items() if name != settler and not file.is_machine}
     differing: dict[Pair, dict[str, JudgeAnswer]] = {}
     for disagreement in find_disagreements({name: file.grades for name, file in others.items()}):
         pair = (disagreement.query, disagreement.document)

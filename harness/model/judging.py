@@ -258,6 +258,8 @@ class JudgeAnswer:
     """The suite's own grade, which the judge replaces by choice; None where the suite had none."""
     time: str | None = None
     """When the judge said it, in UTC and ISO 8601; None where the line does not say it."""
+    settles: bool = False
+    """Whether the judge saw the grades of others, to settle their differences; the grade is not independent then."""
     shown: Mapping[str, str] = field(default_factory=dict)
     """A fingerprint of each text of the document that the judge saw, by field; empty where the line has none."""
 

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
+from harness.judging.page.session_json import build_session
 from harness.judging.server import JudgingServer
 from harness.judging.server.access import AccessFile
 from harness.judging.server.addresses import Address
@@ -282,3 +283,12 @@ def test_nothing_that_was_acknowledged_is_lost_when_twenty_judges_grade_and_the_
         assert {("q", document): grade for document, grade in graded.items()}.items() <= kept.items()
         # What was on its way may be there too, but no more than one grade.
         assert len(kept) <= len(graded) + 1
+
+
+def test_a_query_whose_hits_are_given_to_others_is_no_query_without_hits(tmp_path):
+    judged = JudgingTask(SUITE, DOCUMENTS, CHOICES, queries=["q"], existing={("q", "c"): 2.0})
+    kept = JudgeFile(tmp_path / "shop.judged-by.anna.jsonl")
+    counts = [JudgeView(judged, "anna", kept, DOCUMENTS[:given]).count_elsewhere("q") for given in range(4)]
+    assert counts == [2, 1, 0, 0]
+    [query] = build_session(JudgeView(judged, "anna", kept, []))["queries"]
+    assert (query["judged"], query["elsewhere"]) == (0, 2)

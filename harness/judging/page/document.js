@@ -53,9 +53,10 @@ export const showDocument = (session, query, document) => {
   const place = `Query ${queries.indexOf(query) + 1} of ${queries.length}`;
   if (!document) {
     at("place").textContent = place;
-    at("no-document").textContent = query.judged
-      ? "Every hit has a grade in the suite already."
-      : "The search has no hit to grade.";
+    let reason = "The search has no hit to grade.";
+    if (query.judged) reason = "Every hit has a grade in the suite already.";
+    if (query.elsewhere) reason = "The hits of this query are given to other judges.";
+    at("no-document").textContent = reason;
     return;
   }
   at("place").textContent = `${place}, document ${query.documents.indexOf(document) + 1} of ${query.documents.length}`;

@@ -22,6 +22,7 @@ const matches = (query, filter) => {
 };
 
 const describeProgress = (query) => {
+  if (!query.documents.length && query.elsewhere) return "given to others";
   if (!query.documents.length) return query.judged ? "all graded" : "no hit";
   return `${query.documents.filter(isAnswered).length} of ${query.documents.length}`;
 };

@@ -63,6 +63,7 @@ def build_query(view: JudgeView, query: Query) -> dict[str, Any]:
         "params": params,
         "tags": list(query.tags),
         "judged": len(query.judgments),
+        "elsewhere": view.count_elsewhere(query.id),
     }
 
 

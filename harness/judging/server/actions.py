@@ -47,6 +47,7 @@ def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
         None if grade is None else float(grade),
         cannot_tell=cannot_tell,
         comment=comment,
+        settles=view.settles,
         replaces=None if grade is None else view.find_replaced_grade(pair),
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         shown={} if document is None else fingerprint_texts(document, view.task.suite.display),

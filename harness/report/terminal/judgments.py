@@ -140,9 +140,17 @@ def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
     return table
 
 
-def dump_agreement(agreement: JudgeAgreement | None, machines: Sequence[MachineTrust] = ()) -> str:
-    """*agreement*, where there is one, as JSON, with how far *machines* may be trusted."""
+def dump_agreement(
+    agreement: JudgeAgreement | None, machines: Sequence[MachineTrust], settled: Mapping[str, int]
+) -> str:
+    """
+    *agreement*, where there is one, as JSON, with how far *machines* may be trusted.
+
+    *settled* is the number of documents that a judge graded having seen the grades of others, by judge.
+    """
     content = {} if agreement is None else asdict(agreement)
+    if settled:
+        content["settled"] = dict(settled)
     content["machines"] = [asdict(trust) for trust in machines]
     return escape_json_commands(json.dumps(content, indent=2))
 

@@ -285,6 +285,47 @@ def test_a_judge_who_shares_no_document_is_named_and_left_out_of_the_coefficient
     assert ["apart", "query", "document", "anna", "bob"] in [line.split() for line in lines]
 
 
+def test_who_saw_what_others_gave_is_no_independent_judge(two_judges, judge, folder, capsys):
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    assert judge("--judge", "carol", "--settle", act=finish, shoes__y=2, boots__z=2) == 0
+    grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: found[name] for name in before if name != "machines"} == {
+        name: value for name, value in before.items() if name != "machines"
+    }
+    assert list(found["graded"]) == ["anna", "bob"]
+    assert found["settled"] == {"carol": 2}
+    assert [trust["machine"] for trust in found["machines"]] == ["gpt"]
+    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    assert "carol settled 2 documents, having seen the grades of others: left out below\n" in capsys.readouterr().out
+
+
+def test_of_files_that_do_not_say_it_the_command_names_who_settled(two_judges, folder, capsys):
+    grade_by_hand(folder, "carol", shoes__y=2, boots__z=2)
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json", "--settler", "carol"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (list(found["graded"]), found["settled"]) == (["anna", "bob"], {"carol": 2})
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--settler", "carl"]) == 2
+    assert "carl has graded no document" in capsys.readouterr().err
+
+
+def test_who_settles_does_not_see_what_a_machine_gave(two_judges, judge, folder, capsys):
+    grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
+    seen = []
+    act = lambda page: (seen.extend(page.documents), finish(page))  # noqa: E731
+    assert judge("--judge", "carol", "--settle", act=act, shoes__y=1) == 0
+    # Of x people agree; the machine alone differs.
+    assert {one["document"]: [other["judge"] for other in one["others"]] for one in seen} == {
+        "y": ["anna", "bob"],
+        "z": ["anna", "bob"],
+    }
+
+
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_judges_who_share_no_document_are_an_error_without_a_number(folder, capsys, words):
     grade_by_hand(folder, "anna", shoes__x=2, shoes__y=1)
