@@ -61,8 +61,8 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
     Returns:
         As for the same threshold without an estimate where a query has no answer or no baseline; INCONCLUSIVE where
         people have judged too few queries of the sample, where what is required lies between the bounds, or where it
-        would pass and people found no relevant document for a query of the sample, which the suite does not leave out;
-        else PASSED or FAILED, each wrong in at most 5 of 100 samples.
+        would pass and people found no relevant document for a query of the sample, or nobody for another one, which the
+        suite does not leave out; else PASSED or FAILED, each wrong in at most 5 of 100 samples.
     """
     if isinstance(condition, DropCondition):
         return _judge_drop(condition, queries, inputs)
@@ -75,6 +75,7 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
     gain = gain_text(measure, inputs.suite)
     counted = [query for query in queries if query.id not in scope.skipped]
     figures = _collect_figures(counted, measure, inputs.suite, [inputs.run])
+    figures = replace(figures, unscored=scope.undefined)
     name = f"{name_mean(figures.weights)} {measure}"
     if gain:
         name += f" (gain {gain})"
@@ -92,6 +93,7 @@ def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gate
     assert reference.run is not None, "pairs have the rankings of the baseline"
     counted = [query for query in queries if query.id not in pairs.skipped]
     figures = _collect_figures(counted, condition.measure, inputs.suite, [reference.run, inputs.run])
+    figures = replace(figures, unscored=pairs.undefined)
     finding = Finding(
         Status.INCONCLUSIVE,
         "",
@@ -124,6 +126,8 @@ class _Figures:
     by_people: Mapping[str, float | None]
     weights: Mapping[str, float]
     sampled: tuple[str, ...]
+    unscored: tuple[str, ...] = ()
+    """Those that have no score by the grades of people and the machine together."""
 
     def select_first(self, size: int) -> list[str]:
         """Those of the first *size* queries of the sample that the threshold is about."""
@@ -243,7 +247,7 @@ def _decide(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Fin
     )
     if by_people.low is not None and by_people.high is not None:
         reason += f"; people alone: between {by_people.low:.4f} and {by_people.high:.4f}"
-    if status is Status.PASSED and undefined and not suite.skip_undefined:
+    if status is Status.PASSED and (undefined or figures.unscored) and not suite.skip_undefined:
         # The same threshold without an estimate fails: what has no relevant document would be left out unasked.
         status = Status.INCONCLUSIVE
         reason += "; judge a relevant document for each query, or set `undefined: skip` to leave such queries out"
@@ -264,6 +268,9 @@ def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> I
         yield f"people have not judged all that is read of {sampled}: {listed(unjudged)}"
     if undefined:
         yield f"by people's grades there is no score of {count(len(undefined), 'sampled query')}: {listed(undefined)}"
+    others = [query for query in figures.unscored if query not in undefined]
+    if others:
+        yield f"by nobody's grades there is a score of {count(len(others), 'other query')}: {listed(others)}"
 
 
 def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -> str:

@@ -443,6 +443,18 @@ class TestEstimatesOverUndefinedQueries:
         assert ("set `undefined: skip` to leave such queries out" in verdict.reason) is not skips
         assert "by people's grades there is no score of " in verdict.reason
 
+    @pytest.mark.parametrize(("skips", "status"), [(True, Status.PASSED), (False, Status.INCONCLUSIVE)])
+    def test_so_do_queries_outside_of_the_sample_for_which_nobody_found_anything(
+        self, skips: bool, status: Status
+    ) -> None:
+        queries, rankings = self.parts(0, finds=False)
+        names = tuple(query.id for query in queries)
+        queries[110] = judged(names[110], {}, {"d1": 0.0, "d2": 0.0})
+        parts = {"is_estimated": True, "sample": QuerySample(1, names[:90], ""), "depth": 2, "skip_undefined": skips}
+        verdict = decide_one("mean RR@2 >= 0.5", queries, rankings, **parts)
+        assert verdict.status is status
+        assert "by nobody's grades there is a score of 1 other query: q110" in verdict.reason
+
 
 class TestLooksAtAnEstimate:
     """An estimate decides at the sizes that the sample names, from its first queries, and at no other ones."""
