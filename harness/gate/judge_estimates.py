@@ -217,6 +217,8 @@ def _decide(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Fin
 
     look = _find_look(figures, suite)
     undefined = [query for query in look.queries if figures.by_people[query] is None]
+    if suite.skip_undefined:
+        figures = replace(figures, unscored=())
     judged = f"{len(look.queries):,} of {count(len(figures.by_machine), 'query')} judged by people"
     basis = f"from {judged}, and the grades of {figures.machine} for all"
     remarks = "".join(f"; {remark}" for remark in _list_remarks(figures, look, undefined))
@@ -270,7 +272,7 @@ def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> I
         yield f"by people's grades there is no score of {count(len(undefined), 'sampled query')}: {listed(undefined)}"
     others = [query for query in figures.unscored if query not in undefined]
     if others:
-        yield f"by nobody's grades there is a score of {count(len(others), 'other query')}: {listed(others)}"
+        yield f"nobody's grades give a score to {count(len(others), 'other query')}: {listed(others)}"
 
 
 def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -> str:
