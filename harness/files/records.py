@@ -479,15 +479,26 @@ def _iterate_rows(path: Path, layout: Layout, findings: FileProblems) -> Iterato
     with open_bytes(path, findings.name) as file:
         try:
             content = file.read()
-            source = parquet.ParquetFile(arrow.BufferReader(content))
-            problem = _find_size_problem(source.metadata, len(content))
+            metadata = parquet.read_metadata(arrow.BufferReader(content))
+            # A value that is repeated stands in the file once, and is left so until its size is known.
+            packed = [name for name in names if _is_dictionary(metadata, name)]
+            source = parquet.ParquetFile(arrow.BufferReader(content), metadata=metadata, read_dictionary=packed)
+            problem = _find_size_problem(metadata, len(content))
             problem = problem or _find_column_problem(source.schema_arrow, names)
             if problem:
                 findings.add(0, problem)
                 return
-            for batch in source.iter_batches(columns=names):
-                columns = batch.to_pydict()
-                yield from zip(*(columns[name] for name in names), strict=True)
+            most, decoded = max(MOST_DECODED, MOST_TIMES * len(content)), 0
+            for batch in source.iter_batches(_count_batch_rows(metadata, names, packed), columns=names):
+                decoded += sum(_measure_column(batch.column(name)) for name in names)
+                if decoded > most:
+                    size = f"{most // 2**20:,} MB"
+                    findings.add(
+                        0, f"the table has ids and values of more than {size} when what is repeated is decoded"
+                    )
+                    return
+                columns = [_decode_column(batch.column(name)) for name in names]
+                yield from zip(*columns, strict=True)
         except UnicodeDecodeError:
             findings.add(0, "the table has text that is not UTF-8")
         except arrow.ArrowException as error:
@@ -518,6 +529,9 @@ def _find_column_problem(schema: Any, names: Sequence[str]) -> str:
             return f"the column {name!r} has floating-point numbers; write it as integers or strings"
         if not _ID_TYPES.fullmatch(text):
             return f"the column {name!r} has values of the type {text}; expected strings or whole numbers"
+    value = schema.field(names[-1]).type
+    if value.num_fields:
+        return f"the column {names[-1]!r} has values of the type {value}; expected numbers"
     return ""
 
 
@@ -533,6 +547,62 @@ def _find_size_problem(metadata: Any, size: int) -> str:
     if metadata.num_rows > max(MOST_ROWS, ROWS_A_BYTE * size):
         return f"the table has {metadata.num_rows:,} rows in a file of {size:,} bytes, so most of them are the same"
     return ""
+
+
+MOST_DECODED = 2**28
+"""Bytes of the ids and values that any table may have, each as often as it stands in a row."""
+
+MOST_BATCH_ROWS = 2**16
+
+
+def _list_chunks(metadata: Any, names: Sequence[str]) -> Iterator[Any]:
+    """The parts of the columns *names*, as the metadata of the file describes them."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for position in range(group.num_columns):
+            chunk = group.column(position)
+            if chunk.path_in_schema in names:
+                yield chunk
+
+
+def _is_dictionary(metadata: Any, name: str) -> bool:
+    """Whether the column *name* has texts, of which each stands once in a part of the file."""
+    chunks = list(_list_chunks(metadata, [name]))
+    is_text = all(chunk.physical_type == "BYTE_ARRAY" for chunk in chunks)
+    return is_text and any("DICTIONARY" in encoding for chunk in chunks for encoding in chunk.encodings)
+
+
+def _count_batch_rows(metadata: Any, names: Sequence[str], packed: Sequence[str]) -> int:
+    """The rows that can be decoded at once, however long their values are."""
+    rows = MOST_BATCH_ROWS
+    for chunk in _list_chunks(metadata, names):
+        # With other encodings a short part may stand for a long value too: that of which a value differs from the last.
+        is_longer = any("DELTA_BYTE_ARRAY" in encoding for encoding in chunk.encodings)
+        is_fixed = chunk.physical_type == "FIXED_LEN_BYTE_ARRAY"
+        if is_fixed or (is_longer and chunk.path_in_schema not in packed):
+            rows = min(rows, max(1, MOST_DECODED // max(1, chunk.total_uncompressed_size)))
+    return rows
+
+
+def _measure_column(column: Any) -> int:
+    """The bytes of the values of *column*, those that are repeated too."""
+    import pyarrow as arrow
+    import pyarrow.compute as compute
+
+    if not arrow.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    values = column.dictionary
+    if not (arrow.types.is_string(values.type) or arrow.types.is_binary(values.type)):
+        return int(values.nbytes) + int(column.indices.nbytes)
+    lengths = compute.binary_length(values).take(column.indices)
+    return int(compute.sum(compute.cast(lengths, arrow.int64())).as_py() or 0)
+
+
+def _decode_column(column: Any) -> list[Any]:
+    import pyarrow as arrow
+
+    values: list[Any] = (column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column).to_pylist()
+    return values
 
 
 def _decode_id(value: Any) -> str:
