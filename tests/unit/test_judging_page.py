@@ -9,12 +9,14 @@ import http.client
 import json
 import socket
 import time
+from contextlib import closing
 from dataclasses import replace
 
 from builders.judging import link_of, make_server, make_view
 from harness.errors import UsageError
 from harness.files.judge_files import JudgeFile
 from harness.judging.server import HEADERS
+from harness.judging.server.slow_requests import LONGEST_REQUEST
 from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
@@ -251,3 +253,33 @@ def test_no_documents_are_searched_where_the_target_cannot_be_asked(ask):
     status, _, content = ask("POST", "/search", {"query": "q", "words": "boots"})
     assert (status, json.loads(content)["error"]) == (422, "no documents can be searched for this query")
     assert json.loads(ask("GET", "/session")[2])["searches"] is False
+
+
+@pytest.mark.parametrize(
+    "sent", [b"G", b"GET / HTTP/1.1\r\nX: ", b"POST /grade HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_a_request_that_takes_too_long_holds_no_connection(server, ask, sent):
+    """A byte now and then is no idle connection; the time is given, and no test waits for it."""
+    look = server._http.trigger.pull_trigger
+    with closing(socket.create_connection(("127.0.0.1", server.address.port), 30)) as slow:
+        slow.sendall(sent)
+        while not any(channel.request for channel in list(server._http.active_channels.values())):
+            time.sleep(0.01)
+        [channel] = server._http.active_channels.values()
+        began = channel.request_began
+        slow.sendall(b"y")
+        look(lambda: server._http.maintenance(began + LONGEST_REQUEST - 1))
+        assert ask("GET", "/")[0] == 200
+        assert not channel.will_close
+        look(lambda: server._http.maintenance(began + LONGEST_REQUEST + 1))
+        assert slow.recv(1) == b""
+    assert ask("GET", "/")[0] == 200
+
+
+def test_a_connection_between_two_requests_stays(server, ask):
+    with closing(http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=30)) as connection:
+        for _ in range(2):
+            connection.request("GET", "/judge.css")
+            assert connection.getresponse().read()
+            server._http.trigger.pull_trigger(lambda: server._http.maintenance(time.time() + LONGEST_REQUEST + 1))
+            assert ask("GET", "/")[0] == 200

@@ -23,6 +23,7 @@ from harness.errors import HarnessError, missing_package
 from harness.judging.server.access import Access
 from harness.judging.server.actions import ACTIONS, describe_grade
 from harness.judging.server.addresses import Address
+from harness.judging.server.slow_requests import LOOKED_AFTER, limit_requests
 from harness.judging.server.views import ServedJudge, ServedJudges
 from harness.judging.session import RefusedGrade
 from harness.judging.writing import FilesChanged
@@ -158,12 +159,14 @@ class JudgingServer:
             threads=THREADS,
             connection_limit=MOST_CONNECTIONS,
             channel_timeout=LONGEST_IDLE,
+            cleanup_interval=LOOKED_AFTER,
             # The other way to wait for connections takes no more than 1,024 files of a process.
             asyncore_use_poll=True,
             ident=None,
             max_request_body_size=MOST_BYTES,
             clear_untrusted_proxy_headers=True,
         )
+        limit_requests(self._http)
         self._thread = threading.Thread(target=self._http.run, daemon=True)
         self._thread.start()
 
