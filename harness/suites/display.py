@@ -18,6 +18,8 @@ from harness.suites.yaml import Problems, ScalarNode, describe
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?")
 """A host as it is written into the page's content security policy, where any other character could add a rule."""
 
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+
 MOST_GUIDELINES = 2**20
 """Bytes of a file of guidelines."""
 
@@ -91,10 +93,28 @@ def list_shown_fields(suite: Suite, requests: Iterable[str]) -> tuple[str, ...]:
     return tuple(field for field in fields if field not in (display.title, display.image, display.link))
 
 
+def is_guideline_text(written: str) -> bool:
+    """
+    Whether *written* is itself what those who judge read, and no path: it has several lines, or several words without
+    the suffix of a file at the end.
+
+    >>> [is_guideline_text(text) for text in ("guide.md", "our guide.md", "docs/guide", "Think of the shopper.")]
+    [False, False, False, True]
+    """
+    written = written.strip()
+    return "\n" in written or (len(written.split()) > 1 and _SUFFIX.search(written) is None)
+
+
 def read_guidelines(reading: Reading, files: SuiteFiles) -> str:
-    """The text of the suite's guidelines; empty where it names none, or where the file cannot be read."""
+    """The suite's guidelines, or those of the file that it names; empty where there are none, or they are not read."""
     written = reading.shape.guidelines
-    file = None if written is None else files.find(written)
+    if written is None:
+        return ""
+    if is_guideline_text(written):
+        # A value of the environment may be secret, and a model is sent the text.
+        masked: str = written.masked
+        return masked.strip()
+    file = files.find(written)
     if file is None:
         return ""
     try:

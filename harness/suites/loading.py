@@ -325,11 +325,11 @@ def describe_no_judgments(path: Path) -> str:
     The problem of a suite that scores, unless it is loaded to pool its first judgments.
 
     >>> describe_no_judgments(Path("my shop.relevance.yaml")).partition("; ")[2].split("; ")[1]
-    "`harness judgments pool 'my shop.relevance.yaml'` collects the hits to judge"
+    "grade hits with `harness judge 'my shop.relevance.yaml'`"
     """
-    command = shlex.join(["harness", "judgments", "pool", str(path)])
+    command = shlex.join(["harness", "judge", str(path)])
     expected = "expected 'judgments' in its queries, or files under 'judgments'"
-    return f"the suite has no judgments; {expected}; `{command}` collects the hits to judge"
+    return f"the suite has no judgments; {expected}; grade hits with `{command}`"
 
 
 def _check(loaded: LoadedSuite) -> None:

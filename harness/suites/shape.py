@@ -577,7 +577,8 @@ class SuiteShape(Shape):
     )
     guidelines: Text = Field(
         None,
-        description="The path of a Markdown file for those who judge, relative to the suite, such as `guidelines.md`.",
+        description="A text for those who judge, or the path of a Markdown file, relative to the suite, such as "
+        "`guidelines.md`.",
     )
     gain: GainValue | None = Field(
         None,

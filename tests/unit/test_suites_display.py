@@ -148,3 +148,41 @@ def test_what_is_shown_of_the_hits_of_a_service_is_no_part_of_what_is_asked(tmp_
     assert requests[0] == requests[1]
     assert requests[0]["http"]["ids"] == "$.h[*].id"
     assert "fields" not in requests[0]["http"]
+
+
+@pytest.mark.parametrize(
+    ("written", "guidelines"),
+    [
+        ("|\n  # Grades\n  Think of the *shopper*.\n", "# Grades\nThink of the *shopper*."),
+        (">\n  Think of the shopper,\n  not of the shop.\n", "Think of the shopper, not of the shop."),
+        ("Prices do not count.", "Prices do not count."),
+        (
+            '"Prices do not count, see https://shop.example/guide"',
+            "Prices do not count, see https://shop.example/guide",
+        ),
+        ('" guide.md"', None),
+    ],
+)
+def test_guidelines_are_a_text_or_the_path_of_a_file(tmp_path, written, guidelines):
+    suite = SUITE.replace("guidelines: guide.md\n", f"guidelines: {written.rstrip()}\n")
+    if guidelines is None:
+        with pytest.raises(SuiteError, match="does not exist"):
+            load(tmp_path, suite=suite)
+    else:
+        assert load(tmp_path, suite=suite).guidelines == guidelines
+
+
+@pytest.mark.parametrize("written", ["our guide.md", "../guide.md", "guidelines"])
+def test_a_path_of_guidelines_that_is_wrong_is_an_error_at_its_place(tmp_path, written):
+    with pytest.raises(SuiteError) as caught:
+        load(tmp_path, suite=SUITE.replace("guidelines: guide.md", f"guidelines: {written}"))
+    assert ":3:13: " in str(caught.value)
+    assert written in str(caught.value)
+
+
+def test_a_value_of_the_environment_is_not_in_the_text(tmp_path):
+    suite = SUITE.replace("guidelines: guide.md", "guidelines: Tell nobody ${RELEVANCE_KEY}!")
+    (tmp_path / "queries.csv").write_text("id,text\nboots,boots\n")
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(suite)
+    assert load_suite(path, {"RELEVANCE_KEY": "s3cret-key"}).guidelines == "Tell nobody ${RELEVANCE_KEY}!"

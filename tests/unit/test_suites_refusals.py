@@ -594,7 +594,7 @@ CASES = {
         SHOP[: SHOP.index("    judgments:")],
         "9:1",
         "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'; "
-        "`harness judgments pool shop.relevance.yaml` collects the hits to judge",
+        "grade hits with `harness judge shop.relevance.yaml`",
         "queries:",
     ),
     "missing file": (
