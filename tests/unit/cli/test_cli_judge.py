@@ -419,6 +419,11 @@ class TestASampleOfTheQueries:
             documents = sum(pooled[query] for query in sample["queries"][:pages])
             assert f"{documents} document{'s' if documents > 1 else ''} to judge" in said
 
+    def test_a_machine_takes_one_size(self, judge, folder, capsys):
+        assert judge("--machine", "gpt", "--sample", "1,2") == 2
+        assert "--sample takes one number with --machine" in capsys.readouterr().err
+        assert not (folder / "shop.sample.json").exists()
+
     @pytest.mark.parametrize("sizes", ["0", "2,1", "1,1", "x", "1,", "1.5", "-1", "٣", "9" * 5000])
     def test_sizes_are_whole_numbers_that_rise(self, judge, folder, capsys, sizes):
         assert judge("--sample", sizes) == 2
