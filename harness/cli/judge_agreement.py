@@ -82,6 +82,8 @@ def show_agreement(
         click.echo(make_loggable(f"harness: {line}"), err=True)
     check_on_scale(files.judges.values(), files.suite, scale)
     compared = {name: file for name, file in files.judges.items() if name in files.compared}
+    for file in files.judges.values():
+        file.check_whole()
     independent = {name: grades for name, grades in files.list_independent_grades().items() if name in compared}
     settled = {name: number for name, number in files.count_settled().items() if name in compared}
     scale_grades = [choice.grade for choice in list_choices(files.suite, scale)]

@@ -222,12 +222,18 @@ def _judge(files: JudgedFiles, options: MachineOptions, task_options: TaskOption
     if options.dry_run:
         click.echo("nothing was sent")
         return incomplete
-    for pair in plan.old:
-        # So that a grade which is old counts nowhere, whoever reads the file.
-        _keep(file, JudgeAnswer(*pair, None))
     status = 0
-    if plan.to_ask:
-        status = _ask(judge, prompt, plan, file, quiet=options.quiet)
+    # A run that was killed has no end, which this one writes though nothing may be left to ask.
+    if plan.old or plan.to_ask or file.is_open:
+        with _explain_failures(file):
+            file.begin_run()
+        for pair in plan.old:
+            # So that a grade which is old counts nowhere, whoever reads the file.
+            _keep(file, JudgeAnswer(*pair, None))
+        if plan.to_ask:
+            status = _ask(judge, prompt, plan, file, quiet=options.quiet)
+        with _explain_failures(file):
+            file.end_run()
     _list_no_grades(plan.without_grade)
     return status or incomplete
 
@@ -277,8 +283,15 @@ def _keep(file: JudgeFile, answer: JudgeAnswer) -> None:
         FormatError: The file holds something else by now.
         UsageError: It could not be written.
     """
-    try:
+    with _explain_failures(file):
         file.record(answer)
+
+
+@contextmanager
+def _explain_failures(file: JudgeFile) -> Iterator[None]:
+    """Raise UsageError where *file* cannot be written."""
+    try:
+        yield
     except OSError as error:
         why = f"an answer could not be kept: {error.strerror or error}"
         remedy = "those before it are kept; start the command again to go on"

@@ -5,6 +5,10 @@ A line is an object with `query`, `document` and `grade`, and perhaps `cannot_te
 the judge saw what others gave, the grade that it `replaces` in the suite, what was asked (`suite` and `question`), the
 `time` at which it was given, a fingerprint of each text of the document that was `shown`, and for a language model
 `machine`, an object with the fields of `MachineAnswer`.
+
+The answers of a machine stand between `{"begin": N}` and `{"end": N}`, with the number of answers before that line: a
+file that was cut, or of a run that was killed, lacks the end. Files from before have no such lines, and neither have
+people's, who may be judging.
 """
 
 from __future__ import annotations
@@ -138,6 +142,12 @@ class JudgeFile:
     """Documents whose last grade does not count, as the page showed another text or other params of the query."""
     is_machine: bool = False
     """Whether a language model gave any of the answers, also of those that do not count any more."""
+    is_open: bool = False
+    """Whether a machine began, and did not end: it is at work, was killed, or the file was cut."""
+    is_cut: bool = False
+    """Whether the last line was cut off when the file was read."""
+    _size: int = 0
+    """The number of answers in the file."""
     _appended: tuple[int, int] | None = None
     """The file and its size in bytes after the last line that was appended here."""
 
@@ -167,7 +177,10 @@ class JudgeFile:
             content = b""
         except OSError as error:
             raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-        for number, answer in enumerate(_parse_lines(path, content, questions), start=1):
+        parsed = _parse_lines(path, content, questions)
+        judge_file.is_open, judge_file.is_cut = parsed.is_open, parsed.is_cut
+        judge_file._size = len(parsed.answers)
+        for number, answer in parsed.answers:
             pair = (answer.query, answer.document)
             if judge_file._is_outdated(answer):
                 judge_file._apply(JudgeAnswer(*pair, None, undoes=answer.undoes, machine=answer.machine))
@@ -190,6 +203,33 @@ class JudgeFile:
     def independent_grades(self) -> dict[Pair, float]:
         """The grades that the judge gave without having seen those of others."""
         return {pair: grade for pair, grade in self.grades.items() if not self.answers[pair].settles}
+
+    def check_whole(self) -> None:
+        """
+        Check that nothing is missing at the end of the file, which others read.
+
+        Raises:
+            FormatError: The last line was cut off, or a machine's run has no end.
+        """
+        if self.is_cut:
+            message = "the last line is cut off, so grades may be missing; who judges here removes it by going on"
+            raise FormatError.at(self.path, 0, 0, f"{message}, or restore the file")
+        if self.is_open:
+            message = "the file has no line that ends the last run, so grades may be missing"
+            why = "the machine is at work, its run was killed, or the file was cut"
+            raise FormatError.at(
+                self.path, 0, 0, f"{message}: {why}; `harness judge SUITE --machine NAME` completes it"
+            )
+
+    def begin_run(self) -> None:
+        """Say that a machine begins to grade; a file without `end_run` behind it is not whole. Raises as `record`."""
+        self._write_line(_format_mark("begin", self._size))
+        self.is_open = True
+
+    def end_run(self) -> None:
+        """Say that the machine ended, whatever it graded. Raises as `record`."""
+        self._write_line(_format_mark("end", self._size))
+        self.is_open = False
 
     def check_writable(self) -> None:
         """
@@ -239,6 +279,11 @@ class JudgeFile:
         except UnicodeEncodeError:
             what = f"document {answer.document!r} of query {answer.query!r}"
             raise UsageError(f"{what} has an id or a comment that is no valid text") from None
+        self._write_line(line)
+        self._size += 1
+
+    def _write_line(self, line: bytes) -> None:
+        """Append *line*, and wait until it is on the disk."""
         with self.place.open_to_append(PRIVATE) as file:
             state = os.fstat(file.fileno())
             # It is read again only where somebody else wrote to it: a machine appends thousands of lines.
@@ -314,19 +359,50 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
     return entry
 
 
-_BEGIN = b'{"query": "'
+_BEGINNINGS = (b'{"query": "', b'{"begin": ', b'{"end": ')
 """How each line of the file begins."""
 
+_MARK = re.compile(rb'\{"(begin|end)": (\d+)\}\r?')
 
-def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> list[JudgeAnswer]:
-    """The lines of the file *path*; raises FormatError for one that is none, or is that of another suite."""
+
+def _format_mark(name: str, answers: int) -> bytes:
+    return json.dumps({name: answers}).encode() + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _ParsedLines:
+    """The answers of a file with their lines, and whether its end is missing."""
+
+    answers: list[tuple[int, JudgeAnswer]]
+    is_open: bool
+    is_cut: bool
+
+
+def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> _ParsedLines:
+    """
+    The lines of the file *path*.
+
+    Raises:
+        FormatError: A line is none of such a file, is that of another suite, or lines before it are missing.
+    """
     *lines, last = content.split(b"\n")
-    if last and not _is_cut(last):
+    is_cut = _is_cut(last)
+    if last and not is_cut:
         lines.append(last)
-    entries = [_parse_line(path, number, line) for number, line in enumerate(lines, start=1)]
+    entries: list[tuple[int, JudgeAnswer]] = []
+    is_open = False
+    for number, line in enumerate(lines, start=1):
+        mark = _MARK.fullmatch(line)
+        if mark is None:
+            entries.append((number, _parse_line(path, number, line)))
+            continue
+        is_open = mark[1] == b"begin"
+        if int(mark[2]) != len(entries):
+            found = f"found {count(len(entries), 'answer')} before this line, expected {int(mark[2]):,}"
+            raise FormatError.at(path, number, 1, f"{found}: lines are missing or were added; restore the file")
     if questions is None:
-        return entries
-    for number, entry in enumerate(entries, start=1):
+        return _ParsedLines(entries, is_open, is_cut)
+    for number, entry in entries:
         if entry.suite not in (None, questions.suite):
             raise FormatError.at(
                 path,
@@ -335,7 +411,7 @@ def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> lis
                 f"found a grade of the suite {entry.suite!r}, expected grades of {questions.suite!r}; choose another "
                 f"folder with --progress, or, if the suite was renamed, rename it in this file",
             )
-    return entries
+    return _ParsedLines(entries, is_open, is_cut)
 
 
 def _is_cut(line: bytes) -> bool:
@@ -343,7 +419,7 @@ def _is_cut(line: bytes) -> bool:
     try:
         json.loads(line)
     except (ValueError, RecursionError):
-        return bool(line) and line[: len(_BEGIN)] == _BEGIN[: len(line)]
+        return bool(line) and any(line[: len(begin)] == begin[: len(line)] for begin in _BEGINNINGS)
     return False
 
 

@@ -71,6 +71,8 @@ class GradeTarget:
         # The grades of machines count from their own files, where the suite names them in `judges`.
         judges = {name: file for name, file in everybody.items() if not file.is_machine}
         check_on_scale(judges.values(), suite, self.scale)
+        for file in judges.values():
+            file.check_whole()
         grades = {name: file.grades for name, file in judges.items()}
         resolution = resolve(grades, self.rule, most_apart=self.most_apart, settler=self.settler)
         lines = list(describe_outdated(judges))

@@ -56,6 +56,7 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
             problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}; {command} asks it")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))
+            problems.extend(_find_missing_end(file))
             files[name] = file
     return files
 
@@ -70,6 +71,15 @@ def _find_machines(loaded: LoadedSuite) -> dict[str, Mark]:
         if isinstance(threshold.condition, KappaCondition):
             machines.setdefault(threshold.condition.machine, threshold.mark)
     return machines
+
+
+def _find_missing_end(file: JudgeFile) -> tuple[Problem, ...]:
+    """The problem of a *file* whose end is missing: a kappa and shares over a part of the grades say nothing."""
+    try:
+        file.check_whole()
+    except InputError as error:
+        return tuple(error.problems)
+    return ()
 
 
 def _find_off_scale(file: JudgeFile, suite: Suite) -> list[Problem]:

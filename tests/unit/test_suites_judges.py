@@ -268,3 +268,67 @@ class TestSamples:
         sample = draw_sample(["Zelt „groß“", "b"], 2, seed=-7)
         write_sample(tmp_path / "s.json", sample)
         assert read_sample(tmp_path / "s.json") == sample
+
+
+def keep_a_run(path: Path, *answers: tuple[str, str, float]) -> Path:
+    """The file of a machine that gave *answers* and ended."""
+    file = JudgeFile(build_judge_path(path, "gpt"), fingerprint_questions(load_unchecked(path, None).suite))
+    file.begin_run()
+    for query, document, grade in answers:
+        file.record(JudgeAnswer(query, document, grade, machine=HOW))
+    file.end_run()
+    return file.path
+
+
+GIVEN = (("tents", "sku-3", 1.0), ("tents", "sku-4", 0.0), ("boots", "sku-5", 2.0))
+
+
+def test_a_machine_s_file_that_is_whole_counts_also_after_further_runs(tmp_path: Path) -> None:
+    path = write_suite(tmp_path)
+    kept = keep_a_run(path, *GIVEN)
+    assert load(path).queries[1].machine_graded == {"sku-5"}
+    file = JudgeFile.read(kept)
+    file.begin_run()
+    file.record(JudgeAnswer("boots", "sku-6", 1.0, machine=HOW))
+    file.end_run()
+    assert load(path).queries[1].machine_graded == {"sku-5", "sku-6"}
+    assert not JudgeFile.read(kept).is_open
+
+
+@pytest.mark.parametrize("lines", [2, 3, 4])
+def test_a_machine_s_file_that_lacks_its_end_is_an_error(tmp_path: Path, lines: int) -> None:
+    path = write_suite(tmp_path)
+    kept = keep_a_run(path, *GIVEN)
+    kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:lines]))
+    with pytest.raises(SuiteError, match="the file has no line that ends the last run, so grades may be missing"):
+        load(path)
+    with pytest.raises(SuiteError, match=r"`harness judge SUITE --machine NAME` completes it"):
+        load(path)
+
+
+@pytest.mark.parametrize("has_marks", [True, False])
+def test_a_file_that_is_cut_within_a_line_is_an_error(tmp_path: Path, has_marks: bool) -> None:
+    path = write_suite(tmp_path)
+    kept = keep_a_run(path, *GIVEN)
+    lines = [line for line in kept.read_text().splitlines() if has_marks or "query" in line]
+    content = "\n".join(lines).encode()
+    kept.write_bytes(content[: content.index(b"sku-4") + 2])
+    with pytest.raises(SuiteError, match="the last line is cut off"):
+        load(path)
+
+
+@pytest.mark.parametrize("removed", [1, 2, 3])
+def test_a_file_that_lacks_lines_before_its_end_is_an_error(tmp_path: Path, removed: int) -> None:
+    path = write_suite(tmp_path)
+    kept = keep_a_run(path, *GIVEN)
+    lines = kept.read_text().splitlines(keepends=True)
+    del lines[removed]
+    kept.write_text("".join(lines))
+    with pytest.raises(SuiteError, match="found 2 answers before this line, expected 3: lines are missing"):
+        load(path)
+
+
+def test_a_file_from_before_runs_had_an_end_is_read(tmp_path: Path) -> None:
+    path = write_suite(tmp_path)
+    answer(path, *GIVEN)
+    assert load(path).queries[1].machine_graded == {"sku-5"}

@@ -304,6 +304,16 @@ def test_who_saw_what_others_gave_is_no_independent_judge(two_judges, judge, fol
     assert "carol settled 2 documents, having seen the grades of others: left out below\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["--agreement"], ["--write"]])
+def test_a_file_that_is_cut_within_a_line_is_not_counted_without_a_word(two_judges, folder, capsys, words):
+    path = folder / "shop.judged-by.bob.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    before = suite_lines(folder)
+    assert main(["judge", "shop.relevance.yaml", *words]) == 2
+    assert "shop.judged-by.bob.jsonl: the last line is cut off, so grades may be missing" in capsys.readouterr().err
+    assert suite_lines(folder) == before
+
+
 def test_of_files_that_do_not_say_it_the_command_names_who_settled(two_judges, folder, capsys):
     grade_by_hand(folder, "carol", shoes__y=2, boots__z=2)
     capsys.readouterr()

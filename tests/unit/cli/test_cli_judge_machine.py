@@ -88,7 +88,8 @@ def run(*words):
 
 def kept(name="gpt"):
     path = Path(f"shop.judged-by.{name}.jsonl")
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [line for line in lines if "query" in line]
 
 
 def grades():
@@ -117,6 +118,18 @@ def test_what_people_have_not_graded_is_graded_and_kept(folder, model, capsys):
     assert "- 2 (good): Just what was asked for." in system
     assert "Look at the brand first." in system
     assert "Shoes to run in." in user
+
+
+def test_a_run_ends_with_the_number_of_its_answers(folder, model):
+    run()
+    path = Path("shop.judged-by.gpt.jsonl")
+    lines = path.read_text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ('{"begin": 0}', '{"end": 3}', 5)
+    assert run() == 0
+    assert path.read_text().splitlines() == lines, "where nothing is asked, nothing is written"
+    path.write_text("\n".join(lines[:3]) + "\n")
+    assert run() == 0
+    assert (grades(), path.read_text().splitlines()[-1]) == ({"shoes x": 2, "shoes y": 0, "boots z": 0}, '{"end": 3}')
 
 
 def test_nothing_is_asked_twice(folder, model, capsys):
