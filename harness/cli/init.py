@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_suite, list_index_names
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
-from harness.scaffold import write_scaffold
+from harness.scaffold import IGNORE_FILE, keep_out_of_git, list_not_ignored, write_scaffold
+from harness.suites.discovery import SUITE_SUFFIX
 from harness.suites.schema_file import refuse_foreign_schema, update_schema
 
 
@@ -46,7 +48,8 @@ def command(
     Write a suite for your own index, or a small one with documents that runs at once on the embedded engine.
 
     DIR is the folder, by default the current one. No file is replaced, but for an older
-    relevance.schema.json, by which editors complete suites. An index is only read: its text fields, and a few
+    relevance.schema.json, by which editors complete suites. Where there is no .gitignore, one is written that keeps out
+    what is of this machine only. An index is only read: its text fields, and a few
     documents. Its suite has a multi_match request, and no judgments yet. With --index alone the cluster is `default` of
     harness.toml; a login is that of harness.toml and not written.
     """
@@ -67,16 +70,39 @@ def command(
 
 def _write_first_suite(folder: Path) -> int:
     """Write the suite with documents of its own."""
+    suite = folder / "products.relevance.yaml"
+    run_command = ("run", str(suite), "--embedded", "--allow-write")
     refuse_foreign_schema(folder)
-    written = write_scaffold(folder)
+    written = write_scaffold(folder, _suggest_going_on(suite, run_command))
     schema = update_schema(folder)
     if schema is not None:
         written.append(schema)
     for path in written:
         click.echo(f"wrote {path}")
-    suite = str(folder / "products.relevance.yaml")
-    click.echo(f"\nRun it:\n{_format_command('run', suite, '--embedded', '--allow-write')}")
+    _keep_out_of_git(folder)
+    click.echo(f"\nRun it:\n{_format_command(*run_command)}")
     return 0
+
+
+def _suggest_going_on(suite: Path, run_command: Sequence[str]) -> str:
+    """How to go on where what `harness init` writes is there already; *run_command* runs the *suite*."""
+    anew = "to write them anew, name another folder, or remove these files"
+    if not suite.exists():
+        return anew
+    return f"to go on with this suite, run\n{_format_command(*run_command)}\n{anew}"
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    """Let git ignore what is of this machine only, or say what is to be added for that."""
+    written = keep_out_of_git(folder)
+    if written is not None:
+        click.echo(f"wrote {written}")
+        return
+    lines = list_not_ignored(folder)
+    if lines:
+        ignored = " ".join(lines)
+        note = f"note: add to {folder / IGNORE_FILE} what harness keeps for this machine only: {ignored}"
+        click.echo(make_loggable(note), err=True)
 
 
 def _list_indexes(folder: Path, options: RunOptions) -> int:
@@ -90,8 +116,10 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
 
 def _write_suite_of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
     draft = draft_suite(folder, index, queries, options, environ=os.environ)
-    migrated = write_drafts([draft], folder, ImportOptions())
+    planned = folder / f"{draft.name}{SUITE_SUFFIX}"
+    migrated = write_drafts([draft], folder, ImportOptions(), remedy=_suggest_going_on(planned, ("run", str(planned))))
     print_migration(migrated, strict=False)
+    _keep_out_of_git(folder)
     if draft.unread:
         note = f"note: {draft.unread}; the request is made from the names and types of the fields alone"
         click.echo(make_loggable(note), err=True)

@@ -86,13 +86,13 @@ def write_part(
         raise
 
 
-def refuse_existing(paths: Iterable[Path]) -> None:
+def refuse_existing(paths: Iterable[Path], remedy: str = "") -> None:
     """
     Refuse to write *paths* if there is anything at one of them, be it a link that leads nowhere, or a file where one
     of their folders would be made.
 
     Raises:
-        UsageError: Something is there; all of it is named.
+        UsageError: Something is there; all of it is named, and below it the *remedy*.
     """
     taken: list[str] = []
     for path in paths:
@@ -103,9 +103,9 @@ def refuse_existing(paths: Iterable[Path]) -> None:
         while not os.path.lexists(existing):
             existing = existing.parent
         if not existing.is_dir():
-            taken.append(f"{existing}: found a file, expected a folder for {path}, and nothing was written")
+            taken.append(f"{path}: cannot be written: {existing} is a file, expected a folder; nothing was written")
     if taken:
-        raise UsageError("\n".join(dict.fromkeys(taken)))
+        raise UsageError("\n".join([*taken, *([remedy] if remedy else [])]))
 
 
 @dataclass(frozen=True, slots=True)

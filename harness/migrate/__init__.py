@@ -187,7 +187,12 @@ def _identify_file(source: str) -> tuple[int, int] | str:
 
 
 def write_drafts(
-    drafts: Sequence[Draft], output: Path, given: ImportOptions, *, beside: Mapping[Path, str] | None = None
+    drafts: Sequence[Draft],
+    output: Path,
+    given: ImportOptions,
+    *,
+    beside: Mapping[Path, str] | None = None,
+    remedy: str = "",
 ) -> MigrationResult:
     """
     Write *drafts* as suites.
@@ -197,6 +202,7 @@ def write_drafts(
         output: The file of the suite if its name ends in .yaml or .yml, else a folder.
         given: Replaces what *drafts* have.
         beside: The texts of other files to write, by path.
+        remedy: What to do if a file is there already, for the error.
 
     Returns:
         The files that were written, with the schema that the suites name, what was not carried over, and the problems
@@ -223,7 +229,7 @@ def write_drafts(
     folders = dict.fromkeys(path.parent for path in paths)
     for folder in folders:
         refuse_foreign_schema(folder)
-    write_files(files)
+    write_files(files, remedy)
     schemas = [schema for schema in map(update_schema, folders) if schema is not None]
     problems: list[Problem] = []
     for draft, path in zip(drafts, paths, strict=True):
@@ -347,14 +353,14 @@ def _choose_suite_paths(output: Path, drafts: Sequence[Draft], name: str | None)
     return paths
 
 
-def write_files(files: Mapping[Path, str]) -> None:
+def write_files(files: Mapping[Path, str], remedy: str = "") -> None:
     """
-    Write *files*, text by path, each atomically.
+    Write *files*, text by path, each atomically; *remedy* is for the error if a file is there.
 
     Raises:
         UsageError: A file exists already, and then none is written; or a file cannot be written.
     """
-    refuse_existing(files)
+    refuse_existing(files, remedy)
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

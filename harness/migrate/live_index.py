@@ -222,30 +222,42 @@ def _find_text_fields(fields: Mapping[str, IndexField]) -> list[str]:
     return sorted(name for name in texts if not texts.intersection(list_parents(name)))
 
 
-def _names_identity(name: str) -> bool:
-    """Whether the *name* of a field suggests that it identifies documents."""
-    return IDENTITY.search(re.sub(r"\.(?:keyword|raw|exact)$", "", name)) is not None
+def _names_identity(name: str, fields: Mapping[str, IndexField]) -> bool:
+    """Whether the *name* of one of *fields*, or of the field whose subfield it is, suggests that it identifies."""
+    names = [re.sub(r"\.(?:keyword|raw|exact)$", "", name)]
+    names += [parent for parent in list_parents(name) if _has_value(parent, fields)]
+    return any(IDENTITY.search(part) is not None for part in names)
 
 
-def _find_keys(fields: Mapping[str, IndexField], texts: Sequence[str]) -> list[str]:
+def _has_value(name: str, fields: Mapping[str, IndexField]) -> bool:
+    """Whether *name* is one of *fields*, and no object: what stands below it is a subfield."""
+    return name in fields and not fields[name].types & {"object", "nested"}
+
+
+def _find_keys(fields: Mapping[str, IndexField], texts: Sequence[str]) -> dict[str, bool]:
     """
-    The sortable fields that may identify documents, the shortest names first.
+    The sortable fields that may identify documents, the shortest names first, and whether their names suggest it.
 
-    Those whose names suggest it come before other keywords, which are no subfields of *texts*: titles may repeat.
+    Those whose names suggest it come before other keywords, and subfields of *texts* last: titles may repeat.
     """
-    named, others = [], []
+    named, others, subfields = [], [], []
     for name, field in fields.items():
         if not field.sortable or not field.types <= SORTED_BY:
             continue
-        if _names_identity(name):
+        if _names_identity(name, fields):
             named.append(name)
-        elif field.types == {"keyword"} and not set(texts).intersection(list_parents(name)):
+        elif field.types == {"keyword"} and set(texts).intersection(list_parents(name)):
+            subfields.append(name)
+        elif field.types == {"keyword"}:
             others.append(name)
 
     def rank_name(name: str) -> tuple[int, int, str]:
         return name.count("."), len(name), name
 
-    return sorted(named, key=rank_name) + sorted(others, key=rank_name)[:MOST_OTHER_KEYS]
+    keys = dict.fromkeys(sorted(named, key=rank_name), True)
+    for names in (others, subfields):
+        keys |= dict.fromkeys(sorted(names, key=rank_name)[:MOST_OTHER_KEYS], False)
+    return keys
 
 
 def _read_sample(inspector: Inspector, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
@@ -324,22 +336,25 @@ def _build_request(boosts: Mapping[str, int], tie_break: str | None) -> Json:
     return body
 
 
-def _choose_tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], unread: str, draft: Draft) -> str | None:
+def _choose_tie_break(
+    keys: Mapping[str, bool], sample: Sequence[SampledDocument], unread: str, draft: Draft
+) -> str | None:
     """
-    The first of *keys* with exactly one value in each document, all different, as far as the sample shows.
+    The first of *keys*, as `_find_keys` returns them, with exactly one value in each document, all different, as far as
+    the sample shows.
 
     *unread* says why there is no sample.
     """
-    for name in keys:
+    for name, is_named in keys.items():
         values = [document.values.get(name, ()) for document in sample]
         have_one_each = all(len(values_of_document) == 1 for values_of_document in values)
         if sample and have_one_each and len(set(values)) == len(values):
             remark = f"Documents with the same score are sorted by {name}, so that runs repeat"
-            if not _names_identity(name):
+            if not is_named:
                 remark += f"; it tells the {len(sample)} documents apart that were looked at"
             draft.request_remarks.append(f"{remark}.")
             return name
-    named = [name for name in keys if _names_identity(name)]
+    named = [name for name, is_named in keys.items() if is_named]
     if named and unread:
         draft.request_remarks.append(
             f"The engine orders documents with the same score as it likes; {named[0]} may tell them apart, which was "

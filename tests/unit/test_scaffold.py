@@ -16,6 +16,7 @@ def test_the_suite_its_documents_and_judgments_are_written(tmp_path, capsys):
     assert main(["init", str(folder)]) == 0
     written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert written == {
+        ".gitignore",
         "harness.toml",
         "products.relevance.yaml",
         "products/documents.jsonl",
