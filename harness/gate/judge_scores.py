@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 
@@ -38,7 +38,7 @@ from harness.model import (
     Unit,
     select_by_id,
 )
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 
 def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_undefined: bool) -> Finding:
@@ -80,6 +80,48 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
         why = explain_nothing_left(scope.skipped, scope.undefined)
         return replace(finding, reason=f"{name} has nothing to decide: {why}", blamed=scope.undefined)
     return _compare(condition, scope, name, finding)
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The least and the greatest values of the queries of a threshold over the orders of tied documents."""
+
+    least: Mapping[str, float]
+    greatest: Mapping[str, float]
+    remedy: str = ""
+    """How to give tied documents an order, in words."""
+
+
+def judge_with_ties(
+    condition: ScoreCondition, scope: Scope, extremes: Extremes, *, gain: str, skip_undefined: bool
+) -> Finding:
+    """As `judge_scores`; INCONCLUSIVE where the order of tied documents decides, as for a drop."""
+    finding = judge_scores(condition, scope, gain=gain, skip_undefined=skip_undefined)
+    moved = [query for query in scope.counted if extremes.least[query] != extremes.greatest[query]]
+    if finding.observed is None or not moved:
+        return finding
+    findings = []
+    for values in (extremes.least, extremes.greatest):
+        # Nothing is known of a range that is infinite.
+        if not all(map(math.isfinite, values.values())):
+            reason = f"cannot be decided: too many orders of ties to check; {finding.reason}"
+            return _refuse_ties(finding, reason, moved, extremes.remedy)
+        extreme_scope = replace(scope, counted=values)
+        findings.append(judge_scores(condition, extreme_scope, gain=gain, skip_undefined=skip_undefined))
+    least, greatest = findings
+    if least.status is greatest.status is finding.status:
+        assert least.observed is not None, "a figure that is decided is observed"
+        assert greatest.observed is not None, "a figure that is decided is observed"
+        ties = min(least.observed, greatest.observed), max(least.observed, greatest.observed)
+        return _describe_ties(finding, condition, ties)
+    reason = f"cannot be decided: over the orders of ties, {least.reason}, to {greatest.reason}"
+    return _refuse_ties(finding, reason, moved, extremes.remedy)
+
+
+def _refuse_ties(finding: Finding, reason: str, moved: Sequence[str], remedy: str) -> Finding:
+    parts = [reason, f"the order of tied documents decides in {counted(moved, 'query')}", remedy]
+    reason = "; ".join(filter(None, parts))
+    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(moved), caveat="")
 
 
 def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Finding) -> Finding:
@@ -255,7 +297,12 @@ def add_ties(
     figures = [_compute_observed(condition, values, scope.weights) for values in extremes]
     if not figures:
         return finding
-    least, greatest = min(figures), max(figures)
+    return _describe_ties(finding, condition, (min(figures), max(figures)))
+
+
+def _describe_ties(finding: Finding, condition: ScoreCondition, ties: tuple[float, float]) -> Finding:
+    """*finding* with the least and the greatest figure over the orders of *ties*, if they differ."""
+    least, greatest = ties
     if greatest - least <= TOLERANCE:
         return finding
     required, operator = _get_required(condition), _get_operator(condition)

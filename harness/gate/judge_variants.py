@@ -7,9 +7,11 @@ no judgment either; how much a variant loses is scored with the judgments of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal
 
 from harness.gate.finding import (
     Finding,
@@ -24,18 +26,26 @@ from harness.gate.finding import (
 from harness.gate.inputs import GateInputs
 from harness.gate.judge_agreements import list_incomplete
 from harness.gate.judge_answers import describe_without_ranking, list_without_hits, list_without_ranking
-from harness.gate.judge_scores import judge_scores
-from harness.gate.ties import restore_tie_order
-from harness.metrics.agreement import agreement_value
+from harness.gate.judge_scores import Extremes, judge_with_ties
+from harness.gate.ties import (
+    find_tie_range,
+    group_both,
+    has_ties,
+    order_by_profile,
+    restore_tie_order,
+    suggest_tie_break,
+    truncate_ranking,
+)
+from harness.metrics.agreement import agreement_value, find_agreement_range
 from harness.metrics.grammar import read_agreement
 from harness.metrics.score import gain_text, measures_of, score_of
 from harness.model import (
     Condition,
+    Hit,
     LossCondition,
     Measure,
     Query,
     Ranking,
-    Response,
     Run,
     ScoreCondition,
     StatisticKind,
@@ -51,10 +61,12 @@ from harness.words import count, listed, shorten
 
 @dataclass(frozen=True, slots=True)
 class _VariantValue:
-    """The agreement or the loss of one variant."""
+    """The agreement or the loss of one variant, and its range over the orders of tied documents."""
 
     variant: Variant
     value: float
+    least: float
+    greatest: float
     has_hits: bool
 
 
@@ -66,8 +78,8 @@ def judge_variants(
 
     Returns:
         ERROR where a query or a variant has no ranking; INCONCLUSIVE where one ends before the cutoff although more
-        documents may match; FAILED where no query has variants, where a score is undefined and may not be left out, or
-        where the figure falls short; else PASSED.
+        documents may match, or where the order of tied documents decides; FAILED where no query has variants, where a
+        score is undefined and may not be left out, or where the figure falls short; else PASSED.
     """
     score_condition = condition.as_score
     name = score_condition.measure.text
@@ -96,12 +108,17 @@ def judge_variants(
     else:
         scope = Scope(dict.fromkeys(variants, 0.0), (), {}, (), ())
         values = _compute_agreements(condition.agreement, compared, variants, inputs)
-    counted = {query: _summarize(score_condition, of_query) for query, of_query in values.items()}
+    counted = _summarize_queries(score_condition, values)
     # Zero hits of a query are named with those of its variants.
     scope = replace(
         scope, counted=counted, zero_hits=(), skipped=skipped, weights=read_weights(inputs.suite.queries, counted)
     )
-    finding = judge_scores(score_condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
+    extremes = Extremes(
+        least=_summarize_queries(score_condition, _replace_values(values, "least")),
+        greatest=_summarize_queries(score_condition, _replace_values(values, "greatest")),
+        remedy=suggest_tie_break(inputs.suite.requests.get(inputs.run.request)),
+    )
+    finding = judge_with_ties(score_condition, scope, extremes, gain=gain, skip_undefined=inputs.suite.skip_undefined)
     if finding.observed is None:
         return finding
     zero_hits = list_without_hits(values, inputs.run.responses)
@@ -110,6 +127,20 @@ def judge_variants(
     if unsent:
         sentences.append(f"left out: {count(unsent, 'skipped variant')}")
     return replace(finding, reason="; ".join(sentences))
+
+
+def _summarize_queries(condition: ScoreCondition, values: Mapping[str, Sequence[_VariantValue]]) -> dict[str, float]:
+    return {query: _summarize(condition, of_query) for query, of_query in values.items()}
+
+
+def _replace_values(
+    values: Mapping[str, Sequence[_VariantValue]], extreme: Literal["least", "greatest"]
+) -> dict[str, list[_VariantValue]]:
+    """*values* with each at its least, or at its greatest, over the orders of tied documents."""
+    replaced: dict[str, list[_VariantValue]] = {}
+    for query, of_query in values.items():
+        replaced[query] = [replace(value, value=getattr(value, extreme)) for value in of_query]
+    return replaced
 
 
 def _list_active_variants(queries: Sequence[Query], inputs: GateInputs) -> dict[str, tuple[Variant, ...]]:
@@ -179,8 +210,10 @@ def _compute_agreements(
         for variant in variants[query.id]:
             other = inputs.run.variants[variant.id]
             assert isinstance(other, Ranking), "variants without a ranking were refused"
-            value = compute_agreement(agreement, ranking, other, depth=inputs.suite.depth)
-            of_query.append(_VariantValue(variant, value, bool(other.hits)))
+            depth = inputs.suite.depth
+            value = compute_agreement(agreement, ranking, other, depth=depth)
+            least, greatest = _find_agreement_range(agreement, ranking, other, value, depth=depth)
+            of_query.append(_VariantValue(variant, value, least, greatest, bool(other.hits)))
         values[query.id] = of_query
     return values
 
@@ -192,12 +225,16 @@ def _compute_losses(
     values = {}
     for query in queries:
         score = inputs.scores[query.id][measure.text].value
+        scored = ScoredQuery(query, measure, score)
         of_query = []
         for variant in variants[query.id]:
             other = inputs.run.variants[variant.id]
-            loss = compute_loss(inputs.suite, query, measure, score, other, inputs.run)
+            assert isinstance(other, Ranking), "variants without a ranking were refused"
+            loss = compute_loss(inputs.suite, scored, inputs.run, other)
             if loss is not None:
-                of_query.append(_VariantValue(variant, loss, isinstance(other, Ranking) and bool(other.hits)))
+                least, greatest = _find_loss_range(inputs.suite, scored, inputs.run, other)
+                least, greatest = min(least, loss), max(greatest, loss)
+                of_query.append(_VariantValue(variant, loss, least, greatest, bool(other.hits)))
         if len(of_query) == len(variants[query.id]):
             values[query.id] = of_query
     return values
@@ -260,19 +297,69 @@ def compute_agreement(agreement: Measure, ranking: Ranking, of_variant: Ranking,
     return agreement_value(agreement, first, second, depth=depth)
 
 
-def compute_loss(
-    suite: Suite, query: Query, measure: Measure, score: float | None, of_variant: Response, run: Run
-) -> float | None:
-    """
-    How far the score of a variant is below that of *query*, by the judgments of the query.
+def _find_agreement_range(
+    agreement: Measure, ranking: Ranking, of_variant: Ranking, value: float, *, depth: int
+) -> tuple[float, float]:
+    """The least and the greatest *value* of an agreement over the orders of tied documents."""
+    if not of_variant.hits or not (has_ties(ranking) or has_ties(of_variant)):
+        return value, value
+    cutoff = agreement.cutoff or depth
+    first, second = truncate_ranking(ranking, cutoff), truncate_ranking(of_variant, cutoff)
+    groups_first, groups_second = group_both(first, second)
+    lengths = len(first.hits), len(second.hits)
+    least, greatest = find_agreement_range(agreement, groups_first, groups_second, lengths, depth=cutoff)
+    return min(least, value), max(greatest, value)
 
-    None where either has no score. *score* is that of the query in *run*.
+
+@dataclass(frozen=True, slots=True)
+class ScoredQuery:
+    """A query with its *score* by *measure* in the run; None if it is undefined."""
+
+    query: Query
+    measure: Measure
+    score: float | None
+
+
+def compute_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> float | None:
     """
+    How far the score of a variant is below that of its query in *run*, by the judgments of the query.
+
+    Tied documents of the variant are in the order of the query, where both have the same. None where either has no
+    score.
+    """
+    query = scored.query
+    returned = run.responses.get(query.id)
+    if isinstance(returned, Ranking) and has_ties(of_variant):
+        first, second = _order_both(suite, returned, of_variant)
+        order = restore_tie_order(first, second, depth=suite.depth)
+        hits = tuple(Hit(document, score=-place) for place, document in enumerate(order))
+        if [hit.id for hit in hits] != [hit.id for hit in second.hits]:
+            of_variant = replace(of_variant, hits=hits, tail=())
     lone_run = replace(run, responses={query.id: of_variant})
-    score_of_variant = score_of(suite, query, measure, lone_run).value
-    if score is None or score_of_variant is None:
+    score_of_variant = score_of(suite, query, scored.measure, lone_run).value
+    if scored.score is None or score_of_variant is None:
         return None
-    return score - score_of_variant
+    return scored.score - score_of_variant
+
+
+def _order_both(suite: Suite, ranking: Ranking, of_variant: Ranking) -> tuple[Ranking, Ranking]:
+    """Both rankings as deep as the suite scores them, in the order that its profile scores."""
+    first, second = truncate_ranking(ranking, suite.depth), truncate_ranking(of_variant, suite.depth)
+    return order_by_profile(first, suite.profile), order_by_profile(second, suite.profile)
+
+
+def _find_loss_range(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> tuple[float, float]:
+    """The least and the greatest loss over the orders of tied documents of the query and the variant."""
+    ranking = run.responses[scored.query.id]
+    assert isinstance(ranking, Ranking), "queries without a ranking were refused"
+    if not (has_ties(ranking) or has_ties(of_variant)):
+        return math.inf, -math.inf
+    first, second = _order_both(suite, ranking, of_variant)
+    ranges = []
+    for groups, ordered in zip(group_both(first, second), (first, second), strict=True):
+        ranges.append(find_tie_range(suite, scored.query, scored.measure, groups, len(ordered.hits)))
+    of_query, of_other = ranges
+    return of_query.least - of_other.greatest, of_query.greatest - of_other.least
 
 
 def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.metrics import measure_range, settings_of, tie_range
+from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
 from harness.model import (
     Hit,
@@ -166,7 +166,7 @@ def compute_bands(
     The least and the greatest value of each of *measures* over all orders of tied documents, or over a sample; without
     those that ties do not move, and those that are undefined.
     """
-    groups = [(*group.shown, *group.below) for group in group_ties(_order_by_profile(ranking, suite.profile))]
+    groups = [(*group.shown, *group.below) for group in group_ties(order_by_profile(ranking, suite.profile))]
     if not groups:
         return {}
     depth = len(ranking.hits)
@@ -246,10 +246,10 @@ def _list_measures(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
 
 def _may_be_moved(query: Query, ranking: Ranking) -> bool:
     """Whether the order of ties may move a value of *query*."""
-    return _has_ties(ranking) and _has_tied_grades(query, group_ties(ranking))
+    return has_ties(ranking) and _has_tied_grades(query, group_ties(ranking))
 
 
-def _has_ties(ranking: Ranking) -> bool:
+def has_ties(ranking: Ranking) -> bool:
     """Whether any tied documents are known, found out faster than by grouping them."""
     if ranking.tail:
         return True
@@ -299,7 +299,7 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
         with them in the baseline and are not elsewhere in today's ranking. None where the rankings are the same, or it
         is unknown which documents tie.
     """
-    first, second = _order_by_profile(before, suite.profile), _order_by_profile(after, suite.profile)
+    first, second = order_by_profile(before, suite.profile), order_by_profile(after, suite.profile)
     if [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
         return None
     groups_before, groups_today = group_ties(first), group_ties(second)
@@ -326,14 +326,8 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
             order += [(document,) for document in group.shown]
         else:
             order.append(_list_candidates(group, groups_before, second))
-    try:
-        depth = len(second.hits)
-        value_range = tie_range(measure, order, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
-    except (UndefinedScore, MeasureError):
-        return TiedValue(-math.inf, math.inf)
-    if value_range.exact:
-        return TiedValue(value_range.least, value_range.greatest, only_ties)
-    return _take_bounds(measure, suite)
+    tied = find_tie_range(suite, query, measure, order, len(second.hits))
+    return TiedValue(tied.least, tied.greatest, only_ties and tied.exact)
 
 
 def _may_have_others(group: TieGroup, groups_before: Sequence[TieGroup], today: Ranking) -> bool:
@@ -352,14 +346,14 @@ def _was_open(group: TieGroup, match: TieGroup | None) -> bool:
     return match is not None and not match.closed and _has_score_of(group, match)
 
 
-def _take_bounds(measure: Measure, suite: Suite) -> TiedValue:
+def _take_bounds(measure: Measure, suite: Suite) -> TieRange:
     """The value where there are too many orders: it is somewhere between the bounds of the measure."""
     least, greatest = measure_range(measure, suite.gain, suite.profile)
     if least is None:
         least = -math.inf
     if greatest is None:
         greatest = math.inf
-    return TiedValue(least, greatest)
+    return TieRange(least, greatest, exact=False)
 
 
 def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
@@ -393,6 +387,45 @@ def settle_ranking(reference: Ranking, candidate: Ranking) -> Ranking:
     return replace(candidate, hits=tuple(settled))
 
 
+def group_both(first: Ranking, second: Ranking) -> tuple[list[Sequence[str]], list[Sequence[str]]]:
+    """
+    The documents of two rankings of one run in groups, each of which may come in any order.
+
+    Where both have a group at the same place with the same documents, both have it in the order of *first*, document by
+    document: the engine had no order for them. Where others may belong to a group that are not known, those of the
+    other ranking do that have its score and are not elsewhere.
+    """
+    groups_first, groups_second = group_ties(first), group_ties(second)
+    shared: dict[int, Sequence[Sequence[str]]] = {}
+    for group, match in pair_groups(groups_second, groups_first):
+        # Others that tie with those of one of the two might have been returned in place of these.
+        if match is not None and group.is_interchangeable_with(match) and group.known == match.known:
+            shared[group.start] = [(document,) for document in match.shown]
+    orders = []
+    for ranking, groups, others in ((first, groups_first, groups_second), (second, groups_second, groups_first)):
+        order: list[Sequence[str]] = []
+        for group in groups:
+            order += shared.get(group.start, [_list_candidates(group, others, ranking)])
+        # No groups: it is unknown which documents tie.
+        orders.append(order or [(hit.id,) for hit in ranking.hits])
+    return orders[0], orders[1]
+
+
+def find_tie_range(
+    suite: Suite, query: Query, measure: Measure, groups: Sequence[Sequence[str]], depth: int
+) -> TieRange:
+    """
+    The range of a value over all orders of *groups*, of which *depth* documents are scored.
+
+    Where there are too many orders, it is that of the measure; where the measure is undefined in one, it is infinite.
+    """
+    try:
+        value_range = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
+    except (UndefinedScore, MeasureError):
+        return TieRange(-math.inf, math.inf, exact=False)
+    return value_range if value_range.exact else _take_bounds(measure, suite)
+
+
 def pair_groups(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
     """
     Each of *groups*, with the group of *before* at the same place, if there is one with the same sort values.
@@ -412,7 +445,7 @@ def _has_score_of(group: TieGroup, other: TieGroup) -> bool:
     return is_tie(group.hit, other.hit, exact=group.exact_scores or other.exact_scores)
 
 
-def _order_by_profile(ranking: Ranking, profile: Profile) -> Ranking:
+def order_by_profile(ranking: Ranking, profile: Profile) -> Ranking:
     """*ranking* in the order that *profile* scores, which may be by score and id, whatever the engine sorted by."""
     if not rules_of(profile).sorts or any(hit.score is None for hit in ranking.hits):
         return ranking
@@ -437,7 +470,7 @@ def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     >>> [(hit.id, hit.score) for hit in replace_scores(ranking, Profile.STANDARD).hits]
     [('a', 0), ('b', -1), ('c', -1)]
     """
-    ordered = _order_by_profile(ranking, profile)
+    ordered = order_by_profile(ranking, profile)
     groups = group_ties(ordered)
     if not groups:
         hits = tuple(Hit(hit.id, -place) for place, hit in enumerate(ordered.hits))

@@ -74,6 +74,52 @@ def agreement_value(agreement: Measure, reference: Sequence[str], candidate: Seq
     return _compute_rbo(first, second, p)
 
 
+def find_agreement_range(
+    agreement: Measure,
+    reference: Sequence[Sequence[str]],
+    candidate: Sequence[Sequence[str]],
+    lengths: tuple[int, int],
+    *,
+    depth: int,
+) -> tuple[float, float]:
+    """
+    The least and the greatest value of *agreement* over all orders of tied documents.
+
+    Both rankings are in groups of tied documents, best first, and no longer than *lengths*: of the last group, any
+    documents may be within. One order shares as many documents as can be down to each depth, and one as few.
+
+    >>> from harness.metrics.grammar import read_agreement
+    >>> tied = [["x", "y", "r"]]
+    >>> find_agreement_range(read_agreement("overlap@1"), [["r"], ["x"], ["y"]], tied, (3, 3), depth=3)
+    (0.0, 1.0)
+    """
+    values = []
+    for is_alike in (False, True):
+        first = _order_tied(reference, candidate, is_alike=is_alike, is_first=True)[: lengths[0]]
+        second = _order_tied(candidate, reference, is_alike=is_alike, is_first=False)[: lengths[1]]
+        values.append(agreement_value(agreement, first, second, depth=depth))
+    return values[0], values[1]
+
+
+def _order_tied(
+    groups: Sequence[Sequence[str]], others: Sequence[Sequence[str]], *, is_alike: bool, is_first: bool
+) -> list[str]:
+    """
+    *groups* in the order that shares most with *others*, if these are ordered likewise; or least.
+
+    Down to each depth, most are shared if those come first that come first in the other ranking; of those that tie in
+    both, the same ones first. Least are shared if those come first that come last there, or not at all; of those that
+    tie in both, other ones first.
+    """
+    place = {document: number for number, members in enumerate(others) for document in members}
+    order: list[str] = []
+    for members in groups:
+        by_id = sorted(members, reverse=not is_alike and not is_first)
+        sign = 1 if is_alike else -1
+        order += sorted(by_id, key=lambda document: sign * place.get(document, len(others)))
+    return order
+
+
 def mean_agreement(
     pairs: Mapping[str, RankPair], *, depth: int, p: float, weights: Mapping[str, float] | None = None
 ) -> Agreement | None:

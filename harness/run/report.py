@@ -10,7 +10,13 @@ from itertools import groupby, pairwise
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues, select_run_values
 from harness.gate.judge_answers import explain_no_ranking
-from harness.gate.judge_variants import compute_agreement, compute_loss, list_agreements, list_lost_measures
+from harness.gate.judge_variants import (
+    ScoredQuery,
+    compute_agreement,
+    compute_loss,
+    list_agreements,
+    list_lost_measures,
+)
 from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
@@ -367,7 +373,7 @@ def _describe_variants(
             for measure in list_lost_measures(suite, query):
                 score = scores.get(measure.text)
                 value = None if score is None else score.value
-                losses[measure.text] = compute_loss(suite, query, measure, value, of_variant, run)
+                losses[measure.text] = compute_loss(suite, ScoredQuery(query, measure, value), run, of_variant)
             report = replace(report, agreements=agreements, losses=losses)
         reports.append(report)
     return tuple(reports)

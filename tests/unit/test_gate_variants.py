@@ -172,6 +172,74 @@ def test_the_order_of_tied_documents_is_that_of_the_query():
     assert verdict.status is Status.PASSED
 
 
+# ------------------------------------------------------------------------------------------------ ties
+
+
+def tied(*groups):
+    """Groups of documents, a letter each, whose scores are equal."""
+    hits = [Hit(document, score=9.0 - place) for place, group in enumerate(groups) for document in group]
+    return Ranking(tuple(hits), closed=True)
+
+
+RELEVANT = query_of("boots", "bootss", judgments={"r": 1})
+
+
+@pytest.mark.parametrize(
+    "text", ["loss RR@10 of variants <= 0", "loss every nDCG@3 of variants <= 0", "every RBO of variants >= 1"]
+)
+def test_the_same_ties_in_another_order_are_no_loss(text):
+    verdict = decide_one(text, {"boots": tied("rxy"), "boots~1": tied("xyr")}, RELEVANT, depth=3)
+    assert (verdict.status, verdict.observed, verdict.ties) == (Status.PASSED, 0.0 if "loss" in text else 1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "ties"),
+    [
+        ("loss RR@10 of variants <= 0.1", Status.INCONCLUSIVE, None),
+        ("loss RR@10 of variants <= 0.7", Status.PASSED, (0.0, 2 / 3)),
+        ("loss every RR@10 of variants <= 0.3", Status.INCONCLUSIVE, None),
+        ("mean overlap@1 of variants >= 0.5", Status.INCONCLUSIVE, None),
+        ("mean overlap@3 of variants >= 1", Status.PASSED, None),
+        ("every RBO of variants >= 0.99", Status.INCONCLUSIVE, None),
+        ("50% RBO of variants >= 0.99", Status.INCONCLUSIVE, None),
+        ("mean RBO(p=0.5) of variants >= 0.1", Status.PASSED, (0.375, 1.0)),
+    ],
+)
+@pytest.mark.parametrize("order", ["rxy", "xyr", "yrx"])
+def test_other_ties_of_a_variant_are_a_range_whatever_their_order(text, status, ties, order):
+    verdict = decide_one(text, {"boots": tied(*"rxy"), "boots~1": tied(order)}, RELEVANT, depth=3)
+    assert (verdict.status, verdict.ties) == (status, ties and pytest.approx(ties))
+    assert ("ties" in verdict.reason) is (status is Status.INCONCLUSIVE or ties is not None)
+
+
+def test_ties_of_the_query_are_a_range_too():
+    rankings = {"boots": tied("rxy"), "boots~1": tied(*"xry")}
+    verdict = decide_one("loss RR@10 of variants <= 0.1", rankings, RELEVANT, depth=3)
+    assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("boots",))
+    assert "-0.1667" in verdict.reason
+    assert "0.5000" in verdict.reason
+    assert "break ties in the request" in verdict.reason
+
+
+def test_a_loss_that_no_order_of_ties_makes_good_fails():
+    rankings = {"boots": tied(*"rab"), "boots~1": tied(*"ab", "rcd")}
+    verdict = decide_one("loss RR@10 of variants <= 0.5", rankings, RELEVANT, depth=5)
+    assert (verdict.status, verdict.ties) == (Status.FAILED, pytest.approx((2 / 3, 0.8)))
+
+
+def test_a_group_of_ties_that_the_cutoff_cuts_may_have_any_of_its_documents_within():
+    rankings = {"boots": tied(*"rab"), "boots~1": tied("a", "xyr")}
+    assert decide_one("mean overlap@2 of variants >= 1", rankings, RELEVANT, depth=4).status is Status.INCONCLUSIVE
+    assert decide_one("mean overlap@2 of variants >= 0.5", rankings, RELEVANT, depth=4).status is Status.PASSED
+
+
+def test_documents_that_may_tie_below_the_last_hit_are_counted_in():
+    """All documents match alike, and of each ranking only three are returned."""
+    one, other = (replace(tied(order), closed=False) for order in ("rxy", "xyz"))
+    verdict = decide_one("loss RR@10 of variants <= 0.5", {"boots": one, "boots~1": other}, RELEVANT, depth=3)
+    assert verdict.status is Status.INCONCLUSIVE
+
+
 # ------------------------------------------------------------------------------------------------ what cannot pass
 
 
