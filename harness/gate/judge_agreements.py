@@ -14,11 +14,11 @@ from harness.gate.judge_answers import (
     list_without_hits,
     list_without_ranking,
 )
-from harness.gate.judge_scores import judge_scores
-from harness.gate.pairs import explain_unusable
-from harness.gate.ties import restore_tie_order
-from harness.metrics.agreement import agreement_value
-from harness.model import AgreementCondition, Query, Ranking, Reference, Response, Status
+from harness.gate.judge_scores import Extremes, judge_with_ties
+from harness.gate.pairs import explain_unusable, suggest_tie_remedy
+from harness.gate.ties import group_today, restore_tie_order, truncate_ranking
+from harness.metrics.agreement import agreement_value, find_agreement_range
+from harness.model import AgreementCondition, Measure, Query, Ranking, Reference, Response, Status
 from harness.words import count, listed
 
 
@@ -29,7 +29,8 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
     Returns:
         ERROR where a query has no ranking on either side; FAILED, or WARNED where the suite's baseline is optional,
         where there is no baseline, it is older than the suite, or the figure falls short; INCONCLUSIVE where a ranking
-        ends before the cutoff although more documents may match; SKIPPED where the run is to become the baseline
+        ends before the cutoff although more documents may match, or where it is not known which documents tie with the
+        last hit, and their order decides; SKIPPED where the run is to become the baseline
         itself; else PASSED.
     """
     name = condition.agreement.text
@@ -71,11 +72,26 @@ def _refuse_without_ranking(condition: AgreementCondition, unanswered: Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class _RankingPair:
-    """Documents *before*, in the baseline, and today: *as_returned*, and *after* with ties in the baseline's order."""
+    """
+    Documents *before*, in the baseline, and today: *as_returned*, and *after* with ties in the baseline's order.
+
+    *possible* has those of today in groups, each of which may come in any order: where it is not known which documents
+    tie with the last hit.
+    """
 
     before: tuple[str, ...]
     after: tuple[str, ...]
     as_returned: tuple[str, ...]
+    possible: tuple[Sequence[str], ...]
+
+    def find_range(self, agreement: Measure, value: float, *, depth: int) -> tuple[float, float]:
+        """The least and the greatest *value* of the agreement over the orders of ties."""
+        if all(len(group) == 1 for group in self.possible):
+            return value, value
+        before = [(document,) for document in self.before]
+        lengths = len(self.before), len(self.after)
+        least, greatest = find_agreement_range(agreement, before, self.possible, lengths, depth=depth)
+        return min(least, value), max(greatest, value)
 
 
 def _pair_rankings(queries: Sequence[str], inputs: GateInputs, reference: Reference) -> dict[str, _RankingPair]:
@@ -90,9 +106,11 @@ def _pair_rankings(queries: Sequence[str], inputs: GateInputs, reference: Refere
         before = tuple(hit.id for hit in first.hits[:depth])
         as_returned = tuple(hit.id for hit in second.hits[:depth])
         after = as_returned
+        possible: list[Sequence[str]] = [(document,) for document in as_returned]
         if inputs.ignores_ties:
             after = restore_tie_order(first, second, depth=depth)
-        pairs[query] = _RankingPair(before, after, as_returned)
+            possible = group_today(truncate_ranking(first, depth), truncate_ranking(second, depth))
+        pairs[query] = _RankingPair(before, after, as_returned, tuple(possible))
     return pairs
 
 
@@ -104,12 +122,15 @@ def _judge_rankings(
     skipped: tuple[str, ...],
 ) -> Finding:
     depth = min(reference.depth, inputs.suite.depth)
-    values = {}
+    values, least, greatest = {}, {}, {}
     for query, pair in pairs.items():
-        values[query] = agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
+        value = agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
+        values[query] = value
+        least[query], greatest[query] = pair.find_range(condition.agreement, value, depth=depth)
     zero_hits = list_without_hits(values, inputs.run.responses)
     scope = Scope(values, zero_hits, {}, (), skipped, read_weights(inputs.suite.queries, values))
-    finding = judge_scores(condition.as_score, scope, gain="", skip_undefined=False)
+    extremes = Extremes(least, greatest, suggest_tie_remedy(inputs))
+    finding = judge_with_ties(condition.as_score, scope, extremes, gain="", skip_undefined=False)
     reordered = [query for query, pair in pairs.items() if pair.after != pair.as_returned]
     only_ties = [query for query in reordered if pairs[query].after == pairs[query].before]
     tie_changes = describe_tie_changes(only_ties, [query for query in reordered if query not in only_ties])

@@ -314,20 +314,38 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
     # Each group of documents in *order* may come in any order; a group of one stays at its place.
     order: list[Sequence[str]] = []
     for group, match in pair_groups(groups_today, groups_before):
-        if (
-            match is not None
-            and group.is_interchangeable_with(match)
-            and not _may_have_others(group, groups_before, second)
-        ):
-            order += [(document,) for document in match.shown]
-            continue
-        only_ties = only_ties and group.start >= limit
-        if group.closed and not _was_open(group, match):
-            order += [(document,) for document in group.shown]
-        else:
-            order.append(_list_candidates(group, groups_before, second))
+        documents, is_same = _read_group(group, match, groups_before, second)
+        order += documents
+        only_ties = only_ties and (is_same or group.start >= limit)
     tied = find_tie_range(suite, query, measure, order, len(second.hits))
     return TiedValue(tied.least, tied.greatest, only_ties and tied.exact)
+
+
+def _read_group(
+    group: TieGroup, match: TieGroup | None, groups_before: Sequence[TieGroup], today: Ranking
+) -> tuple[list[Sequence[str]], bool]:
+    """
+    The documents of a *group* of today, in groups that may come in any order, and whether it is that of the baseline.
+
+    See `read_ties`; *match* is the group at its place in the baseline.
+    """
+    is_same = match is not None and group.is_interchangeable_with(match)
+    if match is not None and is_same and not _may_have_others(group, groups_before, today):
+        return [(document,) for document in match.shown], True
+    if group.closed and not _was_open(group, match):
+        return [(document,) for document in group.shown], False
+    return [_list_candidates(group, groups_before, today)], False
+
+
+def group_today(before: Ranking, after: Ranking) -> list[Sequence[str]]:
+    """The documents of *after* in groups, each of which may come in any order, as `read_ties` reads them."""
+    groups_before, groups_today = group_ties(before), group_ties(after)
+    order: list[Sequence[str]] = []
+    if not before.hits or groups_before:
+        for group, match in pair_groups(groups_today, groups_before):
+            order += _read_group(group, match, groups_before, after)[0]
+    # No groups: it is unknown which documents tie.
+    return order or [(hit.id,) for hit in after.hits]
 
 
 def _may_have_others(group: TieGroup, groups_before: Sequence[TieGroup], today: Ranking) -> bool:

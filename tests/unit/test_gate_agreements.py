@@ -14,6 +14,7 @@ from harness.model import (
     Failure,
     FailureKind,
     Gain,
+    Hit,
     HttpRequest,
     Operator,
     Query,
@@ -211,3 +212,33 @@ def test_no_agreement_is_above_1():
 def test_the_exit_status_of_a_comparison(statuses, unanswered, status):
     verdicts = [Verdict(str(n), "t", one, "") for n, one in enumerate(statuses)]
     assert compute_comparison_status(verdicts, unanswered=unanswered) == status
+
+
+def tied(*groups, closed):
+    """Groups of documents, a letter each, whose scores are equal; more may tie with the last unless it is *closed*."""
+    hits = [Hit(document, score=9.0 - place) for place, group in enumerate(groups) for document in group]
+    return Ranking(tuple(hits), closed=closed)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_closed", "status"),
+    [
+        ("every overlap@3 >= 1", False, Status.INCONCLUSIVE),
+        ("every overlap@3 >= 0.5", False, Status.PASSED),
+        ("every overlap@1 >= 1", False, Status.PASSED),
+        ("mean RBO >= 0.9", False, Status.INCONCLUSIVE),
+        ("every overlap@3 >= 1", True, Status.FAILED),  # All that tie are known, and the engine returned another one.
+    ],
+)
+def test_documents_that_may_tie_below_the_last_hit_decide_nothing(text, is_closed, status):
+    before, after = tied("a", "bc", closed=is_closed), tied("a", "bd", closed=is_closed)
+    reference = Reference(run_of(q1=before), depth=3, created="2026-04-01", same_request=True, remedy="save one")
+    verdict = held(text, None, {"q1": after}, reference=reference, depth=3)
+    assert verdict.status is status
+    assert ("ties" in verdict.reason) is (not is_closed and "overlap@1" not in text)
+
+
+def test_ties_are_an_order_where_the_request_changed():
+    before, after = tied("a", "bc", closed=False), tied("a", "bd", closed=False)
+    reference = Reference(run_of(q1=before), depth=3, created="2026-04-01", remedy="save one")
+    assert held("every overlap@3 >= 1", None, {"q1": after}, reference=reference, depth=3).status is Status.FAILED
