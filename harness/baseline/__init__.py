@@ -36,6 +36,7 @@ from harness.baseline.files import (
     suggest_save,
     write_baselines,
 )
+from harness.baseline.renamed import find_renamed_baselines, rename_baselines
 from harness.errors import BaselineError, UnwritableBaseline, UsageError
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import needs_baseline
@@ -78,10 +79,18 @@ def find_reference(
     """
     remedy = suggest_save(suite.path, file, searched)
     try:
-        entry = read_entry(suite, run.request, file)
+        path = find_baseline(suite.path, suite.roots, file)
+        baselines = read_baselines(path, choose_roots(suite, file))
+        entry = choose_entry(baselines, path, suite, run.request)
     except BaselineError as error:
         return Reference(problem=f"{error}; {remedy}", remedy=remedy)
-    return replace(make_reference(entry, suite, run, others), remedy=remedy)
+    reference = make_reference(entry, suite, run, others)
+    changes = reference.changes
+    if run.request not in baselines.requests:
+        earlier_names = {now: before for before, now in find_renamed_baselines(baselines, suite).items()}
+        name = f"the request {run.request!r} was {earlier_names[run.request]!r}"
+        changes = (f"since the baseline of {entry.created} {name}", *changes)
+    return replace(reference, changes=changes, remedy=remedy)
 
 
 def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
@@ -99,6 +108,7 @@ def choose_entry(baselines: BaselineFile, path: Path, suite: Suite, request: str
     """The baseline of *request* in a file that was read from *path*; raises as `read_entry`."""
     if baselines.suite != suite.name:
         raise BaselineError(_describe_other_suite(baselines, path, suite))
+    baselines = rename_baselines(baselines, suite)
     if request not in baselines.requests:
         known = ", ".join(sorted(baselines.requests)) or "none"
         raise BaselineError(f"there is no baseline of the request {request!r}: {path.as_posix()} has {known}")
@@ -258,6 +268,7 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
     whole_suite = replace(suite, queries=(*suite.queries, *options.others))
     before = None
     if baselines is not None:
+        baselines = rename_baselines(baselines, suite)
         baselines, more_notes = _drop_contradiction(baselines, path, run.request, whole_suite, partial=partial)
         notes += more_notes
         before = baselines.requests.get(run.request)

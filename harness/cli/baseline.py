@@ -14,6 +14,7 @@ from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import find_changed_questions
 from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, suggest_save
+from harness.baseline.renamed import rename_baselines
 from harness.cli.examples import format_examples
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
@@ -136,6 +137,8 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
         return [error]
     click.echo(make_loggable(f"{baselines.suite}  {baseline_path.as_posix()}"))
     errors = []
+    if suite is not None:
+        baselines = rename_baselines(baselines, suite)
     for request in sorted(baselines.requests):
         entry = baselines.requests[request]
         try:

@@ -25,6 +25,7 @@ from harness.gate.judge_history import describe_other_files
 from harness.history import list_suites, read_history
 from harness.history.exports import FORMATS, render_export, select_last_entries
 from harness.history.packing import pack_suite
+from harness.history.renamed import rename_entries
 from harness.history.suite_files import select_of_file
 from harness.history.timeline import build_timelines
 from harness.model import History, HistoryEntry, Suite
@@ -205,7 +206,7 @@ def _read_entries(folder: Path, suite: Suite, path: Path) -> list[HistoryEntry]:
         raise _make_no_runs_error(folder, suite, path, others)
     if others:
         click.echo(f"note: {others}", err=True)
-    return entries
+    return rename_entries(entries, suite)
 
 
 def _make_no_runs_error(folder: Path, suite: Suite, path: Path, others: str = "") -> HistoryError:

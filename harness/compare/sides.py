@@ -12,6 +12,7 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import build_request_json, fingerprint_request, restore_run
 from harness.baseline.files import choose_roots, find_baseline, read_baselines
 from harness.baseline.questions import UsedValues, read_question, select_run_values
+from harness.baseline.renamed import rename_baselines
 from harness.compare.forms import SideText, SideWord
 from harness.config import Configs
 from harness.errors import Option, UsageError
@@ -306,7 +307,7 @@ def read_baseline_side(name: str, path: Path | None, suite: Suite | None, reques
     """
     if suite is not None:
         file = find_baseline(suite.path, suite.roots, path)
-        baselines = read_baselines(file, choose_roots(suite, path))
+        baselines = rename_baselines(read_baselines(file, choose_roots(suite, path)), suite)
         if request is None:
             # The only entry, or else that of the suite's first request, which a run without options has.
             request = next(iter(baselines.requests if len(baselines.requests) == 1 else suite.requests))

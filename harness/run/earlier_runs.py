@@ -11,6 +11,7 @@ from harness.errors import UsageError
 from harness.gate.selection import count_history_runs
 from harness.history import read_history, rescore
 from harness.history.entries import find_chosen_index, format_created
+from harness.history.renamed import rename_entries
 from harness.history.repeats import JudgedRun, choose_entries
 from harness.history.suite_files import select_of_file
 from harness.model import History, HistoryEntry, RescoredEntry, Run, Suite
@@ -73,7 +74,7 @@ def find_history(
     if entries is None:
         entries = read_history(options.history, suite.name)
     of_file, other_files = select_of_file(entries, Path(suite.path), options.history)
-    of_series = [entry for entry in of_file if entry.series == series]
+    of_series = [entry for entry in rename_entries(of_file, suite) if entry.series == series]
     now = datetime.now(UTC)
     latest = format_created(now + TOLERANCE)
     until_now = [entry for entry in of_series if entry.created <= latest]
