@@ -1,8 +1,11 @@
 """Calls of a language model on a server that fails in each way: what is a grade, asked again, or given up."""
 
 import json
+import re
 import threading
 import time
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -334,6 +337,39 @@ def test_the_key_of_another_server_is_never_sent(monkeypatch):
         ask(model, environ={"KEY": "mine-123"}, api_key_env="KEY")
     assert "s3cret" not in json.dumps(model.headers)
     assert [headers["authorization"] for headers in model.headers] == ["Bearer none", "Bearer mine-123"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Authorization: Bearer s3cret",
+        "authorization: s3cret",
+        "X-Team-Token: s3cret",
+        "Cookie: s3cret",
+        "api-key: s3cret",
+    ],
+)
+@pytest.mark.parametrize("key", [{}, {"environ": {"KEY": "mine-123"}, "api_key_env": "KEY"}])
+def test_headers_of_the_environment_are_not_sent(monkeypatch, header, key):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"{header}\nX-Other: s3cret too")
+    with ScriptedModel() as model:
+        ask(model, **key)
+    assert "s3cret" not in json.dumps(model.headers)
+    assert [headers["authorization"] for headers in model.headers] == ["Bearer mine-123" if key else "Bearer none"]
+
+
+def test_no_variable_that_the_client_reads_reaches_the_server(monkeypatch):
+    """All names in its sources that begin like one of its variables, in whatever version is installed."""
+    [folder] = find_spec("openai").submodule_search_locations
+    texts = [path.read_text(encoding="utf-8") for path in Path(folder).rglob("*.py")]
+    names = {name for text in texts for name in re.findall(r"""["']((?:OPENAI|AZURE|AWS)_[A-Z0-9_]+)["']""", text)}
+    assert {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID"} <= names
+    for name in names - {"OPENAI_LOG"}:
+        monkeypatch.setenv(name, f"X-From-{name.replace('_', '-')}: s3cret")
+    with ScriptedModel() as model:
+        ask(model)
+    assert len(model.headers) == 1
+    assert "s3cret" not in json.dumps([model.headers, model.calls], default=str)
 
 
 @pytest.mark.parametrize(("environ", "message"), [({}, "is not set"), ({"KEY": "a\nb"}, "holds no key")])

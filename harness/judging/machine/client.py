@@ -86,6 +86,24 @@ class _ErrorStatus(Exception):
         self.body = body
 
 
+SENT_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+"""The headers that a server is sent, beside the judge's own key."""
+
+CLIENT_HEADERS = "x-stainless-"
+"""How the names of those begin in which the client says what it is."""
+
+
 class ChatClient:
     """A connection to the server of *judge*."""
 
@@ -101,6 +119,7 @@ class ChatClient:
         self.judge = judge
         self.masker = make_key_masker(judge, environ)
         self.schema = build_schema(grades) if judge.answers == "schema" else None
+        self._authorization = f"Bearer {key or NO_KEY}"
         self._client = openai.OpenAI(
             base_url=judge.base_url,
             api_key=key or NO_KEY,
@@ -108,7 +127,8 @@ class ChatClient:
             timeout=judge.timeout,
             # Documents are sent to the server of harness.toml, and not to one that it names.
             http_client=openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks={"response": [self._check_status]}
+                follow_redirects=False,
+                event_hooks={"request": [self._leave_own_headers], "response": [self._check_status]},
             ),
         )
         # The client takes them from the environment too, and sends them to any server.
@@ -154,6 +174,18 @@ class ChatClient:
         sent: Any = [{"role": message.role, "content": message.content} for message in messages]
         with self._client.chat.completions.with_streaming_response.create(messages=sent, **options) as response:
             return _read_whole(response.iter_bytes(), end).decode(errors="replace")
+
+    def _leave_own_headers(self, request: Any) -> None:
+        """
+        Remove each header that the harness does not send.
+
+        The client takes headers from the environment (OPENAI_CUSTOM_HEADERS), which may be a login for another server,
+        and take the place of the judge's own key. Another version may take others.
+        """
+        for name in list(request.headers):
+            if name.lower() not in SENT_HEADERS and not name.lower().startswith(CLIENT_HEADERS):
+                del request.headers[name]
+        request.headers["authorization"] = self._authorization
 
     def _check_status(self, response: Any) -> None:
         """

@@ -1,0 +1,117 @@
+"""Who opens files: what stands beside a suite is opened by one module, and each other module says what it opens."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import harness
+
+ROOT = Path(harness.__file__).parent
+
+OPENERS = {
+    "files/folders.py": "opens for files/beside.py and files/writing.py, without following links",
+    "files/beside.py": "opens what stands beside a suite, by files/folders.py",
+    "files/locks.py": "locks what stands beside a suite, by files/folders.py",
+    "files/writing.py": "writes outputs that the user named",
+    "files/opening.py": "reads what a suite names, behind the border, and what the user named",
+    "files/vectors.py": "maps an array that a suite names, behind the border",
+    "files/json.py": "reads reports and baselines that the user named",
+    "baseline/files.py": "looks at a file of baselines that was refused, before it is replaced",
+    "run/journal.py": "reads the journals that `harness merge` names",
+    "history/files.py": "makes a file without a name in the folder of a history, to see that it can be written",
+    "suites/inputs.py": "reads a suite that is no YAML for names of files",
+    "suites/editing.py": "reads a suite, which is written again",
+    "judging/writing.py": "reads files of judgments, which are written again",
+    "cli/judge_machine.py": "reads the prompt that harness.toml names",
+    "cli/next_steps.py": "looks into a suite for a fixture",
+    "cli/judge.py": "opens the browser",
+    "cli/exits.py": "opens the device for nothing; looks into test files for a registration",
+    "cli/scheduler.py": "reads a journal in a folder of its own",
+    "migrate/clicks.py": "reads the log that the user named",
+    "search/indexes.py": "reads documents that a suite names, behind the border",
+    "report/github_step.py": "adds to the summary that GitHub names",
+    "report/html/__init__.py": "reads a template of the package",
+    "judging/server/__init__.py": "reads a file of the page, from the package",
+    "scaffold/__init__.py": "reads files of the package, and writes files of `harness init` that were not there",
+    "embedded/__init__.py": "locks the user's own cache",
+    "embedded/jars.py": "writes to the user's own cache",
+    "embedded/lock.py": "reads a file of the package",
+    "embedded/node.py": "reads a file in the folder of a node",
+    "embedded/process.py": "writes to the folder of a node",
+    "embedded/state.py": "reads the user's own cache",
+    "pytest_plugin/items.py": "reads the first bytes of a suite that pytest collects",
+    "pytest_plugin/node.py": "reads a file in the folder that the workers of a session share",
+    "pytest_plugin/run_cache.py": "reads and locks files in the folder that the workers of a session share",
+    "pytest_plugin/runs.py": "reads the first bytes of a suite that pytest collects",
+    "pytest_plugin/session.py": "reads a file in the folder that the workers of a session share",
+}
+"""The modules that open files, with what they open. A module that opens what stands beside a suite is not added."""
+
+METHODS = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "fdopen", "flock", "locking"}
+FUNCTIONS = {"open", "FileLock", "TemporaryFile", "NamedTemporaryFile", "mkstemp", "memmap", "open_memmap"}
+
+
+def find_openings(tree):
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in FUNCTIONS:
+            yield function.id, node.lineno
+        if isinstance(function, ast.Attribute) and function.attr in METHODS | FUNCTIONS:
+            yield function.attr, node.lineno
+
+
+def list_openings():
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        for called, line in find_openings(ast.parse(path.read_text(encoding="utf-8"))):
+            yield name, called, line
+
+
+def test_no_other_module_opens_a_file():
+    others = [f"{name}:{line}: {called}" for name, called, line in list_openings() if name not in OPENERS]
+    assert not others, "open what stands beside a suite by files/beside.py"
+
+
+def test_each_module_that_may_open_files_does():
+    by_folders = {"files/beside.py", "files/locks.py"}
+    assert {name for name, _, _ in list_openings()} | by_folders >= OPENERS.keys()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "files/hold_outs.py",
+        "files/query_samples.py",
+        "files/graded_documents.py",
+        "files/judge_files.py",
+        "judging/server/access.py",
+        "judging/judge_lock.py",
+        "tuning/study.py",
+        "history/packing.py",
+        "suites/schema_file.py",
+    ],
+)
+def test_what_stands_beside_a_suite_is_opened_in_one_way(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert name not in OPENERS
+    assert "BesideFile" in text or "place_file" in text
+    assert "write_whole" not in text
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("open('x')", ["open"]),
+        ("path.open()", ["open"]),
+        ("Path(p).read_text()", ["read_text"]),
+        ("import os\nos.open(p, 0)", ["open"]),
+        ("with FileLock(p): pass", ["FileLock"]),
+        ("fcntl.flock(f, 2)", ["flock"]),
+        ("file.read()", []),
+    ],
+)
+def test_an_opening_is_seen(code, found):
+    assert [called for called, _ in find_openings(ast.parse(code))] == found
