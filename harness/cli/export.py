@@ -36,15 +36,23 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
     type=click.Path(path_type=Path),
     help="The file that is written; a folder for several suites or files.",
 )
+@click.option(
+    "--machine-grades",
+    is_flag=True,
+    help="Write the grades of machines beside people's; CSV and JSON lines say whose they are.",
+)
 @strict_option
-def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **arguments: Any) -> int:
+def command(
+    kind: str, suites: Sequence[Path], output: Path, machine_grades: bool, strict: bool, **arguments: Any
+) -> int:
     """
     Write suites as files of another system.
 
     What the format has no place for is listed on standard error, with its place in the suite. Variables from the
-    environment are written as they stand in the suite. No file is replaced.
+    environment are written as they stand in the suite. No file is replaced. Grades of machines are left out, unless
+    --machine-grades is given.
     """
     options = make_run_options(**arguments)
     found, configs = find_given_suites(suites, options.root), Configs.from_options(options, os.environ)
     loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
-    return print_migration(export_suites(kind, loaded, output), strict=strict)
+    return print_migration(export_suites(kind, loaded, output, machine_grades=machine_grades), strict=strict)

@@ -334,6 +334,16 @@ class JudgeFile:
             self.given.setdefault(pair, set()).add(answer.replaces)
 
 
+def format_machine_file(grades: Mapping[Pair, float], machine: str) -> str:
+    """The file of *machine* with *grades*, of which nothing more is known than that it gave them."""
+    how = MachineAnswer(machine, version="", prompt="", shown="", reason="", input_tokens=0, output_tokens=0)
+    lines = [_format_mark("begin", 0).decode()]
+    for pair, grade in grades.items():
+        entry = _build_entry(JudgeAnswer(*pair, grade, machine=how))
+        lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
+    return "".join([*lines, _format_mark("end", len(grades)).decode()])
+
+
 def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
     """*answer* as the object of a line, without what it does not say."""
     entry: dict[str, Any] = {

@@ -31,7 +31,7 @@ from harness.files.opening import (
     open_bytes,
 )
 from harness.files.yaml import read_yaml
-from harness.words import count, list_repeated
+from harness.words import count, list_repeated, shorten
 
 # Judges open files in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may be executed, and
 # an id such as 007, 1e5 or 3-4 becomes a number or a date, and so another id. A leading apostrophe makes a cell text.
@@ -161,6 +161,12 @@ def _is_changed(text: str) -> bool:
         return True
     return _NUMBER_OR_DATE.fullmatch(text) is not None and _KEPT_NUMBER.fullmatch(text) is None
 
+
+MACHINE_COLUMN = "graded_by_machine"
+"""
+The column, or the key, of judgments that names the machine which gave a grade, empty for people's: an export writes it.
+As judgments of a suite such grades would count as people's.
+"""
 
 COMMENT = "#"
 """The beginning of a comment line in a TREC file, as in trec_eval 10."""
@@ -302,6 +308,9 @@ def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
                 findings.add(number, message, separator.join(row))
                 continue
             cells = dict(zip(header, row, strict=True))
+            if layout is JUDGMENTS and cells.get(MACHINE_COLUMN, "").strip():
+                findings.add(number, _refuse_machine(cells[MACHINE_COLUMN]), separator.join(row))
+                continue
             query, document = remove_mark(cells["query"]), remove_mark(cells["document"])
             yield Record(number, query, document, cells[layout.value].strip(), cells.get("subtopic", ""))
     except csv.Error as error:
@@ -338,6 +347,12 @@ def _is_valid_header(header: list[str], line: int, layout: Layout, findings: Fil
     return not missing and not repeated
 
 
+def _refuse_machine(machine: str) -> str:
+    """Why the grade of *machine* is no judgment of people."""
+    remedy = f"`harness import` keeps whose it is; without {MACHINE_COLUMN!r} it counts as people's"
+    return f"found a grade of {shorten(machine)}, a machine; {remedy}"
+
+
 def _read_json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     for number, text in iterate_lines(file, findings):
         try:
@@ -357,6 +372,9 @@ def _make_record(entry: Any, number: int, text: str, layout: Layout, findings: F
     if missing:
         found = f"the object lacks {', '.join(missing)}" if isinstance(entry, dict) else "found no object"
         findings.add(number, f"{found}; expected an object with {', '.join(names)}", text)
+        return None
+    if layout is JUDGMENTS and entry.get(MACHINE_COLUMN):
+        findings.add(number, _refuse_machine(str(entry[MACHINE_COLUMN])), text)
         return None
     query, document, value = (entry[name] for name in names)
     for name, identifier in (("query", query), ("document", document)):

@@ -137,7 +137,9 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
         _check_content(draft, sources)
         # Queries alone are usual in other formats, and what is not read of CSV may be the judgments.
         is_expected = FORMATS[kind].is_judged or (FORMATS[kind].has_labels and bool(draft.leftovers))
-        draft.is_unjudged = is_expected and not any(query.judgments for query in draft.queries)
+        draft.is_unjudged = is_expected and not any(
+            query.judgments or query.machine_judgments for query in draft.queries
+        )
     return write_drafts(drafts, output, given)
 
 
@@ -255,7 +257,7 @@ def _validate_suite(draft: Draft, path: Path) -> tuple[Problem, ...]:
     return ()
 
 
-def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> MigrationResult:
+def export_suites(kind: str, suites: Sequence[Suite], output: Path, *, machine_grades: bool = False) -> MigrationResult:
     """
     Write *suites* as files of the format *kind*.
 
@@ -263,9 +265,11 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migration
         kind: A key of `FORMATS`.
         suites: Loaded without an environment, so that no values from it are written.
         output: The file; a folder for several suites, or for a format of several files.
+        machine_grades: Whether the grades of machines are written beside people's, and said to be theirs where the
+            format can.
 
     Returns:
-        The files that were written, and what was not carried over.
+        The files that were written, and what was not carried over, such as the grades of machines.
 
     Raises:
         UsageError: The format is only imported, or cannot hold a suite's requests or measures; two suites would be
@@ -273,7 +277,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migration
     """
     if not FORMATS[kind].writes:
         raise UsageError(f"{kind} is only read; export another format")
-    from harness.migrate.exported import strip_suite_suffix
+    from harness.migrate.exported import choose_grades, leave_machine_grades, strip_suite_suffix
 
     suffix = FORMATS[kind].suffix
     form = output.suffix.lower() if suffix else kind
@@ -282,7 +286,9 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migration
     leftovers: list[Leftover] = []
     for suite in suites:
         # A file has the first request of a suite, if it has any.
-        exported = module.write(replace(suite, target=suite.find_target(None)), form)
+        graded = suite if machine_grades else choose_grades(suite)
+        exported = module.write(replace(graded, target=graded.find_target(None)), form)
+        leave_machine_grades(suite, exported, are_written=machine_grades, are_told=FORMATS[kind].has_labels)
         base = output
         if len(suites) > 1:
             base = output / f"{strip_suite_suffix(suite.path)}{suffix}"

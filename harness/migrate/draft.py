@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, InputError
+from harness.files.judge_files import JUDGE_NAME
 from harness.files.records import find_damage
 from harness.migrate.json_nodes import JsonNode
 from harness.model import Display, Json, Mark, Profile
@@ -64,6 +65,8 @@ class DraftQuery:
     params: dict[str, Json] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
     judgments: dict[str, float] = field(default_factory=dict)
+    machine_judgments: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Document id to grade by each machine, by its name."""
     weight: float | None = None
     need: str = ""
     """What would satisfy the user."""
@@ -207,6 +210,22 @@ class Draft:
                 f"document {document!r} has grade {format_exactly(grade)} for query {query.id!r} here, and {first}"
             )
             raise make_error(place, f"{message}; keep the right one")
+
+    def judge_by_machine(self, query: DraftQuery, document: str, grade: float, machine: str, place: Mark) -> None:
+        """
+        Set the grade of *document* for *query* by *machine*, which is not people's.
+
+        Raises:
+            FormatError: The document's id is empty, it has another grade by that machine, or *machine* is no name.
+        """
+        if not JUDGE_NAME.fullmatch(machine):
+            raise make_error(place, f"found {machine!r} as the name of a machine, expected letters, digits, _ and -")
+        if not document.strip():
+            raise make_error(place, f"the document's id is empty for query {query.id!r}")
+        grades = query.machine_judgments.setdefault(machine, {})
+        if grades.setdefault(document, grade) != grade:
+            message = f"document {document!r} has two grades of {machine} for query {query.id!r}; keep the right one"
+            raise make_error(place, message)
 
     def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
         """

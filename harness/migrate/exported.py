@@ -4,14 +4,57 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.files.opening import NOT_TEXT
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
-from harness.model import Json, Mark, Measure, Profile, Suite, Threshold
+from harness.model import PEOPLE, Json, Mark, Measure, Profile, Query, Suite, Threshold
+from harness.words import listed
+
+
+def choose_grades(suite: Suite) -> Suite:
+    """*suite* with people's grades only: in the files of another system those of machines would be people's."""
+    queries = []
+    for query in suite.queries:
+        grades = query.judgments if query.people_grades is None else query.people_grades
+        queries.append(replace(query, judgments=grades, machine_graded=frozenset()))
+    return replace(suite, queries=tuple(queries))
+
+
+def find_machine(suite: Suite, query: Query, document: str) -> str:
+    """The machine whose grade of *document* counts; empty where that is people's."""
+    if document not in query.machine_graded:
+        return ""
+    return next(judge for judge in suite.judges if document in query.machine_grades.get(judge, {}))
+
+
+def leave_machine_grades(suite: Suite, exported: Exported, *, are_written: bool, are_told: bool) -> None:
+    """
+    Note the grades of machines that *exported* does not have, or does not tell from people's.
+
+    Args:
+        suite: The suite with the grades of all its judges.
+        exported: Its files.
+        are_written: Whether the files have the grades of machines.
+        are_told: Whether the format says whose they are.
+    """
+    number = 0
+    for query in suite.queries:
+        if are_written:
+            number += len(query.machine_graded)
+        else:
+            number += len(query.machine_graded - (query.people_grades or {}).keys())
+    if not number or (are_written and are_told):
+        return
+    what = f"grades of {listed([judge for judge in suite.judges if judge != PEOPLE])}"
+    if are_written:
+        what += " are written as people's: the format does not say whose a grade is"
+    else:
+        what += ", no person's; --machine-grades writes them too"
+    exported.leave(suite.mark, what, number)
 
 
 def strip_suite_suffix(path: str) -> str:

@@ -96,6 +96,9 @@ def _join_strangers(draft: Draft) -> None:
             known[query_id] = draft.add(query_id, candidate.place, candidate.text)
         for document, grade in stranger.judgments.items():
             draft.judge(known[query_id], document, grade, stranger.places[document])
+        for machine, grades in stranger.machine_judgments.items():
+            for document, grade in grades.items():
+                draft.judge_by_machine(known[query_id], document, grade, machine, stranger.place)
 
 
 def _simplify_id(identifier: str) -> str:

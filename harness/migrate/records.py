@@ -13,12 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.files.records import mark_as_text, mark_encoding, remove_mark
+from harness.files.records import MACHINE_COLUMN, mark_as_text, mark_encoding, remove_mark
 from harness.migrate.draft import Draft, DraftQuery, make_error
-from harness.migrate.exported import Exported, format_json_lines, simplify_number, strip_suite_suffix
+from harness.migrate.exported import (
+    Exported,
+    find_machine,
+    format_json_lines,
+    simplify_number,
+    strip_suite_suffix,
+)
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import InputTable, TableRow, format_csv, is_unwritable, read_table
-from harness.model import Json, Mark, Profile, Query, Suite
+from harness.model import PEOPLE, Json, Mark, Profile, Query, Suite
 from harness.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, QUERY_NAMES
 from harness.words import choose_unused
 
@@ -56,6 +62,8 @@ class _Entry:
     text: str = ""
     document: str = ""
     grade: float | None = None
+    machine: str = ""
+    """Who gave the grade, if it was a machine."""
     tags: Sequence[str] = ()
     weight: float | None = None
     params: Mapping[str, Json] = field(default_factory=dict)
@@ -150,6 +158,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     query_id, query, text = _find_query_columns(table)
     document, grade = _find_judgment_columns(table)
     tags, weight = table.column("tags"), table.column("weight")
+    machine = table.column(MACHINE_COLUMN) if document else None
     params = [column for column in table.columns if column.startswith(_PARAM)]
     table.used.update(params)
     for row in table.rows:
@@ -160,6 +169,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 query=_read_cell(row, query),
                 text=_read_cell(row, text),
                 grade=row.grade(grade, draft.grades) if grade else None,
+                machine=_read_cell(row, machine),
                 tags=_split_tags(remove_mark(row.cells[tags].strip())) if tags else (),
                 weight=row.grade(weight) if weight else None,
                 params={name.removeprefix(_PARAM): _read_cell(row, name) for name in params if row.cells[name].strip()},
@@ -193,6 +203,8 @@ def _read_json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
             document = node.get(*_PRODUCTS)
         entry = _read_query_keys(node, has_document=document is not None)
         entry.document = _read_text(document)
+        if document is not None:
+            entry.machine = _read_text(node.get(MACHINE_COLUMN))
         judgments = node.get("judgments")
         if grade is not None:
             entry.grade = grade.grade(draft.grades)
@@ -254,6 +266,8 @@ def _add_entry(draft: Draft, entry: _Entry, known: _KnownQueries) -> None:
             raise make_error(entry.place, "the document is empty beside a grade; expected an id")
     elif entry.grade is None:
         draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
+    elif entry.machine and entry.machine != PEOPLE:
+        draft.judge_by_machine(query, entry.document, entry.grade, entry.machine, entry.place)
     else:
         draft.judge(query, entry.document, entry.grade, entry.place)
 
@@ -310,15 +324,24 @@ def write(suite: Suite, form: str) -> Exported:
     if form == "csv":
         queries = [query for query in suite.queries if _fits_csv(query, exported)]
         exported.files[f"{name}.queries.csv"] = _format_queries_csv(queries, exported, has_weights=has_weights)
+        judged = list(_list_judgments(suite, queries, exported, csv=True))
+        has_machines = any(machine for *_, machine in judged)
+        header = ["query", "document", "grade"]
+        if has_machines:
+            header.append(MACHINE_COLUMN)
         rows = []
-        for query_id, document, grade in _list_judgments(queries, exported, csv=True):
-            rows.append([mark_as_text(query_id), mark_as_text(document), repr(grade)])
-        exported.files[f"{name}.judgments.csv"] = mark_encoding(format_csv(["query", "document", "grade"], rows))
+        for query_id, document, grade, machine in judged:
+            row = [mark_as_text(query_id), mark_as_text(document), repr(grade)]
+            rows.append([*row, mark_as_text(machine)] if has_machines else row)
+        exported.files[f"{name}.judgments.csv"] = mark_encoding(format_csv(header, rows))
         return exported
     entries = [_build_entry(query, has_weights=has_weights) for query in suite.queries]
     grades = []
-    for query_id, document, grade in _list_judgments(suite.queries, exported, csv=False):
-        grades.append({"query": query_id, "document": document, "grade": grade})
+    for query_id, document, grade, machine in _list_judgments(suite, suite.queries, exported, csv=False):
+        judgment: dict[str, Json] = {"query": query_id, "document": document, "grade": grade}
+        if machine:
+            judgment[MACHINE_COLUMN] = machine
+        grades.append(judgment)
     exported.files[f"{name}.queries.jsonl"] = format_json_lines(entries)
     exported.files[f"{name}.judgments.jsonl"] = format_json_lines(grades)
     return exported
@@ -398,8 +421,10 @@ def _is_lost(text: str) -> bool:
     return is_unwritable(text) or text != text.strip()
 
 
-def _list_judgments(queries: Sequence[Query], exported: Exported, *, csv: bool) -> Iterator[tuple[str, str, float]]:
-    """Query, document and grade of each judgment that a file holds; the others are noted."""
+def _list_judgments(
+    suite: Suite, queries: Sequence[Query], exported: Exported, *, csv: bool
+) -> Iterator[tuple[str, str, float, str]]:
+    """Query, document, grade and its machine, if any, of each judgment that a file holds; the others are noted."""
     for query in queries:
         for document, grade in query.judgments.items():
             reason = None
@@ -409,5 +434,5 @@ def _list_judgments(queries: Sequence[Query], exported: Exported, *, csv: bool) 
                 reason = "CSV has no control characters"
             if reason is not None:
                 exported.leave(query.mark, f"document {document!r} of query {query.id!r}: {reason}")
-            else:
-                yield query.id, document, simplify_number(grade)
+                continue
+            yield query.id, document, simplify_number(grade), find_machine(suite, query, document)

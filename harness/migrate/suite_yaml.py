@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 from yaml.representer import SafeRepresenter
 
+from harness.files.judge_files import build_judge_path, format_machine_file
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import format_json_lines, simplify_number, strip_suite_suffix
-from harness.model import Display, Json, Mark
+from harness.model import PEOPLE, Display, Json, Mark
 from harness.report.sentences import printable
 from harness.suites.dumping import escape_dollars
 from harness.suites.schema_file import SCHEMA_COMMENT
@@ -46,8 +47,29 @@ def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
         files[path.with_name(judgments)] = format_json_lines(_list_judgments(draft.queries))
     else:
         sections.append("queries:\n" + "\n".join(_list_query_lines(draft.queries)))
+    files |= _list_machine_files(draft, path)
     suite = "\n".join(section.rstrip("\n") + "\n" for section in sections)
     return {path: SCHEMA_COMMENT + suite, **files}
+
+
+def _list_machines(draft: Draft) -> list[str]:
+    """The machines that graded documents of *draft*."""
+    machines: dict[str, None] = {}
+    for query in draft.queries:
+        machines |= dict.fromkeys(query.machine_judgments)
+    return list(machines)
+
+
+def _list_machine_files(draft: Draft, path: Path) -> dict[Path, str]:
+    """The grades of each machine in a file of its own beside the suite at *path*, so that they are not people's."""
+    files = {}
+    for machine in _list_machines(draft):
+        grades: dict[tuple[str, str], float] = {}
+        for query in draft.queries:
+            for document, grade in query.machine_judgments.get(machine, {}).items():
+                grades[query.id, document] = grade
+        files[build_judge_path(path, machine)] = format_machine_file(grades, machine)
+    return files
 
 
 def _list_judgments(queries: Sequence[DraftQuery]) -> Iterator[Json]:
@@ -68,6 +90,9 @@ def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
         yield _format_yaml({"fixture": {"documents": escape_dollars(_name_documents(stem))}})
     if draft.grades:
         yield _format_yaml({"grades": _simplify_grades(draft.grades)})
+    machines = _list_machines(draft)
+    if machines:
+        yield _format_yaml({"judges": [PEOPLE, *machines]})
     if draft.requests:
         yield _format_yaml({"requests": escape_dollars(draft.requests)})
     elif draft.request is not None:
