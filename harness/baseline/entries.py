@@ -63,11 +63,14 @@ def build_request_json(suite: Suite, request: str) -> Json:
 
 
 CHANGES_NO_RANKING = frozenset(
-    {"fields", "documents", "max_size", "preset_paths", "total_exact", "took", "partial", "partial_optional", "error"}
+    {
+        "fields", "documents", "max_size", "preset_paths", "total_exact", "took", "partial", "partial_optional",
+        "error", "first_page",
+    }
 )  # fmt: skip
 """
 Parts of an HTTP request: what is shown of hits, how documents are looked up, how many hits a response has at most, who
-gave the paths, and what a response says of itself.
+gave the paths, what a response says of itself, and which parameters must not skip hits.
 """
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 
+from harness.gate.cut_answers import add_cut_answers, find_cut_answers
 from harness.gate.finding import Finding, add_left_out, scope_scores, split_skipped
 from harness.gate.inputs import GateInputs
 from harness.gate.judge_agreements import judge_agreement
@@ -65,6 +66,9 @@ from harness.model import (
 from harness.model.suite import find_first_ended, find_first_in_force, is_in_force
 from harness.words import listed
 
+NOT_OF_RANKS = (LatencyCondition, MachineShareCondition, KappaCondition, HitCount)
+"""Conditions that no rank decides, so that a ranking that begins late does not matter."""
+
 
 def decide(
     suite: Suite,
@@ -120,6 +124,7 @@ def decide(
         )
         inputs_of_repeats.append(inputs_of_repeat)
     target_change = explain_changed_target(run, reference.run if reference else None)
+    cut_answers = find_cut_answers(suite, run)
     answers = _JudgedAnswers(first_inputs, inputs_of_repeats, find_unstable_queries(run))
     verdicts = []
     for threshold in collect_thresholds(suite):
@@ -132,6 +137,8 @@ def decide(
             continue
         scope = select_scope(threshold, suite)
         finding = answers.judge(threshold, scope)
+        if not isinstance(threshold.condition, NOT_OF_RANKS):
+            finding = add_cut_answers(finding, scope, cut_answers, first_inputs.requested)
         # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
         if target_change and finding.status in (Status.PASSED, Status.FAILED):
             reason = f"{target_change}; {finding.reason}"

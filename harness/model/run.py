@@ -411,6 +411,8 @@ class Run:
     """Whether the index has no room in its `index.max_result_window` for the hit more than needed."""
     variants: Mapping[str, Response] = field(default_factory=dict)
     """The responses to variants of queries, by the id of the variant."""
+    limits_hits: bool = False
+    """Whether the engine makes a body of a search template that may return fewer hits than it counts."""
     hooked: bool = False
     """Whether hooks could change the requests, and so use values of a query that the request does not name."""
 

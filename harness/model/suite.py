@@ -692,6 +692,10 @@ class HttpRequest:
     """
     max_size: int | None = None
     """The most hits that the service returns to one request; None where nothing is known to limit them."""
+    first_page: Mapping[str, Json] | None = None
+    """
+    Parameters, and JSON pointers into *json*, that skip hits, with the value that skips none; as the suite says.
+    """
     documents: DocumentsRequest | None = None
     """How the service is asked for documents by their ids; None where it cannot be."""
 

@@ -60,6 +60,7 @@ from harness.run.journal import Rerun, RunRecord
 from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
 from harness.run.report import DecidedRun, ReportDetails, assemble
+from harness.run.search_templates import check_templates
 from harness.run.streams import (
     CountedSearch,
     NeededHits,
@@ -474,12 +475,17 @@ def send_first_pass(
 ) -> Run:
     """Send the queries that *continued* has no ranking of, and what checks the target."""
     plan = plan_first_pass(cell, shared_state, target)
+    templates = check_templates(plan.requests, target.search)
     needed = NeededHits(target.query_search, plan)
     kept = pick_rankings(continued)
     warm_up(cell, plan, needed, kept, target.watch)
     source = RecordedSearch(follow(shared_state, target, needed), record, kept)
     with gc_paused():
-        return send_plan(plan, source, target)
+        run = send_plan(plan, source, target)
+    if templates.problem and run.checks is not None:
+        checks = replace(run.checks, problems=(*run.checks.problems, templates.problem))
+        run = replace(run, checks=checks)
+    return replace(run, limits_hits=templates.limits_hits)
 
 
 def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -> SearchPlan:
@@ -620,6 +626,7 @@ def join_runs(run: Run, earlier: Run | None) -> Run:
         titles={**earlier.titles, **run.titles},
         checks=run.checks or earlier.checks,
         window_is_full=run.window_is_full or earlier.window_is_full,
+        limits_hits=run.limits_hits or earlier.limits_hits,
     )
 
 

@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues, select_run_values
+from harness.gate.cut_answers import describe_cut_answers, find_cut_answers
 from harness.gate.judge_answers import explain_no_ranking
 from harness.gate.judge_variants import (
     ScoredQuery,
@@ -139,6 +140,9 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         notes += explain_undecided_suite(verdicts, decides=details.decides, report_only=details.report_only)
     if findings.twice:
         notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
+    cut_answers = find_cut_answers(suite, run)
+    if cut_answers:
+        notes.append(describe_cut_answers(cut_answers, suite.depth))
     notes += advise_tie_break(verdicts, template)
     notes += describe_target(suite, run)
     notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)

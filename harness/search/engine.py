@@ -195,6 +195,12 @@ class EngineInspector(Inspector):
 
         return explain_documents(self._search, request, documents, ranking=ranking, known=known)
 
+    def render_template(self, request: SearchRequest) -> Mapping[str, Json]:
+        """See `Inspector.render_template`."""
+        from harness.search.explain import render_template
+
+        return render_template(self._search, request)
+
     def read_clock(self) -> datetime:
         """See `Inspector.read_clock`."""
         from harness.search.server_clock import read_clock

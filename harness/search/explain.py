@@ -70,6 +70,18 @@ def _describe_score(document: str, tree: Json, hit: Mapping[str, Json]) -> Expla
     return Explanation(document, Explained.SCORED, score=score, index=hit.get("_index"), parts=parts)
 
 
+def render_template(search: ConnectedSearch[Connection], request: SearchRequest) -> Mapping[str, Json]:
+    """
+    The body that the search template of *request* becomes.
+
+    Raises:
+        SearchError: The login may not render it, or the engine cannot.
+    """
+    _, filled = make_single_search(request)
+    output = ask_json(search, "POST", "/_render/template", filled).get("template_output")
+    return output if isinstance(output, Mapping) else {}
+
+
 class _Explainer:
     """Asks the engine about single documents of one request."""
 
@@ -83,8 +95,7 @@ class _Explainer:
     def render_template(self) -> None:
         """Fill the search template of the request, which the engine may keep."""
         if "template" in self.body:
-            _, filled = make_single_search(self._request)
-            self.body = self._ask("/_render/template", filled).get("template_output") or {}
+            self.body = render_template(self._search, self._request)
 
     def explain(self, document: str, rank: int | None, known_ids: Set[str]) -> Explanation:
         """Explain the score of *document*, which the request ranks at *rank*, or why it has none."""

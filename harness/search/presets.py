@@ -88,21 +88,32 @@ def find_preset_problem(preset: Preset, http: HttpRequest) -> str:
     problem = preset.find_problem(http)
     if problem:
         return problem
-    for place in find_offsets(preset, http):
-        return explain_offset(place, preset)
+    return find_offset_problem(http, preset)
+
+
+def find_offset_problem(http: HttpRequest, preset: Preset | None = None) -> str:
+    """Why *http*, for an engine of *preset*, skips hits, as a sentence; empty if it skips none."""
+    for place in find_offsets(http, preset):
+        return explain_offset(place, list_offsets(http, preset))
     return ""
 
 
-def find_offsets(preset: Preset, http: HttpRequest) -> list[str]:
-    """
-    Those of the `offsets` of *preset* by which *http* skips hits. A value with placeholders may skip none.
+def list_offsets(http: HttpRequest, preset: Preset | None = None) -> dict[str, Json]:
+    """What makes a service skip hits, as `Preset.offsets`: by *preset*, and by the suite of *http*."""
+    offsets = {} if preset is None else dict(preset.offsets)
+    return {**offsets, **(http.first_page or {})}
 
-    >>> find_offsets(_SOLR, HttpRequest("POST", "/select?start=10", "$.id", {"start": 0}, json={"offset": 10}))
+
+def find_offsets(http: HttpRequest, preset: Preset | None = None) -> list[str]:
+    """
+    Those of `list_offsets` by which *http* skips hits. A value with placeholders may skip none.
+
+    >>> find_offsets(HttpRequest("POST", "/select?start=10", "$.id", {"start": 0}, json={"offset": 10}), _SOLR)
     ['start', '/offset']
     """
     written = parse_qsl(urlsplit(http.path).query)
     places = []
-    for place, first in preset.offsets.items():
+    for place, first in list_offsets(http, preset).items():
         values: list[Json]
         if place.startswith("/"):
             values = [_find_in_body(http.json, place)]
@@ -121,19 +132,40 @@ def _find_in_body(body: Json, pointer: str) -> Json:
 
 
 def _skips_hits(value: Json, first: Json) -> bool:
-    """Whether *value* skips hits, where *first* skips none."""
+    """
+    Whether *value* skips hits, where *first* skips none.
+
+    Where *first* is a number, a text such as a date or the name of a town skips none: it is no place in a list.
+
+    >>> _skips_hits("3", 0), _skips_hits("2026-01-01", 0), _skips_hits("AoJ", "*")
+    (True, False, True)
+    """
     if isinstance(value, list):
         return any(_skips_hits(item, first) for item in value)
     if value is None or find_placeholders(value):
         return False
-    return str(value) != str(first)
+    first_number = _read_whole_number(first)
+    if first_number is None:
+        return str(value) != str(first)
+    number = _read_whole_number(value)
+    return number is not None and number != first_number
 
 
-def explain_offset(place: str, preset: Preset) -> str:
-    """Why a request must not skip hits at *place*, one of the `offsets` of *preset*."""
-    return (
-        f"a ranking begins at its first hit; remove `{place}`, which skips hits (or set it to {preset.offsets[place]})"
-    )
+def _read_whole_number(value: Json) -> int | None:
+    """The whole number that *value* is or spells, such as "+3" and 3.0; None if it is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    try:
+        return int(str(value).removesuffix(".0"))
+    except ValueError:
+        return None
+
+
+def explain_offset(place: str, offsets: Mapping[str, Json]) -> str:
+    """Why a request must not skip hits at *place*, one of *offsets*."""
+    return f"a ranking begins at its first hit; remove `{place}`, which skips hits (or set it to {offsets[place]})"
 
 
 _NO_PART_OF_IDS = "\x01"

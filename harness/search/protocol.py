@@ -412,6 +412,10 @@ class Inspector:
         """
         raise SearchError("the server does not explain scores")
 
+    def render_template(self, request: SearchRequest) -> Mapping[str, Json]:
+        """The body that the search template of *request* becomes."""
+        raise SearchError("the server does not render search templates")
+
     def read_clock(self) -> datetime:
         """The time on the server, with its zone."""
         raise SearchError("the server does not say what time it is")

@@ -160,7 +160,7 @@ def find_window_problem(template: Json, body: Json, depth: int) -> str | None:
     """
     if not isinstance(template, Mapping) or not isinstance(body, Mapping):
         return None
-    rendered = _render_template(body["template"]) if "template" in body else body
+    rendered = find_rendered_body(body["template"]) if "template" in body else body
     for key in SKIPPING_KEYS:
         if skips_hits(key, body.get(key)) or skips_hits(key, rendered.get(key)):
             return BEGINS_LATER.format(key=key)
@@ -214,7 +214,7 @@ def _find_sections(text: str) -> list[_Section]:
     return sections
 
 
-def _render_template(template: Json) -> Mapping[str, Json]:
+def find_rendered_body(template: Json) -> Mapping[str, Json]:
     """
     The body that a search template with a source becomes; empty where that takes more of Mustache than params and
     sections that are kept where a param is given.

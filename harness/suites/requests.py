@@ -21,7 +21,7 @@ from harness.model import (
 )
 from harness.model.suite import find_placeholders
 from harness.search.pointers import parse_pointer
-from harness.search.presets import Preset, explain_offset, find_offsets
+from harness.search.presets import Preset, explain_offset, find_offset_problem, find_offsets, list_offsets
 from harness.suites.depth import check_window, find_window_problem
 from harness.suites.placeholders import body_node, documents_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.presets import FilledPreset
@@ -99,7 +99,7 @@ def _read_template(
             http = replace(http, preset_paths=preset.paths)
             _check_preset_parameters(entry.http, preset.preset, problems)
             _check_preset_body(http, preset.preset, http_node, problems)
-            _check_offsets(http, preset.preset, http_node, problems)
+        _check_offsets(http, preset, http_node, problems)
         _check_size(http, entry.http, preset, http_node, problems)
         if entry.http.documents is not None:
             documents = _read_documents(entry.http.documents, http, documents_node(node), problems)
@@ -265,6 +265,7 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         partial_optional=shape.partial_optional,
         size=_optional(shape.size),
         max_size=shape.max_size,
+        first_page=None if shape.first_page is None else {str(name): value for name, value in shape.first_page.items()},
     )
 
 
@@ -295,6 +296,7 @@ def _read_documents(
         # What the search says of itself need not be in the answer to a look-up, whose hits are no ranking.
         partial_optional=True,
         unique_ids=True,
+        first_page=None,
     )
     documents = DocumentsRequest(
         http,
@@ -366,12 +368,30 @@ def _is_to_fill(value: Json) -> bool:
     return isinstance(value, str) and bool(find_placeholders(value))
 
 
-def _check_offsets(http: HttpRequest, preset: Preset, node: Node | None, problems: Problems) -> None:
-    """Note what makes an engine of *preset* skip hits; a value with placeholders is checked when it is filled."""
-    for place in find_offsets(preset, http):
+def _check_offsets(http: HttpRequest, filled: FilledPreset | None, node: Node | None, problems: Problems) -> None:
+    """Note what makes a service skip hits; a value with placeholders is checked when it is filled."""
+    wrong = [place for place, value in (http.first_page or {}).items() if not _is_first_value(value)]
+    for place in wrong:
+        message = f"expected the value of {place!r} at the first page: a whole number or a text"
+        problems.note(_find_first_page(node).mark, message)
+    if wrong:
+        return
+    preset = None if filled is None else filled.preset
+    for place in find_offsets(http, preset):
         written = _find_written(node, place)
         if not isinstance(written, ScalarNode) or not written.unset:
-            problems.note(written.mark, explain_offset(place, preset))
+            problems.note(written.mark, explain_offset(place, list_offsets(http, preset)))
+
+
+def _is_first_value(value: Json) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _find_first_page(http: Node | None) -> Node:
+    """What the suite has under `first_page` of *http*."""
+    assert isinstance(http, MappingNode)
+    found: Node = http.find_child("first_page")
+    return found
 
 
 def _find_written(http: Node | None, place: str) -> Node:
@@ -555,7 +575,7 @@ def _fill_http(http: HttpRequest, values: Mapping[str, Json], size: int) -> Http
     depth = values["depth"]
     if own_size is not None and own_size < depth:
         raise UsageError(f"{filled.size!r} becomes {own_size}, but the suite needs {depth} hits: write {{{{depth}}}}")
-    sentence = find_problem(filled)
+    sentence = find_problem(filled) or find_offset_problem(filled)
     if sentence:
         raise UsageError(sentence)
     return filled

@@ -426,6 +426,12 @@ class HttpShape(Shape):
         "the body, such as `/page/limit`. The harness fills it in, also to search deeper.",
     )
     max_size: Positive = Field(None, description="The largest number of hits that the service returns to a request.")
+    first_page: dict[Key, JsonValue] | None = Field(
+        None,
+        description="Where the request says at which hit or page the answer begins, as in `size`, with the value for "
+        "the first: `{offset: 0}`, `{page: 1}`, `{/page/from: 0}`. Another whole number is refused, as a ranking "
+        "begins at its first hit.",
+    )
     documents: DocumentsShape | None = Field(None, description="A request for documents by their ids.")
 
 

@@ -60,6 +60,8 @@ class ScriptedEngine:
         self.change_all: Callable[[dict[str, Any]], object] = lambda answer: answer
         self.gets: dict[str, object] = {}
         self.root: object = ROOT
+        self.templates: dict[str, object] = {}
+        """The source of each stored template."""
         self.stands_for: dict[str | None, str] = {}
         """The index that the hits of an alias are in."""
         self.unmapped: set[str] = set()
@@ -94,6 +96,8 @@ class ScriptedEngine:
 
     def reply(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         """The status and the content that answer a request which meets no fault."""
+        if path == "/_render/template":
+            return 200, {"template_output": self.fill(json.loads(body))}
         if method == "POST":
             return 200, self.search_all(body.splitlines(), unquote(split_index(path)[0]) or None)
         if path.partition("?")[0].endswith("/_field_caps") and path not in self.gets:
@@ -138,7 +142,7 @@ class ScriptedEngine:
 
     def search(self, body: dict[str, Any], index: str) -> object:
         """The item that answers one search of an `_msearch`, or of an `_msearch/template` with its source."""
-        body = filled(body) if "source" in body else body
+        body = self.fill(body)
         size = body.get("size", 10)
         if "ids" in body["query"]:
             return item_of([name for name in body["query"]["ids"]["values"] if name in self.documents()], size=size)
@@ -161,6 +165,12 @@ class ScriptedEngine:
         if wanted is not None:
             found = [one for one in found if (one if isinstance(one, str) else one[0]) in wanted]
         return item_of(found, size=size, score=self.score, index=self.stands_for.get(index, index) or "i")
+
+    def fill(self, body: dict[str, Any]) -> dict[str, Any]:
+        """*body*, or what it becomes if it is a search template, with its source or the id of a stored one."""
+        if "id" in body:
+            body = {**body, "source": self.templates[body["id"]]}
+        return filled(body) if "source" in body else body
 
     def documents(self) -> set[str]:
         """Those of every ranking that there is or was before, without the ones that are *hidden*."""

@@ -15,7 +15,7 @@ from harness.errors import SuiteError
 from harness.model import AddressOrigin, Cluster, Failure, FailureKind, HttpRequest, Ranking, Suite
 from harness.search import DIALECTS
 from harness.search.jsonpaths import find_path_problem
-from harness.search.presets import PRESETS, find_preset_problem
+from harness.search.presets import PRESETS, find_offsets, find_preset_problem
 from harness.search.service_answers import read_service_answer
 from harness.search.service_documents import explain_unwritable
 from harness.search.service_requests import Permissions
@@ -580,3 +580,37 @@ def test_an_answer_of_weaviate_is_read() -> None:
     assert answer.kind is FailureKind.PARTIAL
     refused = json.loads('{"error": [{"message": "wrong body"}]}')
     assert read_answer("weaviate", refused) == Failure(FailureKind.ERROR, "wrong body")
+
+
+# Where a suite says what skips hits.
+
+
+@pytest.mark.parametrize(
+    ("http", "first_page", "places"),
+    [
+        ({"params": {"offset": "3"}}, {"offset": 0}, ["offset"]),
+        ({"params": {"offset": 4}}, {"offset": 0}, ["offset"]),
+        ({"params": {"offset": [0, 2]}}, {"offset": 0}, ["offset"]),
+        ({"params": {"p": "0"}}, {"p": 1}, ["p"]),
+        ({"params": {"p": 1.0}}, {"p": 1}, []),
+        ({"params": {"p": " 2"}}, {"p": 1}, ["p"]),
+        ({"path": "/find?skip=20&q=a"}, {"skip": 0}, ["skip"]),
+        ({"json": {"page": {"from": 7}}}, {"/page/from": 0}, ["/page/from"]),
+        ({"json": {"page": {"from": 0}}}, {"/page/from": 0}, []),
+        ({"params": {"from": "Berlin", "start": "2026-01-01"}}, {"from": 0, "start": 0}, []),
+        ({"params": {"cursor": "AoE"}}, {"cursor": "*"}, ["cursor"]),
+        ({"params": {"offset": "3"}}, None, []),
+        ({"params": {"offset": "{{first}}"}}, {"offset": 0}, []),
+    ],
+)
+def test_a_whole_number_past_the_first_page_skips_hits(
+    http: dict[str, Any], first_page: dict[str, Any] | None, places: list[str]
+) -> None:
+    request = HttpRequest("GET", **{"path": "/find", "ids": "$.ids", **http}, first_page=first_page)
+    assert find_offsets(request) == places
+
+
+@pytest.mark.parametrize(("value", "is_refused"), [("Berlin", False), ("2026-01-01", False), ("10", True), (5, True)])
+def test_only_a_whole_number_skips_hits_of_a_preset(value: Any, is_refused: bool) -> None:
+    request = HttpRequest("GET", "/shop/select", "$.id", {"start": value})
+    assert bool(find_preset_problem(PRESETS["solr"], request)) is is_refused

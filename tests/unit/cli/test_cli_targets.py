@@ -452,3 +452,37 @@ def test_a_document_that_a_service_returns_twice_counts_once_where_the_suite_say
     else:
         assert status == 3
         assert '"a" is at rank 1 and at rank 2' in suite["queries"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('params: {q: "{{text}}", skip: "4"}, first_page: {skip: 0}', ":3:77: a ranking begins at its first hit"),
+        ('params: {q: "{{text}}", from: Berlin}, first_page: {from: 0}', ""),
+        ('params: {q: "{{text}}", page: 1}, first_page: {page: [1]}', ":3:93: expected the value of 'page'"),
+    ],
+)
+def test_a_suite_says_which_parameter_of_a_service_skips_hits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], written: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(
+        'suite: shop\ntarget: {cluster: "http://127.0.0.1:9"}\n'
+        f'request: {{http: {{path: /find, ids: "$[*].id", {written}}}}}\n'
+        "queries: [{id: boots, text: rubber boots, judgments: {c: 3}}]\n"
+    )
+    assert main(["validate", "shop.relevance.yaml"]) == (2 if said else 0)
+    assert said in capsys.readouterr().err
+
+
+def test_a_value_of_a_query_that_skips_hits_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(
+        'suite: shop\ntarget: {cluster: "http://127.0.0.1:9"}\n'
+        'request: {http: {path: "/find/{{text}}", params: {p: "{{p}}"}, first_page: {p: 1}, ids: "$[*].id"}}\n'
+        "queries: [{id: boots, text: rubber boots, params: {p: 3}, judgments: {c: 3}}]\n"
+    )
+    assert main(["run", "shop.relevance.yaml"]) == 2
+    assert "cannot be filled for query 'boots': a ranking begins at its first hit" in capsys.readouterr().err
