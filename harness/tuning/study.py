@@ -235,6 +235,9 @@ def require_optuna() -> None:
             raise missing_package("`harness tune` needs", package, "tune") from None
 
 
+SHORTEST_SECRET = 3
+"""The characters that a part of a login has at least to be masked alone: less would be found in any word."""
+
 _BEGIN = b'{"op_code":'
 """How each line of a journal of trials begins."""
 
@@ -363,19 +366,20 @@ def find_storage_secrets(url: str) -> dict[str, str]:
     """All parts of the *url* of a database that may be a secret, by what they are; in what is not clear, all parts."""
     rest = url.partition("://")[2]
     address, _, options = rest.partition("?")
-    login, _, _ = address.rpartition("@")
+    login = address.rpartition("@")[0]
+    # What is not clear may be a secret as a whole.
+    parts = [rest if hide_login(url).endswith("://…") else login, options]
+    texts = [*parts, *(unquote_plus(part) for part in parts)]
     secrets = {"storage": url, "login": login, "password": login.partition(":")[2]}
-    if hide_login(url).endswith("://…"):
-        for number, part in enumerate(re.split("[:/@?&=;,]", rest)):
-            secrets[f"part {number}"] = part
+    for text in texts:
+        # A library that takes the text for something else says a part of it: what it takes for a host, or an option.
+        for word in re.split(r"[:/@?&=;,#\s]", text):
+            if len(word) >= SHORTEST_SECRET:
+                secrets[f"part {len(secrets)}"] = word
     for option in options.split("&"):
         name, _, value = option.partition("=")
-        # A value may have options of its own, as `odbc_connect` has.
-        for part in (value, *re.split("%3[BbDd]|[;=]", value)):
-            secrets[f"{name} {len(secrets)}"] = part
-    # The drivers have them decoded.
-    decoded = {f"{name}, decoded": unquote_plus(value) for name, value in secrets.items()}
-    return {name: value for name, value in (secrets | decoded).items() if value}
+        secrets |= {name: value, f"{name}, decoded": unquote_plus(value)}
+    return {name: value for name, value in secrets.items() if value}
 
 
 def _tell(study: optuna.Study, number: int, mean: float | None) -> None:
