@@ -58,11 +58,12 @@ def judge_since(
     """
     history = inputs.history
     finding = _judge_runs(condition, queries, inputs, history.entries if history else (), of_query=of_query, tag=tag)
-    if finding.status is not Status.PASSED or history is None or not history.entries_with_later:
+    may_pass = finding.status in (Status.PASSED, Status.WARNED)
+    if not may_pass or history is None or not history.entries_with_later:
         return finding
     # Either their clock was ahead, or that of today is behind: then they are the last runs.
     other = _judge_runs(condition, queries, inputs, history.entries_with_later, of_query=of_query, tag=tag)
-    if other.status is Status.PASSED:
+    if other.status in (Status.PASSED, finding.status):
         return finding
     reason = (
         f"cannot be decided: {describe_later(history)}; if they did, {other.reason}; without them, {finding.reason}"

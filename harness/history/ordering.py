@@ -33,11 +33,13 @@ def put_last(folder: Path, entry: HistoryEntry, now: datetime) -> HistoryEntry:
         HistoryError: A file cannot be read.
     """
     last = _find_last_moment(folder / make_file_name(entry.suite), format_created(now))
+    is_merged = entry.created != format_created(now)
+    if is_merged:
+        for known in read_history(folder, entry.suite):
+            if replace(known, kept=None) == entry:
+                return known
     if last is None:
         return entry
-    for known in read_history(folder, entry.suite):
-        if replace(known, kept=None) == entry:
-            return known
     behind = datetime.fromisoformat(last) + _LEAST_STEP - now
     return replace(entry, kept=format_created(datetime.fromisoformat(entry.created) + behind))
 

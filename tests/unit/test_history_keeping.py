@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +18,7 @@ from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError, UsageError
 from harness.history import read_history, write_entry
 from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, DIRTY, find_commit
+from harness.history.ordering import put_last
 from harness.history.packing import pack_suite
 from harness.history.suite_files import select_of_file
 from harness.masking import fingerprint
@@ -302,19 +303,35 @@ def test_the_threshold_takes_what_was_kept_last(suite, answers, monkeypatch):
     assert (verdict.status, [(run.number, run.created[8:10]) for run in verdict.runs]) == (Status.FAILED, [(2, "05")])
 
 
-def test_no_threshold_passes_for_runs_that_a_clock_behind_hides(suite, answers, monkeypatch):
+@pytest.mark.parametrize(("month_of_today", "baseline"), [(11, "required"), (9, "optional")])
+def test_no_threshold_passes_for_runs_that_a_clock_behind_hides(suite, answers, monkeypatch, month_of_today, baseline):
     """Runs of October and of the 20th; the clock says the 10th: which are the last is not known."""
-    suite.write_text(SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 1 run"))
+    text = SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 1 run")
+    suite.write_text(text if baseline == "required" else f"{text}baseline: {baseline}\n")
     for month, hits in ((10, "b"), (11, "a")):
         set_clock(monkeypatch, day=20, month=month)
         answers["shoes"] = [hits]
         run(suite, history=Path("kept"))
-    set_clock(monkeypatch, day=10)
+    set_clock(monkeypatch, day=10, month=month_of_today)
     answers["shoes"] = ["b"]
     report = run(suite, history=Path("kept"))
     [verdict] = report.suites[0].verdicts
     assert (verdict.status, report.exit_status) == (Status.INCONCLUSIVE, 3)
-    assert "1 run does not count, dated later than now: 2026-11-20T03:00:00.000000+00:00" in verdict.reason
+    assert "not count, dated later than now: " in verdict.reason
+    assert "2026-11-20T03:00:00.000000+00:00" in verdict.reason
+
+
+def test_an_entry_that_is_there_already_keeps_its_place(suite, answers, monkeypatch):
+    """As when parts of a run are merged again."""
+    set_clock(monkeypatch, day=20)
+    run(suite, history=Path("kept"))
+    [last] = read_history(Path("kept"), "shop")
+    merged = replace(last, created="2026-11-03T03:00:00.000000+00:00")
+    placed = put_last(Path("kept"), merged, datetime(2026, 11, 5, tzinfo=UTC))
+    write_entry(Path("kept"), placed)
+    assert placed.moment == "2026-11-18T06:00:00.000001+00:00"
+    assert put_last(Path("kept"), merged, datetime(2026, 11, 6, tzinfo=UTC)) == placed
+    assert put_last(Path("kept"), merged, datetime(2026, 11, 21, tzinfo=UTC)) == placed
 
 
 # Two files with suites of one name.
