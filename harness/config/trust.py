@@ -123,12 +123,19 @@ class Configs:
         they are not. A file beside a suite does not decide it.
 
         Raises:
-            ConfigError: The trusted configuration is wrong.
+            ConfigError: The trusted configuration is wrong, or its folder is a link that leads out of its own.
         """
         trusted = self.read_trusted()
         if options.history is not None or trusted is None or trusted.history is None:
             return options.history
-        return trusted.path.parent / trusted.history
+        folder = trusted.path.parent / trusted.history
+        # A stranger's pull request may put a link where the folder was. One that is named elsewhere is what it says.
+        own = Path(os.path.realpath(trusted.path.parent))
+        is_inside = Path(os.path.normpath(own / trusted.history)).is_relative_to(own)
+        if is_inside and not Path(os.path.realpath(folder)).is_relative_to(own):
+            found = f"the history {trusted.history!r} is a link that leads out of {trusted.path.parent}"
+            raise ConfigError.at(str(trusted.path), 0, 0, f"{found}, expected a folder; name another with --history")
+        return folder
 
     def read_beside(self, folder: Path) -> Config | None:
         """

@@ -107,6 +107,25 @@ def test_the_folder_of_the_history_is_read_and_that_of_the_options_counts_first(
     assert Configs(write(FULL)).find_history(RunOptions()) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "is_refused"), [("kept", True), ("kept/runs", True), ("inside", False), ("../out", False)]
+)
+def test_a_history_that_is_a_link_out_of_its_folder_is_refused(tmp_path, name, is_refused):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "own" / "real").mkdir(parents=True)
+    path = tmp_path / "own" / "harness.toml"
+    path.write_text(f'history = "{name}"\n' + FULL)
+    (path.parent / "kept").symlink_to(tmp_path / "out")
+    (path.parent / "inside").symlink_to("real")
+    configs = Configs(path)
+    if is_refused:
+        with pytest.raises(ConfigError, match="is a link that leads out of"):
+            configs.find_history(RunOptions())
+        assert configs.find_history(RunOptions(history=Path("kept"))) == Path("kept")
+    else:
+        assert configs.find_history(RunOptions()) == path.parent / name
+
+
 def test_whether_means_have_intervals_is_read(write):
     assert read_config(write(FULL)).intervals
     assert not read_config(write("intervals = false\n" + FULL)).intervals
