@@ -19,7 +19,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from harness.config.addresses import list_plain_names, normalize_name, split_path
 from harness.errors import Option, Sentence
 from harness.model import AddressOrigin, Cluster, HttpRequest
-from harness.search.presets import PRESETS, Preset, find_preset_problem
+from harness.search.presets import PRESETS, Preset, find_offset_problem, find_preset_problem
 from harness.search.solr_requests import find_solr_command
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -202,7 +202,8 @@ class Permissions:
         problem = find_problem(http)
         if not problem and preset is not None:
             problem = find_preset_problem(preset, http)
-        return problem
+        # A hook may have changed what the suite fills in.
+        return problem or find_offset_problem(http)
 
     def find_refusal(self, http: HttpRequest, *, may_be_engine: bool) -> Sentence | None:
         """

@@ -614,3 +614,9 @@ def test_a_whole_number_past_the_first_page_skips_hits(
 def test_only_a_whole_number_skips_hits_of_a_preset(value: Any, is_refused: bool) -> None:
     request = HttpRequest("GET", "/shop/select", "$.id", {"start": value})
     assert bool(find_preset_problem(PRESETS["solr"], request)) is is_refused
+
+
+def test_a_request_that_a_hook_made_skip_hits_is_not_sent() -> None:
+    request = HttpRequest("GET", "/find", "$.ids", {"skip": 5}, first_page={"skip": 0})
+    permissions = Permissions(Cluster("shop", "http://127.0.0.1:9", service="http"))
+    assert "a ranking begins at its first hit" in permissions.find_problem(request)
