@@ -29,6 +29,7 @@ from harness.model import (
     Waiver,
 )
 from harness.pytest_plugin.plan import PlannedItem
+from harness.report.attention import find_repeated_causes
 from harness.report.junit import (
     Property,
     complete_sections,
@@ -41,7 +42,7 @@ from harness.report.junit import (
     make_loggable_property,
     make_worst_section,
 )
-from harness.report.run_sentences import describe_ranking_causes
+from harness.report.run_sentences import describe_ranking_causes, refer_to_cause
 from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
 from harness.report.terminal.inspection import format_contributions
 from harness.report.terminal.run import format_query
@@ -235,6 +236,7 @@ class IndexedReport:
             by_rank: Whether failures show what each rank adds and loses: ``-vv``.
         """
         self.report = report
+        self.repeated_causes = find_repeated_causes(report)
         self.lone = lone
         self.by_rank = by_rank
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
@@ -393,6 +395,12 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
     )
 
 
+def _explain_verdict(verdict: Verdict, indexed: IndexedReport) -> str:
+    """The reason of *verdict*; where another one has the same cause, which one."""
+    first = indexed.repeated_causes.get(verdict.id)
+    return verdict.reason if first is None else refer_to_cause(verdict, first)
+
+
 def _decide_item(
     item: PlannedItem, query: QueryReport | None, verdicts: Sequence[Verdict], indexed: IndexedReport
 ) -> _Decision:
@@ -409,7 +417,7 @@ def _decide_item(
     if verdicts:
         status = next(status for status in WORST_FIRST if status in statuses)
         decisive = [verdict for verdict in verdicts if verdict.status is status]
-        reason = "\n".join(verdict.reason for verdict in decisive)
+        reason = "\n".join(_explain_verdict(verdict, indexed) for verdict in decisive)
     else:
         status, reason = _read_query_outcome(item, query)
         decisive = []

@@ -15,7 +15,7 @@ from harness.pytest_plugin.run_cache import CachedError
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import format_mean_change
-from harness.report.run_sentences import describe_causes, describe_outcomes, describe_stability
+from harness.report.run_sentences import describe_causes, describe_outcomes, describe_shared_causes, describe_stability
 from harness.report.sentences import format_score, make_loggable, make_loggable_lines
 from harness.report.topics import find_topics
 from harness.suites.discovery import format_left_out
@@ -99,6 +99,8 @@ def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteRepor
     if len(suite.unanswered) == len(suite.queries):
         warnings += describe_outcomes(suite.unanswered.values())
     warnings += describe_causes(suite.queries, suite.checks)
+    # The items of all thresholds but the first of a cause only refer to it.
+    warnings += describe_shared_causes(suite)
     for line in warnings:
         terminal.write_line(make_loggable(f"{name}: {line}"), yellow=True)
     # pytest itself prints nothing for items that passed.

@@ -163,6 +163,30 @@ def split_unanswered(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:
     return repeating, others
 
 
+def find_repeated_causes(suite: SuiteReport) -> dict[str, Verdict]:
+    """
+    The verdicts that fail for the same queries without a score as another one, by id, each with the first of these.
+
+    One query without a relevant document is one cause, however many thresholds it fails.
+    """
+    failed = [verdict for verdict in order_verdicts(suite.verdicts) if verdict.status is Status.FAILED]
+    failed = [verdict for verdict in failed if verdict.observed is None and verdict.query is None and verdict.blamed]
+    if len(failed) < 2:
+        return {}
+    scores = {query.id: query.scores for query in suite.queries if not query.outcome.is_unanswered}
+    first_by_queries: dict[tuple[str, ...], Verdict] = {}
+    repeated = {}
+    for verdict in failed:
+        # A query that has a score by the measure is to blame for something else.
+        measure = verdict.measure or ""
+        if any(query not in scores or scores[query].get(measure) is not None for query in verdict.blamed):
+            continue
+        first = first_by_queries.setdefault(tuple(sorted(verdict.blamed)), verdict)
+        if first is not verdict:
+            repeated[verdict.id] = first
+    return repeated
+
+
 def is_passed_of_query(verdict: Verdict) -> bool:
     """Whether *verdict* is a passed threshold of a single query: there may be thousands, and none needs a look."""
     return verdict.query is not None and verdict.status is Status.PASSED

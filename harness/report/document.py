@@ -193,6 +193,8 @@ class ThresholdLine:
     details: tuple[str, ...]
     command: str
     needs_attention: bool
+    is_repeated: bool = False
+    """Whether it has the cause of another threshold, which explains both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +217,8 @@ class Thresholds:
 
     @property
     def explained(self) -> list[ThresholdLine]:
-        """Those that need attention."""
-        return [threshold for threshold in self.thresholds if threshold.needs_attention]
+        """Those that need attention, without those whose cause another one explains."""
+        return [line for line in self.thresholds if line.needs_attention and not line.is_repeated]
 
 
 @dataclass(frozen=True, slots=True)

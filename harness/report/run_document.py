@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from harness.model import (
     DocumentTexts,
@@ -22,6 +23,7 @@ from harness.model import (
 from harness.report.attention import (
     BAD,
     find_attention,
+    find_repeated_causes,
     is_hardly_judged,
     is_passed_of_query,
     needs_attention,
@@ -84,6 +86,7 @@ from harness.report.run_sentences import (
     format_machine_share,
     is_report_only,
     name_blaming_thresholds,
+    refer_to_cause,
     suggest_command,
     write_closing,
     write_headline,
@@ -102,7 +105,7 @@ from harness.report.sentences import (
     join_lines,
     name_mean_column,
 )
-from harness.words import count
+from harness.words import count, grouped
 
 FIGURE, NAME, SCORE, TITLE, WORD = (
     ColumnKind.FIGURE,
@@ -228,9 +231,27 @@ def build_thresholds(suite: SuiteReport) -> Thresholds:
     """
     repeating, others = split_unanswered(suite)
     listed = [verdict for verdict in order_verdicts(others) if not is_passed_of_query(verdict)]
-    unanswered = suite.unanswered
-    thresholds = [build_threshold(suite, verdict, unanswered) for verdict in listed]
+    thresholds = build_threshold_lines(suite, listed)
     return Thresholds(tuple(thresholds), unanswered=len(repeating), passed_of_queries=len(others) - len(listed))
+
+
+def build_threshold_lines(suite: SuiteReport, verdicts: Iterable[Verdict]) -> list[ThresholdLine]:
+    """The thresholds of *verdicts*; of those with one cause, the first says it and names the others."""
+    unanswered = suite.unanswered
+    repeated = find_repeated_causes(suite)
+    others_by_first = grouped((first.id, name) for name, first in repeated.items())
+    threshold_by_id = {verdict.id: verdict.threshold for verdict in suite.verdicts}
+    lines = []
+    for verdict in verdicts:
+        line = build_threshold(suite, verdict, unanswered)
+        first = repeated.get(verdict.id)
+        if first is not None:
+            line = replace(line, details=(refer_to_cause(verdict, first),), command="", is_repeated=True)
+        others = [threshold_by_id[name] for name in others_by_first.get(verdict.id, ())]
+        if others:
+            line = replace(line, details=(*line.details, f"for the same reason: {', '.join(others)}"))
+        lines.append(line)
+    return lines
 
 
 def build_threshold(suite: SuiteReport, verdict: Verdict, unanswered: Container[str]) -> ThresholdLine:

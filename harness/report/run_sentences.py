@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ from harness.model import (
     Verdict,
 )
 from harness.options import format_options
-from harness.report.attention import BAD, is_hardly_judged, order_blamed
+from harness.report.attention import BAD, find_repeated_causes, is_hardly_judged, order_blamed
 from harness.report.overview import count_suites
 from harness.report.sentences import (
     MEAN_INTERVAL,
@@ -115,6 +116,19 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     if verdict.blamed:
         return format_show_command(suite.path, order_blamed(suite, verdict)[0], suite.searched)
     return ""
+
+
+def refer_to_cause(verdict: Verdict, first: Verdict) -> str:
+    """That *verdict* fails for the same queries without a score as *first*, whose reason says what to do."""
+    return f"no score for {listed(verdict.blamed)}, as for {first.threshold}"
+
+
+def describe_shared_causes(suite: SuiteReport) -> Iterator[str]:
+    """For each cause for which several thresholds fail: how many, and the reason once."""
+    counts = Counter(first.id for first in find_repeated_causes(suite).values())
+    for verdict in suite.verdicts:
+        if counts[verdict.id]:
+            yield f"{count(counts[verdict.id] + 1, 'threshold')} fail for one reason: {verdict.reason}"
 
 
 def may_be_no_drop(verdict: Verdict) -> bool:

@@ -330,3 +330,17 @@ def test_what_an_index_returns_is_no_command_of_a_log_and_no_control(
     for text in (*result.outlines, *result.errlines, *written.splitlines()):
         assert not re.search(r"^\s*::|##(vso|teamcity)?\[", text)
         assert not [name for name in text if unicodedata.category(name) in ("Cc", "Cf")]
+
+
+def test_one_query_without_a_score_is_one_cause_of_several_failures(suite: Suite, run: Run) -> None:
+    path = suite('thresholds: ["mean nDCG@10 >= 0.1", "median nDCG@10 >= 0.2", "every nDCG@10 >= 0.3"]')
+    path.write_text(path.read_text().replace("{d: 3}", "{d: 0}"))
+
+    result = run()
+
+    result.assert_outcomes(failed=3)
+    output = result.stdout.str()
+    assert "shop: 3 thresholds fail for one reason: mean nDCG@10" in output
+    assert output.count("no score for boots, as for mean nDCG@10 >= 0.1") >= 2
+    summary = output.partition("short test summary info")[2]
+    assert summary.count("is undefined for 1 of 2 queries: boots") <= 1

@@ -61,7 +61,7 @@ from harness.report.overview import (
     format_mean,
     format_mean_change,
 )
-from harness.report.run_document import build_run_document, build_threshold
+from harness.report.run_document import build_run_document, build_threshold_lines
 from harness.report.run_sentences import (
     describe_place,
     find_left_documents,
@@ -334,8 +334,7 @@ def _has_times_to_last_byte(suite: SuiteReport) -> bool:
 def list_thresholds(suite: SuiteReport, most: int) -> list[ThresholdLine]:
     """The first *most* thresholds of *suite* in the order of the document, also the passed ones of single queries."""
     _, verdicts = split_unanswered(suite)
-    unanswered = suite.unanswered
-    return [build_threshold(suite, verdict, unanswered) for verdict in order_verdicts(verdicts)[:most]]
+    return build_threshold_lines(suite, order_verdicts(verdicts)[:most])
 
 
 # ------------------------------------------------------------------------------------------------ queries

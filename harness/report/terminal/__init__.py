@@ -291,7 +291,7 @@ def build_quiet_lines(title: str, thresholds: Iterable[ThresholdLine]) -> list[T
 
     A threshold that single queries have in common is one line with their number.
     """
-    looked_at = [threshold for threshold in thresholds if threshold.verdict.status in LOOKED_AT]
+    looked_at = [line for line in thresholds if line.verdict.status in LOOKED_AT and not line.is_repeated]
     by_text = grouped(
         ((line.verdict.status, line.verdict.threshold, line.verdict.query is not None), line) for line in looked_at
     )
