@@ -217,7 +217,12 @@ class MeasureSummary:
     interval: tuple[float, float] | None = None
     """
     The 95 % interval of the mean for other queries of this kind; None for fewer than 6 queries, where all scores are
-    equal, and where intervals are turned off.
+    equal, where weights are too unequal, and where intervals are turned off.
+    """
+    counts_as: int | None = None
+    """
+    How many queries of equal weight have a mean as uncertain as this one (Kish's effective number), rounded down. None
+    where all weigh the same, and where intervals are turned off.
     """
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
-from harness.report.sentences import format_change, format_score
-from harness.words import count, grouped
+from harness.report.sentences import MEAN_INTERVAL, explain_no_interval, format_change, format_score
+from harness.words import count, grouped, listed
 
 # The cells of a report side by side.
 
@@ -349,6 +349,16 @@ def _make_tag_row(tag: TagSummary, measures: int, statuses: Mapping[str, Status]
     )
 
 
+def _name_without_interval(tag: TagSummary) -> str:
+    """*tag* with the reason why a mean of its queries has no interval for their weights; else empty."""
+    for summary in tag.summaries:
+        why = explain_no_interval(summary)
+        if why:
+            name = "the queries without a tag" if tag.tag is None else tag.tag
+            return f"{name} ({why})"
+    return ""
+
+
 def _describe_tags(suite: SuiteReport, more_tags: int, more_measures: int) -> Iterator[str]:
     """Sentences on the table: what is counted several times, and how many *more_tags* and *more_measures* there are."""
     several = sum(len(query.tags) > 1 for query in suite.queries)
@@ -357,6 +367,11 @@ def _describe_tags(suite: SuiteReport, more_tags: int, more_measures: int) -> It
         yield f"{count(several, 'query')} {verb} counted for each"
     if any(summary.change is not None for summary in suite.summaries):
         yield "differences are to the baseline"
+    without_interval = []
+    if len(suite.summaries) <= MEASURES_WITH_INTERVALS:
+        without_interval = list(filter(None, map(_name_without_interval, suite.tags)))
+    if without_interval:
+        yield f"no {MEAN_INTERVAL} of {listed(without_interval)}"
     left_out = []
     if more_tags:
         left_out.append(count(more_tags, "more tag"))

@@ -103,6 +103,7 @@ from harness.report.sentences import (
     format_value,
     format_verdict_figure,
     join_lines,
+    list_missing_intervals,
     name_mean_column,
 )
 from harness.words import count, grouped
@@ -318,7 +319,7 @@ def build_measures_table(suite: SuiteReport) -> Table:
         if has_gains:
             row.append(make_words(summary.gain))
         rows.append(tuple(row))
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), tuple(list_missing_intervals(suite.summaries)))
 
 
 def build_tags_table(tags: TagTable) -> Table:

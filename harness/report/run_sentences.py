@@ -36,6 +36,7 @@ from harness.report.overview import count_suites
 from harness.report.sentences import (
     MEAN_INTERVAL,
     count_queries,
+    explain_no_interval,
     format_change,
     format_matching,
     format_mean_interval,
@@ -450,11 +451,17 @@ def describe_mean_change(suite: SuiteReport, verdict: Verdict) -> str:
 
 
 def describe_mean_interval(suite: SuiteReport, verdict: Verdict) -> str:
-    """The interval of the mean that *verdict* is about; empty where it has none or is about another figure."""
+    """
+    The interval of the mean that *verdict* is about, or that it has none for the weights of its queries; else empty, as
+    where it is about another figure.
+    """
     summary = _find_summary(suite, verdict)
     # What was observed may be another figure over the same scores, such as the least one.
-    if summary is None or summary.interval is None or verdict.observed != summary.mean:
+    if summary is None or verdict.observed != summary.mean:
         return ""
+    if summary.interval is None:
+        why = explain_no_interval(summary)
+        return f"no {MEAN_INTERVAL} of this mean: {why}" if why else ""
     interval = format_mean_interval(summary.interval)
     return f"{MEAN_INTERVAL} of this mean: {interval}, over {count(summary.counted, 'query')}"
 

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.model import Operator, Pool, QueryReport, Status, Unit, Verdict
+from harness.model import MeasureSummary, Operator, Pool, QueryReport, Status, Unit, Verdict
+from harness.statistics.mean_intervals import find_fewest
 from harness.words import count, grouped, is_seen, listed
 
 _PLURALS = {
@@ -82,6 +83,27 @@ def format_p(value: float) -> str:
 def name_mean_column(*, weighted: bool) -> str:
     """The heading of a column of means."""
     return "mean (weighted)" if weighted else "mean"
+
+
+def explain_no_interval(summary: MeasureSummary) -> str:
+    """Why the mean of *summary* has no interval, if that is for the weights of its queries; else empty."""
+    if summary.interval is not None or summary.counts_as is None:
+        return ""
+    fewest = find_fewest(summary.counted)
+    if summary.counts_as >= fewest:
+        return ""
+    queries = count(summary.counted, "query")
+    return f"its {queries} count as {summary.counts_as:,} by their weights, expected at least {fewest:,}"
+
+
+def list_missing_intervals(summaries: Iterable[MeasureSummary]) -> list[str]:
+    """A sentence for the means without an interval for the weights of the same number of queries."""
+    by_reason = grouped((explain_no_interval(summary), summary.measure) for summary in summaries)
+    sentences = []
+    for reason, measures in by_reason.items():
+        if reason:
+            sentences.append(f"no {MEAN_INTERVAL} of the mean of {listed(measures)}: {reason}")
+    return sentences
 
 
 def format_mean_interval(interval: tuple[float, float] | None) -> str:

@@ -24,7 +24,7 @@ from harness.model import (
     Verdict,
     index_scores,
 )
-from harness.statistics.mean_intervals import compute_mean_interval
+from harness.statistics.mean_intervals import compute_mean_interval, count_by_weights
 from harness.words import grouped
 
 _NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
@@ -158,10 +158,13 @@ def _summarize_measure(queries: Sequence[Query], measure: _SummedMeasure, inputs
                 machine_shares[query.id] = score.machine_share
     weights = read_weights(queries, values)
     interval = None
+    counts_as = None
     if inputs.has_intervals:
         # Without weights, those of all queries are equal.
         weights_of_values = [weights[query] for query in values] if weights else []
         interval = compute_mean_interval(list(values.values()), weights_of_values, measure.bounds)
+        if weights_of_values:
+            counts_as = count_by_weights(weights_of_values)
     return MeasureSummary(
         measure=measure.text,
         gain=measure.gain,
@@ -175,6 +178,7 @@ def _summarize_measure(queries: Sequence[Query], measure: _SummedMeasure, inputs
         change=_compute_change(queries, measure.text, values, inputs.before),
         machine_share=mean_of(machine_shares, weights) if machine_shares else None,
         interval=interval,
+        counts_as=counts_as,
     )
 
 

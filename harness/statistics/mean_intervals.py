@@ -19,6 +19,12 @@ CONFIDENCE = 0.95
 FEWEST_QUERIES = 6
 """Of fewer queries, the spread is known so badly that their interval tells nothing."""
 
+LEAST_SHARE = 2 / 3
+"""
+Of the queries that unequal weights must count as. Below, a few queries decide the mean, and a sample seldom has those
+that decide the mean of all: then most intervals are far from it, and nothing in the sample shows how far.
+"""
+
 EQUAL = 1e-9
 """How far apart two equal scores may be: they are sums of the same terms in another order."""
 
@@ -45,8 +51,8 @@ def compute_mean_interval(
             extends beyond them.
 
     Returns:
-        None for fewer than `FEWEST_QUERIES`, where `count_by_weights` gives so few, and where all values are equal: 45
-        of 45 queries with the score 1 are no proof that the mean of all is 1.
+        None for fewer than `FEWEST_QUERIES`, where `count_by_weights` gives fewer than `find_fewest`, and where all
+        values are equal: 45 of 45 queries with the score 1 are no proof that the mean of all is 1.
 
     Source: Cochran, "Sampling techniques" (1977), section 2.11, for the ratio; Kish, "Survey sampling" (1965), for how
     many queries unequal weights count as.
@@ -64,7 +70,7 @@ def compute_mean_interval(
     if are_weighted(weights):
         deviations = weighed(deviations, weights)
         counts_as = count_by_weights(weights)
-        if counts_as < FEWEST_QUERIES:
+        if counts_as < find_fewest(queries):
             return None
     error = math.hypot(*deviations) / math.sqrt(queries * (queries - 1))
     reach = find_t_quantile((1 + CONFIDENCE) / 2, counts_as - 1) * error
@@ -84,15 +90,25 @@ def count_by_weights(weights: Sequence[float]) -> int:
     """
     How many queries of equal weight have a mean as uncertain as that of queries with these *weights*, rounded down.
 
-    A few queries with most of the weight decide the mean, however many others there are. The t distribution of so many
-    queries holds the mean in 90 of 100 samples where weights are as unequal as in a log of searches, and that of all
-    queries in 80 to 87.
+    A few queries with most of the weight decide the mean, however many others there are.
+
+    Source: Kish, "Survey sampling" (1965).
 
     >>> count_by_weights([1, 1, 1, 1]), count_by_weights([9, 1, 1, 1])
     (4, 1)
     """
     shares = weighed([1.0] * len(weights), weights)
     return int(len(weights) ** 2 / math.fsum(share**2 for share in shares) + EQUAL)
+
+
+def find_fewest(queries: int) -> int:
+    """
+    How many queries the weights of so many *queries* must at least count as for an interval of their mean.
+
+    >>> find_fewest(6), find_fewest(100)
+    (6, 67)
+    """
+    return max(FEWEST_QUERIES, math.ceil(LEAST_SHARE * queries - EQUAL))
 
 
 @lru_cache

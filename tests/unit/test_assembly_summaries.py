@@ -78,6 +78,17 @@ def test_a_weighted_mean_has_that_of_its_weights():
     assert weighted.interval[1] - weighted.interval[0] > plain.interval[1] - plain.interval[0]
 
 
+def test_a_weighted_mean_says_as_how_many_queries_its_own_count():
+    [plain] = summarize_measures(*many(12))
+    assert plain.counts_as is None
+    [weighted] = summarize_measures(*many(12, weight=3.0))
+    assert (weighted.counts_as, weighted.interval is None) == (9, False)  # (11 + 3)^2 / (11 + 9)
+    [unequal] = summarize_measures(*many(12, weight=9.0))
+    assert (unequal.counts_as, unequal.interval) == (4, None)
+    [without] = summarize_measures(*many(12, weight=9.0), has_intervals=False)
+    assert without.counts_as is None
+
+
 def test_a_mean_of_few_queries_has_none():
     [summary] = summarize_measures(*many(5))
     assert summary.interval is None

@@ -1,10 +1,12 @@
 """The interval of a mean: by hand, against scipy, and where there is none."""
 
 import math
+import random
 
 import pytest
 
-from harness.statistics.mean_intervals import compute_mean_interval, count_by_weights, find_t_quantile
+from harness.means import mean
+from harness.statistics.mean_intervals import compute_mean_interval, count_by_weights, find_fewest, find_t_quantile
 
 SCORES = [0.2, 0.4, 0.6, 0.8, 0.5, 0.5]
 T_OF_FIVE = 2.5705818356363146  # the 0.975 quantile for five degrees of freedom
@@ -41,6 +43,40 @@ def test_queries_that_count_as_fewer_than_six_have_none():
     """One of seven queries has nearly all of the weight: its score is the mean, and the spread is not known."""
     assert compute_mean_interval([0.5, *SCORES], [60.0, 1, 1, 1, 1, 1, 1]) is None
     assert compute_mean_interval([0.5, *SCORES], [1.1, 1, 1, 1, 1, 1, 1]) is not None
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts_as", "has_interval"),
+    [
+        ([2.0] * 10 + [1.0] * 20, 26, True),
+        ([5.0] * 10 + [1.0] * 20, 18, False),  # of 30 queries, 20 are needed
+        ([1.0 / rank for rank in range(1, 31)], 9, False),
+        ([1.0 / rank**0.4 for rank in range(1, 31)], 25, True),
+        ([40.0] + [1.0] * 29, 2, False),
+    ],
+)
+def test_weights_that_are_too_unequal_have_none(weights, counts_as, has_interval):
+    """Where a few queries decide the mean, most intervals of samples are far from the mean of all."""
+    assert count_by_weights(weights) == counts_as
+    assert find_fewest(len(weights)) == 20
+    assert (compute_mean_interval([0.2, 0.4, 0.9] * 10, weights) is not None) is has_interval
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 1.0, 1.2])
+@pytest.mark.parametrize("queries", [10, 30, 100])
+def test_few_samples_of_a_log_have_an_interval_that_is_wrong(power, queries):
+    """Weights by Zipf's law over 20,000 queries, of which the heaviest have the better scores."""
+    draw = random.Random(queries)
+    population = [(draw.random() if rank > 200 else 0.5 + draw.random() / 2, rank**-power) for rank in range(1, 20_001)]
+    true_mean = mean([score for score, _ in population], [weight for _, weight in population])
+    wrong = 0
+    for _ in range(400):
+        scores, weights = zip(*draw.choices(population, k=queries), strict=True)
+        interval = compute_mean_interval(scores, weights)
+        if interval is not None and not interval[0] <= true_mean <= interval[1]:
+            wrong += 1
+    # About 10 of 100 at most, by `scripts/bench/mean-intervals`; without the rule up to 50.
+    assert wrong <= 0.12 * 400
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0, 0.1 + 0.2])

@@ -70,6 +70,7 @@ from harness.report.run_sentences import (
     format_query_change,
 )
 from harness.report.sentences import (
+    explain_no_interval,
     format_matching,
     format_mean_interval,
     format_score,
@@ -124,6 +125,7 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "mean_heading": lambda weighted: name_mean_column(weighted=weighted),
         "mean_interval": format_mean_interval,
         "meter_marks": place_meter,
+        "no_interval": explain_no_interval,
         "number": lambda count: "–" if count is None else f"{count:,}",
         "plain": format_value,
         "plotted": plot_bins,

@@ -78,6 +78,25 @@ def test_the_intervals_of_up_to_two_measures_have_columns(tagged):
         assert "95 % interval" in render(report).replace("&nbsp;", " ")
 
 
+def test_a_mean_without_an_interval_for_its_weights_says_so_with_their_number(tagged):
+    first, second = tagged.summaries
+    unequal = replace(first, counted=30, weighted=True, counts_as=4)
+    of_tag, *others = tagged.tags[0].summaries
+    head = replace(tagged.tags[0], summaries=(replace(of_tag, counted=12, counts_as=3), *others))
+    suite = replace(tagged, summaries=(unequal, second), tags=(head, *tagged.tags[1:]))
+    why = "its 30 queries count as 4 by their weights, expected at least 20"
+    for render in (plain_report, markdown.render):
+        rendered = " ".join(render(report_of(suite)).split()).lower()
+        assert "no 95 % interval of the mean of " in rendered
+        assert why in rendered
+        assert "no 95 % interval of head (its 12 queries count as 3 by their weights, expected at least 8)" in rendered
+    assert f"no interval: {why}" in html.render(report_of(suite))
+    assert loads_report(dumps_report(report_of(suite))).suites[0].summaries[0].counts_as == 4
+    of_head, _ = suite.verdicts
+    of_all = replace(of_head, tag=None, observed=unequal.mean)
+    assert describe_mean_interval(suite, of_all) == f"no 95 % interval of this mean: {why}"
+
+
 def test_the_interval_of_a_verdict_is_that_of_its_tag_and_of_the_mean_that_was_observed(tagged):
     everywhere = replace(tagged.summaries[0], interval=(0.5, 0.72))
     head = replace(tagged.tags[0], summaries=(replace(tagged.tags[0].summaries[0], interval=(0.7, 0.9)),))
