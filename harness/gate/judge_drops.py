@@ -290,21 +290,23 @@ def _judge_untested(
     reason = f"{_describe_drop(pairs)} cannot be tested at {_format_level(condition)}: {changed}, "
     reason += f"and p cannot be below {least_p:.4g}"
     finding = replace(_start_finding(condition, pairs), observed=fall, unit=Unit.DROP)
+    unjudged = ""
     if finding.if_judged is not None:
-        reason += f" ({describe_if_judged(*finding.if_judged)})"
+        unjudged = f"; {describe_if_judged(*finding.if_judged)}"
     blamed = tuple(pairs.list_costliest())
     if detectable is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
+        reason += unjudged
         return replace(finding, reason=reason, required=None, blamed=blamed)
     limit = detectable.difference
     finding = replace(finding, required=limit)
     if is_met(fall, Operator.AT_MOST, limit):
-        caveat = _describe_detectable(detectable, pairs, differences)
+        caveat = _describe_detectable(detectable, pairs, differences) + unjudged
         return replace(finding, status=Status.PASSED, reason=f"{reason}; {caveat}", caveat=caveat)
     fall_text = format_observed(fall, Operator.ABOVE, limit)
     limit_text = format_observed(limit, Operator.BELOW, fall)
     reason += f"; it fell by {fall_text}, more than the smallest detectable drop {limit_text} ({POWER_TEXT})"
-    return replace(finding, reason=f"{reason}; {_describe_costs(pairs)}", blamed=blamed)
+    return replace(finding, reason=f"{reason}{unjudged}; {_describe_costs(pairs)}", blamed=blamed)
 
 
 def _find_detectable(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:

@@ -27,7 +27,7 @@ def held(pytester: pytest.Pytester, engine, capsys) -> Callable[..., None]:
             engine.rankings[f"text {n}"] = RELEVANT[hits:] + [f"x{rank}" for rank in range(hits)]
 
     def write(queries: int, lost: list[int], lost_before: list[int]) -> None:
-        judgments = dict.fromkeys(RELEVANT, 1)
+        judgments = {**dict.fromkeys(RELEVANT, 1), **{f"x{rank}": 0 for rank in range(20)}}
         suite = {
             "suite": "shop",
             "target": {"index": "products"},

@@ -71,8 +71,8 @@ def test_anything_else_names_none(text, rankings):
 # A significant drop: how far unjudged hits may move it.
 
 
-def drop_of(before, after, judgments, text="drop P@2 is not significant at 5%"):
-    names = [f"q{number}" for number in range(12)]
+def drop_of(before, after, judgments, text="drop P@2 is not significant at 5%", *, size=12):
+    names = [f"q{number}" for number in range(size)]
     queries = [Query(name, name, judgments=judgments) for name in names]
     suite = suite_of(queries, threshold(text))
     runs = []
@@ -96,6 +96,14 @@ def test_a_significant_drop_has_the_range_that_unjudged_hits_leave():
 def test_unjudged_hits_of_the_baseline_count_too():
     verdict = drop_of(["x", "b"], ["c", "d"], {"b": 1, "c": 0, "d": 0})
     assert (verdict.status, verdict.if_judged) == (Status.FAILED, (pytest.approx(-1.0), pytest.approx(-0.5)))
+
+
+def test_a_drop_of_too_few_queries_to_test_has_it_too():
+    verdict = drop_of(["a", "b"], ["a", "x"], {"a": 1, "b": 1}, size=3)
+    assert (verdict.status, verdict.if_judged) == (Status.FAILED, (pytest.approx(-0.5), pytest.approx(0.0)))
+    assert (
+        "no drop is detectable: compare more queries, or use `drop P@2 <= …`; the difference may be" in verdict.reason
+    )
 
 
 def test_a_pass_has_it_as_its_caveat():
