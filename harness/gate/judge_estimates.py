@@ -87,7 +87,9 @@ def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gate
     # Which queries have a score is a matter of people's grades, and those of the machine are among the ones read here.
     pairs = pair_scores(replace(inputs, suite=replace(inputs.suite, skip_undefined=True)), queries, condition.measure)
     if isinstance(pairs, Finding):
-        return pairs
+        # Where no query has a score, nothing is left out unless the suite says so.
+        plain = pair_scores(inputs, queries, condition.measure)
+        return plain if isinstance(plain, Finding) else pairs
     reference = inputs.reference
     assert reference is not None, "pairs have a baseline"
     assert reference.run is not None, "pairs have the rankings of the baseline"
