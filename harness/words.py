@@ -204,6 +204,8 @@ _SCHEME = re.compile(r"https?://(?:www\.)?")
 _DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
 _ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
 _LEADING_ZEROS = re.compile(r"(?<![0-9.,])0+(?=[0-9])")
+_DECIMALS = re.compile(r"(-?[0-9]+)\.0+")
+"""A whole number as a table of floats writes it."""
 _PASSAGE = re.compile(
     r"(.*?[^\W_])(?:[#:/@._~|-]+(?:passage|chunk|part|para|split|seg|sec|psg|p|c|s)?[._-]?[0-9]+|\[[0-9]+\])$", re.I
 )
@@ -284,7 +286,23 @@ def _list_wholes(form: str) -> list[str]:
 
 
 def _fold_zeros(identifier: str) -> str:
-    return _LEADING_ZEROS.sub("", fold_id(identifier))
+    form = _fold_path(identifier)
+    decimals = _DECIMALS.fullmatch(form)
+    if decimals is not None:
+        form = decimals[1]
+    return _LEADING_ZEROS.sub("", form)
+
+
+def _fold_path(identifier: str) -> str:
+    """As `fold_id`, also of paths without a scheme, and without characters that do not show."""
+    form = fold_id(_remove_unseen(identifier))
+    if "%" in form:
+        form = _fold(_ESCAPES.sub(_unescape, form))
+    return form.rstrip("/") or form
+
+
+def _remove_unseen(text: str) -> str:
+    return text if text.isprintable() else "".join(filter(is_seen, text))
 
 
 def list_spellings(identifier: str) -> frozenset[str]:
@@ -321,9 +339,19 @@ def describe_difference(identifier: str, other: str) -> str:
         return "letter case, spaces or Unicode normalization"
     if fold_id(identifier) == fold_id(other):
         return "the form of a URL"
-    if _fold_zeros(identifier) == _fold_zeros(other):
-        return "leading zeros"
-    return "the suffix of a passage"
+    return _describe_looser_difference(identifier, other)
+
+
+def _describe_looser_difference(identifier: str, other: str) -> str:
+    """How two ids differ that `fold_id` does not make equal."""
+    if fold_id(_remove_unseen(identifier)) == fold_id(_remove_unseen(other)):
+        return "characters that do not show"
+    if _fold_path(identifier) == _fold_path(other):
+        return "the form of a URL"
+    if _fold_zeros(identifier) != _fold_zeros(other):
+        return "the suffix of a passage"
+    decimals = [_DECIMALS.fullmatch(name) is not None for name in (identifier, other)]
+    return "decimals" if any(decimals) else "leading zeros"
 
 
 def describe_invisible(document: str, target: str | None, other: str | None) -> str:

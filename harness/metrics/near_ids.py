@@ -51,7 +51,7 @@ count as unjudged until ids have one form"
             difference = describe_difference(document, other)
             if difference not in examples:
                 # Two forms of the same letters look alike: only their escapes show the difference.
-                write = ascii if difference == "Unicode normalization" else repr
+                write = ascii if difference in ("Unicode normalization", "characters that do not show") else repr
                 examples[difference] = f"{write(document)} is judged as {write(other)} ({difference})"
     if not examples:
         return ""

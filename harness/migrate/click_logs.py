@@ -21,6 +21,14 @@ from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
 from harness.migrate.table import InputTable, TableRow, read_table
 from harness.model import Json, Mark
+from harness.sampling.columns import (
+    DOCUMENT_NAMES,
+    PRODUCT_NAMES,
+    QUERY_NAMES,
+    WHOLE_NUMBER_REMEDY,
+    may_be_thousands,
+)
+from harness.sampling.tally import is_placeholder
 
 CLICKS = ("click", "click_through")
 """The actions of UBI events that count as clicks on a hit."""
@@ -72,6 +80,10 @@ class ClickLog:
         except UnicodeEncodeError:
             what = "queries and documents that hold half of a character (a lone surrogate)"
             self.leftovers.add(Mark(self.source), what, first=repr(f"{query}, {document}"))
+            return
+        if is_placeholder(query):
+            what = "impressions and clicks of a placeholder of a report in place of a query"
+            self.leftovers.add(Mark(self.source), what, first=repr(query))
             return
         pair = self._texts.setdefault(normalize_text(query), " ".join(query.split())), document
         self.shown.setdefault(pair, Counter())[position] += shown
@@ -287,11 +299,9 @@ def _count_search(search: _Search, log: ClickLog, *, has_impressions: bool) -> N
 
 # CSV.
 
-_QUERIES = ("query", "query_text", "user_query", "text")
-_DOCUMENTS = ("document", "document_id", "docid", "doc", "object_id", "product_id")
 _POSITIONS = ("position", "rank", "ordinal")
-_IMPRESSIONS = ("impressions", "views", "shown", "examinations")
-_CLICKED = ("clicks", "clicked", "click")
+_IMPRESSIONS = ("impressions", "impression_count", "views", "shown", "examinations")
+_CLICKED = ("clicks", "click_count", "clicked", "click")
 _ACTIONS = ("action", "action_name", "event", "event_type")
 _SEARCHES = ("query_id", "search_id", "session_id", "session")
 
@@ -318,8 +328,13 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     for path in map(Path, sources):
         table = read_table(path)
         # "query" may be an id beside a text, so the columns that can only be a text come first.
-        query = table.column("query_text", "user_query") or table.need(*_QUERIES)
-        columns = _Columns(query, table.need(*_DOCUMENTS), table.column(*_POSITIONS))
+        query = table.column("query_text", "user_query") or table.column("query", "text") or table.column(*QUERY_NAMES)
+        document = table.column(*DOCUMENT_NAMES) or table.column(*PRODUCT_NAMES)
+        columns = _Columns(
+            query or table.need("query", "query_text", "search_term"),
+            document or table.need("document", "product_id", "sku", "url"),
+            table.column(*_POSITIONS),
+        )
         if columns.position is None:
             log.leftovers.add(Mark(str(path), 1, 1), "the rank bias: there is no column 'position'")
         clicks = table.column(*_CLICKED)
@@ -352,6 +367,10 @@ def _take_counts(table: InputTable, columns: _Columns, clicks: str, log: ClickLo
         query, document = columns.read_pair(row)
         shown = 1 if impressions is None else _read_count(row, impressions)
         clicked = _read_count(row, clicks)
+        if clicked > shown and impressions is None:
+            what = "lines with several clicks, as without a column 'impressions' each line is one impression"
+            log.leftovers.add(row.place, what)
+            continue
         if clicked > shown:
             log.leftovers.add(row.place, "lines with more clicks than impressions")
             continue
@@ -415,4 +434,8 @@ def _read_count(row: TableRow, column: str) -> int:
     number = row.grade(column)
     if number is None or number != int(number) or not 0 <= number <= MOST_COUNTED:
         row.refuse(f"found {text[:60]!r} as {column}, expected a whole number from 0 to 2^53")
+    if may_be_thousands(text):
+        row.refuse(
+            f"found {text!r} as {column}, which may be {int(number)} or {int(number)},000; {WHOLE_NUMBER_REMEDY}"
+        )
     return int(number)

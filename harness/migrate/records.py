@@ -25,21 +25,13 @@ from harness.migrate.exported import (
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import InputTable, TableRow, format_csv, is_unwritable, read_table
 from harness.model import PEOPLE, Json, Mark, Profile, Query, Suite
-from harness.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, QUERY_NAMES
+from harness.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, DOCUMENT_NAMES, PRODUCT_NAMES, QUERY_NAMES
 from harness.words import choose_unused
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
 _OTHER_TEXTS = tuple(name for name in QUERY_NAMES if name not in ("query", *_TEXTS))
 """Names of the column with the text of the query in a file without a column `query`."""
-
-_DOCUMENTS = ("document", "document_id", "docid", "doc_id", "doc", "docno", "pid", "passage_id", "corpus_id")
-_PRODUCTS = (
-    "product_id", "product_uid", "item_id", "item_uid", "article_id", "listing_id", "object_id", "sku", "sku_id",
-    "asin", "gtin", "ean", "isbn", "url", "uri", "document_url", "doc_url", "product_url", "page_url", "link",
-    "product", "item",
-)  # fmt: skip
-"""Names of the column with the id of the document beside a grade, the likeliest first."""
 
 _GRADES = (
     "grade", "rating", "relevance", "label", "judgment", "judgement", "gain", "esci_label", "relevance_label",
@@ -130,9 +122,9 @@ def _separate_strangers(draft: Draft, own_queries: list[DraftQuery], known: _Kno
 
 def _find_judgment_columns(table: InputTable) -> tuple[str | None, str | None]:
     """The columns of the document and of its grade; raises FormatError if there is one of them alone."""
-    document, grade = table.column(*_DOCUMENTS), table.column(*_GRADES)
+    document, grade = table.column(*DOCUMENT_NAMES), table.column(*_GRADES)
     if document is None and grade is not None:
-        document = table.column(*_PRODUCTS)
+        document = table.column(*PRODUCT_NAMES)
     if document is not None and grade is None:
         table.need("grade", "rating", "relevance")
     if grade is not None and document is None:
@@ -198,9 +190,9 @@ def _split_tags(cell: str) -> list[str]:
 
 def _read_json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
     for node in parse_lines(read_import(path)):
-        document, grade = node.get(*_DOCUMENTS), node.get(*_GRADES)
+        document, grade = node.get(*DOCUMENT_NAMES), node.get(*_GRADES)
         if document is None and grade is not None:
-            document = node.get(*_PRODUCTS)
+            document = node.get(*PRODUCT_NAMES)
         entry = _read_query_keys(node, has_document=document is not None)
         entry.document = _read_text(document)
         if document is not None:

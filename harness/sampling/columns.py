@@ -17,6 +17,18 @@ QUERY_NAMES = (
 )  # fmt: skip
 """Usual names of the column with the text of the query, the likeliest first."""
 
+DOCUMENT_NAMES = (
+    "document", "document_id", "docid", "doc_id", "doc", "docno", "pid", "passage_id", "corpus_id",
+)  # fmt: skip
+"""Usual names of the column with the id of a document."""
+
+PRODUCT_NAMES = (
+    "product_id", "product_uid", "item_id", "item_uid", "article_id", "listing_id", "object_id", "variant_id", "sku",
+    "sku_id", "product_sku", "variant_sku", "asin", "gtin", "ean", "upc", "isbn", "url", "uri", "document_url",
+    "doc_url", "product_url", "page_url", "link", "product", "item",
+)  # fmt: skip
+"""Names of the column with the id of the document beside a grade or clicks."""
+
 _SEARCH_COUNTS = (
     "searches", "search_count", "searches_count", "query_count", "search_volume", "query_volume",
     "search_query_volume", "total_searches", "unique_searches", "total_unique_searches", "number_of_searches",
@@ -60,6 +72,13 @@ _COUNTS = frozenset(("searches", "queries", "volume", "frequency", "occurrences"
 
 _WHOLE_NUMBER = re.compile(r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+|\d+(?:[.,]0+)?")
 """A whole number as reports write it, also in groups of three digits."""
+
+_PERCENTAGE = re.compile(r"\d+(?:[.,]\d+)?\s*%")
+
+_ONE_OR_A_THOUSAND = re.compile(r"[1-9]\d{0,2}\.0{3}")
+"""A number such as 1.000, which is one where a point is before decimals, and a thousand where it is between groups."""
+
+WHOLE_NUMBER_REMEDY = "write whole numbers without a point"
 
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
 
@@ -134,12 +153,24 @@ def may_be_count(name: str) -> bool:
     return not words or words[-1] not in _NO_COUNTS or not _COUNTS.isdisjoint(words)
 
 
+def may_be_thousands(text: str) -> bool:
+    """
+    Whether *text* is one whole number if its point is before decimals, and another if it is between groups of digits.
+
+    >>> [may_be_thousands(text) for text in ("1.000", "12.0", "1000", "1.250")]
+    [True, False, False, False]
+    """
+    return _ONE_OR_A_THOUSAND.fullmatch(text.strip()) is not None
+
+
 @dataclass(slots=True)
 class UnreadNumbers:
     """Columns, or keys of JSON, of which all values are whole numbers: what they may count is not read."""
 
     greatest: dict[str, int] = field(default_factory=dict)
     """The greatest number of each."""
+    shares: set[str] = field(default_factory=set)
+    """Columns with a percentage: what has one is no line for a single search."""
     others: set[str] = field(default_factory=set)
     """Columns with another value, or another meaning."""
 
@@ -149,6 +180,8 @@ class UnreadNumbers:
             if name in self.others or name in read:
                 continue
             number = _read_whole_number(value)
+            if isinstance(value, str) and _PERCENTAGE.fullmatch(value.strip()):
+                self.shares.add(name)
             if number is None or (name not in self.greatest and not may_be_count(name)):
                 self.others.add(name)
                 self.greatest.pop(name, None)
@@ -158,6 +191,11 @@ class UnreadNumbers:
     def describe(self) -> str:
         """Why it is not known what the log counts; empty if no column has numbers above 1, which all lines count."""
         names = [name for name, number in self.greatest.items() if number > 1]
+        if not names and self.shares:
+            found = " and ".join(map(repr, sorted(self.shares)))
+            verb = "has" if len(self.shares) == 1 else "have"
+            sentence = f"{found} {verb} percentages, and no column with the number of searches was found"
+            return f"{sentence}; name one with --count-column, or say --count-lines"
         if not names:
             return ""
         found = " and ".join(map(repr, names))

@@ -28,10 +28,12 @@ from harness.files.records import (
 from harness.sampling.columns import (
     AMBIGUOUS_NAMES,
     QUERY_NAMES,
+    WHOLE_NUMBER_REMEDY,
     CountColumn,
     UnreadNumbers,
     find_column,
     find_count_column,
+    may_be_thousands,
     normalize_name,
 )
 from harness.sampling.tally import QueryTally
@@ -329,6 +331,8 @@ def _find_count_problem(value: Any, name: str, options: LogOptions) -> str:
     number = read_number(value) if is_scalar else None
     if number is None or not 0 <= number <= MOST_COUNTED or number != int(number):
         return f"found {value!r} as {name!r}, expected a whole number from 0 to 2^53"
+    if isinstance(value, str) and may_be_thousands(value):
+        return f"found {value!r} as {name!r}, which may be {int(number)} or {int(number)},000; {WHOLE_NUMBER_REMEDY}"
     if number == 0 and options.count_column is None and normalize_name(name) in AMBIGUOUS_NAMES:
         remedy = f"if it is the number of results, give --count-lines, else --count-column {name}"
         return f"found 0 as {name!r}, expected a number of searches; {remedy}"

@@ -48,11 +48,12 @@ _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _IN_BRACKETS = (
     "not set|not provided|not available|not applicable|not specified|no value|no query|no keyword|no search term|"
     "value not set|data not available|data deleted|redacted|other|others|all others|none|null|nil|empty|blank|unknown|"
-    "undefined|direct|total|n/?a"
+    "undefined|direct|total|n/?a|nicht festgelegt|andere|no establecido|no definido|sin definir|non défini|non definie|"
+    "não definido|non impostato|autre|autres|otros|outros"
 )
 _PLACEHOLDER = re.compile(
     rf"[(\[<{{]\s*(?:{_IN_BRACKETS})\s*[)\]>}}]"  # as reports of web analytics write it
-    r"|not set|not provided|keyword not defined|grand total|__other__|__none__|__missing__"
+    r"|#?n/a|not set|not provided|keyword not defined|grand total|__other__|__none__|__missing__"
     r"|\$?\{{1,3}\s*[\w.]*\s*\}{1,3}|search_term_string|%s"  # a variable that a page did not fill in
     r"|\[object object\]"
 )
@@ -185,6 +186,16 @@ def find_reason(key: str, *, keep_numbers: bool = False) -> Reason | None:
     if _ROW_OF_DIGITS.search(key) or any(_iterate_long_numbers(key)):
         return Reason.LONG_NUMBER
     return None
+
+
+def is_placeholder(text: str) -> bool:
+    """
+    Whether *text* is what a report writes in place of a query.
+
+    >>> is_placeholder("(Other)"), is_placeholder("other")
+    (True, False)
+    """
+    return _PLACEHOLDER.fullmatch(fold_spelling(clean_spelling(text))) is not None
 
 
 def _iterate_long_numbers(key: str) -> Iterator[bool]:

@@ -519,3 +519,39 @@ def test_clicks_of_queries_that_the_suite_lacks_are_an_error(tmp_path, capsys):
     assert main(words) == 2
     assert "documents of queries that" in capsys.readouterr().err
     assert not (tmp_path / "judged.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "search_term,sku,rank,impression_count,click_count",
+        "keyword,asin,position,views,clicks",
+        "q,url,ordinal,shown,clicked",
+        "Search query,Variant ID,Position,Impressions,Clicks",
+    ],
+)
+def test_columns_have_the_names_of_shops(graded, header):
+    status, rows, _, told = graded("clicks", COUNTED.replace(COUNTED.partition("\n")[0], header))
+    assert (status, told) == (0, "")
+    assert {name: float(row["coec"]) for name, row in rows.items()} == COEC
+
+
+def test_placeholders_of_reports_are_no_queries_and_change_no_rate(graded):
+    text = f"{COUNTED}(other),z,1,9000,10\n[not set],a,2,500,400\n"
+    status, rows, provenance, told = graded("clicks", text)
+    assert status == 0
+    assert {name: float(row["coec"]) for name, row in rows.items()} == COEC
+    assert provenance["click_rate_by_position"] == {"1": 0.4, "2": 0.1}
+    assert "(2 times, first '(other)')" in told
+
+
+def test_a_number_that_is_one_or_a_thousand_is_refused(graded):
+    status, rows, _, told = graded("clicks", COUNTED.replace(",40,10", ",4.000,10"))
+    assert (status, rows) == (2, {})
+    assert "found '4.000' as impressions" in told
+
+
+def test_several_clicks_without_a_column_of_impressions_are_named(graded):
+    status, _, _, told = graded("clicks", "query,document,clicks\ntent,a,5\n")
+    assert status == 2
+    assert "without a column 'impressions' each line is one impression" in told

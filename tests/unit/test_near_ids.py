@@ -28,6 +28,13 @@ FORMS = [
     ("msmarco_doc_0_10#100", "msmarco_doc_0_10", "the suffix of a passage"),
     ("manual[3]", "manual", "the suffix of a passage"),
     ("a-1_0_512", "a-1", "the suffix of a passage"),
+    ("caf%C3%A9/4", "café/4", "the form of a URL"),
+    ("books%2f17", "books/17", "the form of a URL"),
+    ("/tents/dome/", "/tents/dome", "the form of a URL"),
+    ("shop.example/p/", "shop.example/p", "the form of a URL"),
+    ("\ufeffT-9", "T-9", "characters that do not show"),
+    ("T\u200b-9", "t-9", "characters that do not show"),
+    ("4711.0", "4711", "decimals"),
     ("http://shop.example/a/", "https://shop.example/a", "the form of a URL"),
 ]
 
@@ -47,6 +54,10 @@ def test_each_difference_is_known_in_both_directions(document, other, difference
         ("sku-17", "sku-18"),
         ("tent", "tents"),
         ("1.05", "1.5"),
+        ("1.10", "1.1"),
+        ("20.0", "2"),
+        ("50%", "50"),
+        ("/", "a"),
         ("", "0"),
     ],
 )

@@ -221,3 +221,26 @@ def test_several_files_count_together_and_a_search_of_ubi_counts_once(tmp_path):
         tally = QueryTally()
         read_logs(paths, LogOptions(), tally)
         assert {query.text: query.traffic for query in tally.count().queries} == {"tent": 2, "rope": 1}
+
+
+@pytest.mark.parametrize("count", ["1.000", " 20.000"])
+def test_a_count_that_is_one_or_a_thousand_is_refused(refuse, count):
+    assert f"found {count.strip()!r} as 'Anzahl'" in refuse("log.csv", f"query;Anzahl\nzelt;{count}\nseil;30\n")
+
+
+def test_whole_numbers_with_decimals_are_counts(read):
+    assert read("log.csv", "query,count\ntent,12.0\nrope,1.5e2\n")[0] == {"tent": 12, "rope": 150}
+
+
+@pytest.mark.parametrize("column", ["% of searches", "Anteil"])
+def test_a_report_with_percentages_alone_is_no_log_of_single_searches(refuse, read, column):
+    text = f'query,{column}\ntent,"12,5 %"\nrope,3%\n'
+    assert f"{column!r} has percentages" in refuse("log.csv", text)
+    assert read("log.csv", text, count_lines=True)[0] == {"tent": 1, "rope": 1}
+    counted = f"query,{column},searches\ntent,80%,4\nrope,20%,1\n"
+    assert read("log.csv", counted)[0] == {"tent": 4, "rope": 1}
+
+
+@pytest.mark.parametrize("text", ["(no definido)", "(nicht festgelegt)", "(não definido)", "N/A", "#N/A"])
+def test_placeholders_in_other_languages_are_no_queries(read, text):
+    assert read("log.csv", f"query,count\n{text},90\ntent,3\n")[0] == {"tent": 3}
