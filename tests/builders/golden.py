@@ -26,7 +26,7 @@ WIDTH = 160
 MOST_LINES = 400
 
 MASKS = (
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?"), "<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)?"), "<time>"),
     (re.compile(r"(127\.0\.0\.1|localhost)(<span>)?:(</span>)?\d+"), "<host>"),
     # The day on which the test runs. Other days are kept: they are of fixed inputs, and one of them may be today.
     (re.compile(r'(?<=baseline of )\d{4}-\d\d-\d\d|(?<="created": ")\d{4}-\d\d-\d\d(?=")'), "<today>"),
