@@ -60,7 +60,8 @@ class Index(FakeSearch):
             return self.refusals[request.index]
         known = [one for one in ids["values"] if one in self.documents]
         hits, repeated = drop_repeated_hits(
-            [self._hit(one, request) for one in known for _ in range(1 + (one in self.twice))]
+            [self._hit(one, request) for one in known for _ in range(1 + (one in self.twice))],
+            unique_ids=request.unique_ids,
         )
         return Ranking(hits, total=len(hits), duplicates=repeated)
 
