@@ -51,7 +51,8 @@ class MeasureComparison:
     low: float | None
     """
     The lower limit of the differences that the test does not reject, *high* the upper. None on the side that a
-    one-sided test leaves open; both are None if the test can reject no difference or does not test the mean.
+    one-sided test leaves open; both are None if the test can reject no difference or does not test the mean, and where
+    weights are too unequal.
     """
     high: float | None
     p_value: float
@@ -73,6 +74,8 @@ class MeasureComparison:
     """Whether *detectable* assumes that all queries change."""
     reordered: ReorderedTies | None = None
     """None if the order of documents of equal score moves no score."""
+    counts_as: int | None = None
+    """As how many queries of equal weight the queries count, as in `MeasureSummary`; None where all weigh the same."""
     if_judged: tuple[float, float] | None = None
     """
     The least and the greatest *difference* that the unjudged hits of both sides allow; None if all are judged, the

@@ -22,7 +22,14 @@ from harness.model import (
 from harness.model.comparison import FEWEST_CHANGED, POWER, TESTS_OF_MEANS
 from harness.report.attention import list_looked_at
 from harness.report.run_sentences import RANKS_SHOWN, write_thresholds_headline
-from harness.report.sentences import count_queries, format_difference, format_p, format_score, format_tally
+from harness.report.sentences import (
+    count_queries,
+    explain_few_by_weights,
+    format_difference,
+    format_p,
+    format_score,
+    format_tally,
+)
 from harness.words import count, grouped
 
 
@@ -186,7 +193,11 @@ def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> I
 
 
 def describe_unusual_figures(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
-    """That ties move a measure, or that queries are left out of it."""
+    """That ties move a measure, that weights leave it without an interval, or that queries are left out of it."""
+    why = explain_few_by_weights(row.queries, row.counts_as)
+    can_detect = row.least_p <= comparison.level
+    if why and can_detect and row.low is None and row.high is None:
+        yield f"{row.measure}: no interval, as {why}"
     if row.reordered is not None:
         returned = f"as returned the difference is {format_difference(row.reordered.difference)}"
         moved = f"moved by the order of ties in {count_queries(row.reordered.queries)}"

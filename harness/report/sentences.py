@@ -87,13 +87,17 @@ def name_mean_column(*, weighted: bool) -> str:
 
 def explain_no_interval(summary: MeasureSummary) -> str:
     """Why the mean of *summary* has no interval, if that is for the weights of its queries; else empty."""
-    if summary.interval is not None or summary.counts_as is None:
+    if summary.interval is not None:
         return ""
-    fewest = find_fewest(summary.counted)
-    if summary.counts_as >= fewest:
+    return explain_few_by_weights(summary.counted, summary.counts_as)
+
+
+def explain_few_by_weights(queries: int, counts_as: int | None) -> str:
+    """That *queries* count as too few by their weights for an interval; empty where they do not, or have none."""
+    fewest = find_fewest(queries)
+    if counts_as is None or counts_as >= fewest:
         return ""
-    queries = count(summary.counted, "query")
-    return f"its {queries} count as {summary.counts_as:,} by their weights, expected at least {fewest:,}"
+    return f"its {count(queries, 'query')} count as {counts_as:,} by their weights, expected at least {fewest:,}"
 
 
 def list_missing_intervals(summaries: Iterable[MeasureSummary]) -> list[str]:

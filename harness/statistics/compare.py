@@ -17,6 +17,7 @@ from harness.means import are_weighted, mean, weighed
 from harness.model import Comparison, MeasureComparison
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS, TESTS_OF_MEANS
 from harness.statistics.intervals import FlipSettings, MeanTest, run_sign_flips, t_interval
+from harness.statistics.mean_intervals import count_by_weights, find_fewest
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.tests import (
     EQUAL,
@@ -252,6 +253,16 @@ def _compute_loads(pair: Pair) -> Floats:
 
 def _build_row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:
     size = effect_size(pair.weighed)
+    interval = test.interval
+    counts_as = None
+    if pair.weights is not None and are_weighted(pair.weights):
+        counts_as = count_by_weights(pair.weights)
+        # The test is valid for any weights: it asks whether the queries differ at all. The mean of all is another
+        # matter, where a few queries decide it.
+        # Differences that are all the same have the same mean, whatever the queries weigh.
+        is_certain = interval is not None and interval.low == interval.high
+        if counts_as < find_fewest(len(pair.queries)) and not is_certain:
+            interval = None
     detectable = _find_detectable(pair, size, options)
     return MeasureComparison(
         measure=pair.measure,
@@ -259,8 +270,8 @@ def _build_row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonO
         reference=mean(pair.reference.tolist(), pair.weights),
         candidate=mean(pair.candidate.tolist(), pair.weights),
         difference=mean(pair.differences.tolist(), pair.weights),
-        low=test.interval.low if test.interval else None,
-        high=test.interval.high if test.interval else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         p_value=test.significance.p_value,
         adjusted=adjusted,
         least_p=test.significance.least_p,
@@ -271,6 +282,7 @@ def _build_row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonO
         detectable=detectable.difference if detectable else None,
         moved=_list_moved(pair),
         detectable_if_all_move=detectable is not None and detectable.all_move,
+        counts_as=counts_as,
     )
 
 

@@ -223,6 +223,22 @@ def test_a_difference_that_is_the_same_everywhere_is_certain_whatever_queries_we
     assert (row.low, row.high, row.difference) == (0.25, 0.25, 0.25)
 
 
+@pytest.mark.parametrize("test", ["sign-flip", "t"])
+def test_a_mean_that_a_few_queries_decide_has_its_p_and_no_interval(test):
+    queries = [f"q{number}" for number in range(30)]
+    before = dict.fromkeys(queries, 0.2)
+    after = {query: 0.3 + number / 100 for number, query in enumerate(queries)}
+    rows = []
+    for power in (0.3, 1.0):
+        weights = {query: (number + 1) ** -power for number, query in enumerate(queries)}
+        options = ComparisonOptions(test=test)
+        rows += compare({"P@1": before}, {"P@1": after}, options=options, weights=weights).measures
+    even, unequal = rows
+    assert (even.counts_as, even.low is None) == (27, False)
+    assert (unequal.counts_as, unequal.low, unequal.high) == (9, None, None)
+    assert unequal.p_value < 0.05
+
+
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
 def test_a_test_that_ranks_or_counts_queries_takes_no_weights(test):
     with pytest.raises(
