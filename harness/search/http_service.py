@@ -195,12 +195,13 @@ class WebConnection:
     def _send_in(self, session: requests.Session, http: HttpRequest, url: str, timeout: float) -> Answer:
         """Send *http* to *url* in *session*; raises the errors of requests."""
         start = time.monotonic()
-        headers = leave_out_headers(http.headers, self._headers)
+        headers = leave_out_headers(http.headers, self._headers) | self._headers
         with session.request(
             http.method,
             url,
             params=_write_params(http.params),
-            headers=headers | self._headers,
+            # Blanks around a value are no part of it, and the library refuses those before it.
+            headers={name: value.strip(" ") for name, value in headers.items()},
             json=http.json,
             timeout=timeout,
             verify=self._trusted,

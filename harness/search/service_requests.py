@@ -55,6 +55,9 @@ METHOD_PARAMETERS = frozenset(
 )
 """Parameters in place of the method on servers that support them: letters and digits only."""
 
+LAST_OF_HEADERS = 0xFF
+"""The last character that a header can hold: those of Latin-1 are sent."""
+
 FORMS = ("form-urlencoded", "form-data")
 """Types of bodies whose parameters a server reads out of any JSON text."""
 
@@ -96,6 +99,8 @@ def find_header_problem(name: str, value: str = "") -> str:
         return f"the header {name} may replace the path; expected `path`"
     if letters == "contenttype" and any(form in value.lower() for form in FORMS):
         return f"the header {name} says that the body is a form; expected a type of JSON, as the body is sent as JSON"
+    if any(ord(character) > LAST_OF_HEADERS for character in value):
+        return f"the header {name} has a character that headers cannot hold; send its value in `params` or `json`"
     return ""
 
 

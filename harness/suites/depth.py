@@ -230,6 +230,8 @@ def find_rendered_body(template: Json) -> Mapping[str, Json]:
     # A section of a list is repeated, one of a mapping looks its names up in that.
     if names & _FUNCTIONS or any(isinstance(params.get(name), Mapping | list) for name in names):
         return {}
+    if "{{" in _PARAM.sub("", _TAG.sub("", text)):
+        return {}  # such as {{page.from}}, {{&from}} and {{! a remark }}
     text = _render_sections(text, params)
     if "{{#" in text or "{{^" in text:
         return {}
@@ -246,7 +248,10 @@ def _render_sections(text: str, params: Mapping[str, Json]) -> str:
     for section in _find_sections(text):
         rendered += text[end : section.start]
         end = section.end
-        if bool(params.get(section.name)) != section.is_inverted:
+        # To the engines' Mustache, 0 is a value as any other.
+        value = params.get(section.name)
+        is_given = value is not None and value is not False and value != ""
+        if is_given != section.is_inverted:
             rendered += section.content
     return rendered + text[end:]
 

@@ -40,6 +40,7 @@ PATHS = {
     "total_exact": "$.response.numFoundExact",
     "took": "$.responseHeader.QTime",
     "partial": "$.responseHeader.partialResults",
+    "partial_optional": True,
     "error": "$.error.msg",
 }
 GET = {

@@ -178,6 +178,16 @@ def test_a_path_that_is_none_is_refused_before_anything_is_sent(httpserver: HTTP
     assert httpserver.log == []
 
 
+def test_blanks_around_a_header_are_no_part_of_it(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": ["a"]})
+    http = HttpRequest("GET", "/search", "$.ids", headers={"X-Query": " größe "})
+
+    ask(httpserver, http, environ={"TENANT": " shop"}, headers_env={"X-Tenant": "TENANT"}, origin=DEFINED)
+    [request] = searches(httpserver)
+    assert request.headers["X-Query"] == "größe"
+    assert request.headers["X-Tenant"] == "shop"
+
+
 def test_what_cannot_be_sent_is_refused(httpserver: HTTPServer) -> None:
     with pytest.raises(UsageError, match="cannot be sent"):
         ask(httpserver, HttpRequest("GET", "/search", "$.ids", headers={"X": "a\nb"}))

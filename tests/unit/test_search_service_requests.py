@@ -141,6 +141,12 @@ def test_a_body_is_not_said_to_be_a_form(value: str) -> None:
     assert find_problem(http).startswith("the header content-type says that the body is a form")
 
 
+@pytest.mark.parametrize("value", ["日本", "€ 12", "\udc80"])
+def test_a_value_that_headers_cannot_hold_is_refused(value: str) -> None:
+    http = HttpRequest("GET", "/search", "$.ids", headers={"X-Query": value})
+    assert find_problem(http).startswith("the header X-Query has a character that headers cannot hold")
+
+
 METHOD_PARAMETERS = [
     "_method",
     "_METHOD",
