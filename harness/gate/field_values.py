@@ -18,7 +18,8 @@ from enum import Enum, auto
 
 from harness.gate.expectations import read_date, read_number
 from harness.gate.finding import is_met
-from harness.model import FieldBound, FieldRequirement, FieldScalar, FieldValue, Operator
+from harness.gate.grammar import TOLERANCE
+from harness.model import FieldBound, FieldRequirement, FieldScalar, FieldValue
 
 NUMERIC_TYPES = frozenset(
     {
@@ -46,9 +47,17 @@ Between these a number is a date in milliseconds, from 1973 to 2286. A smaller o
 greater one digits of a date and a time.
 """
 
+ROUNDING = 1e-14
+"""The share of a number by which a value may differ from it that was computed: 0.1 + 0.2 is 0.3."""
+
+MOST_WITH_FRACTION = 2**53
+"""From here on each number that a float can hold is whole."""
+
 _BASIC_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})(T\d{2}.*)?", re.ASCII | re.DOTALL)
 _SLASHED_DATE = re.compile(r"(\d{4})/(\d{2})/(\d{2})( .*)?", re.ASCII | re.DOTALL)
 _YEAR_AND_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?", re.ASCII)
+_BELOW_MICROSECONDS = re.compile(r"[.,][0-9]{6}([0-9]{1,3})")
+_DAY_AND_TIME = re.compile(r"((?:19|20)\d{6})(?:[01]\d|2[0-3])[0-5]\d", re.ASCII)
 _BLANK_BEFORE_ZONE = re.compile(r" (?=[+-]\d{2}|Z$)")
 
 
@@ -138,10 +147,10 @@ def equals(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> bool | No
         return text == wanted.text
     if isinstance(value, str) and value == wanted.text:
         return True
-    difference = subtract(value, wanted, kind)
-    if difference is None:
+    order = compare(value, wanted, kind)
+    if order is None:
         return None
-    is_equal = is_met(difference, Operator.EQUAL, 0)
+    is_equal = order == 0
     if is_equal and kind is FieldKind.TEXT and text != wanted.text:
         return None  # two texts that differ, of one number or date
     return is_equal
@@ -149,8 +158,8 @@ def equals(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> bool | No
 
 def is_within(value: FieldScalar, bound: FieldBound, kind: FieldKind) -> bool | None:
     """Whether *value* meets *bound*; None if the two cannot be compared."""
-    difference = subtract(value, bound.value, kind)
-    return None if difference is None else is_met(difference, bound.operator, 0)
+    order = compare(value, bound.value, kind)
+    return None if order is None else is_met(order, bound.operator, 0)
 
 
 def _is_word(wanted: FieldValue) -> bool:
@@ -170,20 +179,20 @@ def _equals_truth(value: FieldScalar, wanted: bool, kind: FieldKind) -> bool | N
     return None
 
 
-def subtract(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> float | None:
+def compare(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> int | None:
     """
-    By how much *value* is above *wanted*: a number, or days or seconds of dates; None if they cannot be compared.
+    Whether *value* is above *wanted* (1), below it (-1), or as much (0); None if they cannot be compared.
 
     Whole numbers are exact, whatever their size.
     """
     if isinstance(value, bool) or wanted.is_quoted or kind is FieldKind.TRUTH:
         return None
     if kind is FieldKind.DATE:
-        return _subtract_dates(value, wanted)
+        return _compare_dates(value, wanted)
     limit = read_number(wanted.text)
     if limit is not None:
         number = read_number(value) if isinstance(value, str) else value
-        return None if number is None else _subtract_numbers(number, limit)
+        return None if number is None else _compare_numbers(number, limit)
     moment = read_date(wanted.text)
     if moment is None or kind is FieldKind.NUMBER or not isinstance(value, str):
         return None
@@ -191,19 +200,20 @@ def subtract(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> float |
     if read_number(value) is not None and _BASIC_DATE.fullmatch(value) is None:
         return None
     found = read_moment(value)
-    return None if found is None else _subtract_moments(found, moment)
+    return None if found is None else _compare_moments((found, value), (moment, wanted.text))
 
 
-def _subtract_numbers(number: float, limit: float) -> float:
-    try:
-        return number - limit
-    except OverflowError:
-        # A whole number that no float can hold, and a float.
-        return math.inf if number > limit else -math.inf
+def _compare_numbers(number: float, limit: float) -> int:
+    # The tolerance of scores alone would take a small number for 0.
+    is_whole = isinstance(number, int) and isinstance(limit, int)
+    has_fraction = not is_whole and max(abs(number), abs(limit)) < MOST_WITH_FRACTION
+    if has_fraction and abs(number - limit) <= TOLERANCE and math.isclose(number, limit, rel_tol=ROUNDING):
+        return 0
+    return (number > limit) - (number < limit)
 
 
-def _subtract_dates(value: FieldScalar, wanted: FieldValue) -> float | None:
-    """As `subtract`, for a field of dates, in any of their forms."""
+def _compare_dates(value: FieldScalar, wanted: FieldValue) -> int | None:
+    """As `compare`, for a field of dates, in any of their forms."""
     number, limit = value, read_number(wanted.text)
     if isinstance(value, str):
         read = read_number(value)
@@ -211,20 +221,28 @@ def _subtract_dates(value: FieldScalar, wanted: FieldValue) -> float | None:
     wanted_moment = read_date(wanted.text) if limit is None else read_moment(limit)
     found = read_moment(value)
     if found is not None and wanted_moment is not None:
-        return _subtract_moments(found, wanted_moment)
+        return _compare_moments((found, value), (wanted_moment, wanted.text))
     # Two numbers that are no dates by themselves are of the unit of the field, such as seconds.
     if found is None and wanted_moment is None and limit is not None and not isinstance(number, str):
-        return _subtract_numbers(number, limit)
+        return _compare_numbers(number, limit)
     return None
 
 
-def _subtract_moments(found: date, wanted: date) -> float:
-    """By how much *found* is later, in days if *wanted* is one, which is the whole day in UTC, else in seconds."""
-    if not isinstance(wanted, datetime):
-        return found.toordinal() - wanted.toordinal()
-    if not isinstance(found, datetime):
-        found = datetime(found.year, found.month, found.day, tzinfo=UTC)
-    return (found - wanted).total_seconds()
+def _compare_moments(found: tuple[date, FieldScalar], wanted: tuple[date, FieldScalar]) -> int:
+    """Compare two dates, each with what it was read from; a *wanted* one without a time is the whole day in UTC."""
+    if isinstance(wanted[0], datetime):
+        number, limit = _count_nanoseconds(*found), _count_nanoseconds(*wanted)
+    else:
+        number, limit = found[0].toordinal(), wanted[0].toordinal()
+    return (number > limit) - (number < limit)
+
+
+def _count_nanoseconds(moment: date, text: FieldScalar) -> int:
+    """Those since 1970 of the *moment* that *text* spells; it has microseconds, and *text* may have more digits."""
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+    digits = _BELOW_MICROSECONDS.search(text) if isinstance(text, str) else None
+    return (moment - EPOCH) // timedelta(microseconds=1) * 1000 + (int(digits[1].ljust(3, "0")) if digits else 0)
 
 
 def read_moment(value: FieldScalar) -> date | None:
@@ -270,6 +288,10 @@ def _read_basic_date(text: str) -> date | None:
 def _read_milliseconds(number: float) -> datetime | None:
     if not LEAST_MILLISECONDS <= abs(number) < MOST_MILLISECONDS:
         return None
+    # Twelve digits may be a date, an hour and a minute: then it may mean two dates.
+    digits = _DAY_AND_TIME.fullmatch(str(int(number)))
+    if digits is not None and _read_basic_date(digits[1]) is not None:
+        return None
     return EPOCH + timedelta(milliseconds=number)
 
 
@@ -291,7 +313,7 @@ def make_key(value: FieldScalar, kind: FieldKind) -> tuple[str, FieldScalar]:
     if kind is FieldKind.DATE:
         moment = read_moment(value)
         if moment is not None:
-            return "date", _subtract_moments(moment, EPOCH)
+            return "date", _count_nanoseconds(moment, value)
     if isinstance(value, bool):
         return "truth", value
     return ("text" if isinstance(value, str) else "number"), value

@@ -51,7 +51,14 @@ from harness.model import (
 )
 from harness.words import count, listed, one_of, shorten
 
-OBJECT_TYPES = frozenset({"nested", "object"})
+OBJECT_TYPES = frozenset({"flattened", "join", "nested", "object"})
+OTHER_TYPES = frozenset(
+    {
+        "aggregate_metric_double", "date_range", "double_range", "float_range", "geo_point", "geo_shape", "histogram",
+        "integer_range", "ip_range", "long_range", "point", "shape",
+    }
+)  # fmt: skip
+"""Types of fields whose values may be maps of several numbers, dates or addresses."""
 
 
 def judge_field_expectation(
@@ -321,6 +328,8 @@ def _explain_mapping(condition: FieldExpectation, checked: CheckedField | None, 
         return "" if is_returned else f"no searched index has a field {field!r}{meant}"
     if types <= OBJECT_TYPES and not is_returned:
         return f"the field {field!r} is mapped as {one_of(checked.types)}, which has no value; name a field in it"
+    if types <= OTHER_TYPES and not is_returned:
+        return f"the field {field!r} is mapped as {one_of(checked.types)}, whose values cannot be compared"
     if not isinstance(condition, FieldInTop):
         return ""
     is_fitting, expected = _find_fitting(types)

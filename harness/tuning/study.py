@@ -262,6 +262,7 @@ def open_study(storage: str | BesideFile, settings: StudySettings) -> Iterator[S
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with open_storage(storage) as opened:
+        length = 0 if isinstance(opened, str) else opened.seek(0, os.SEEK_END)
         try:
             with quiet_optuna():
                 kept_in = opened if isinstance(opened, str) else JournalStorage(_make_journal(opened))
@@ -272,7 +273,14 @@ def open_study(storage: str | BesideFile, settings: StudySettings) -> Iterator[S
         except Exception as error:
             # Optuna, SQLAlchemy and the driver of the database each have errors of their own.
             raise UsageError(describe_storage_error(storage, str(error))) from None
-        yield Study(settings, study, kept_in, kept)
+        number = len(kept)
+        try:
+            yield Study(settings, study, kept_in, kept)
+        except UsageError:
+            # A tuning that is refused leaves the journal as it was, without the study that was begun for it.
+            if not isinstance(opened, str) and len(kept) == number:
+                opened.truncate(length)
+            raise
 
 
 @contextmanager

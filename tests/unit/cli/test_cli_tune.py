@@ -185,8 +185,10 @@ class TestTheDecision:
     def test_a_hold_out_of_which_trials_were_sent_queries_is_refused(self, shop, tune):
         tune()
         Path("shop.holdout.json").unlink()
+        before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
         status, out, err = tune("--seed", "2")
         assert (status, out, shop.asked) == (2, "", {})
+        assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
         assert "trials of earlier tunings were sent" in err
         assert "of the 16 in shop.holdout.json: what was tuned on is no evidence" in err
         status, out, _ = tune("--seed", "2", "--force")
