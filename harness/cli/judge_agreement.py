@@ -61,6 +61,17 @@ class JudgedSuiteFiles:
                 settled[name] = number
         return settled
 
+    def collect_settled_grades(self) -> dict[Pair, float]:
+        """The grades of documents that were settled, where all who settled one gave it the same grade."""
+        independent = self.list_independent_grades()
+        settled: dict[Pair, set[float]] = {}
+        for name, file in self.judges.items():
+            if file.is_machine:
+                continue
+            for pair in file.grades.keys() - independent.get(name, {}).keys():
+                settled.setdefault(pair, set()).add(file.grades[pair])
+        return {pair: grades.pop() for pair, grades in settled.items() if len(grades) == 1}
+
 
 def show_agreement(
     files: JudgedSuiteFiles,
@@ -118,9 +129,13 @@ def _print_agreement(agreement: JudgeAgreement | None, trusts: Sequence[MachineT
 
 
 def _collect_people_grades(files: JudgedSuiteFiles, rule: ResolutionRule) -> Grades:
-    """People's grade of each document: that in the suite, else the one of those who judged, by *rule*."""
+    """
+    People's grade of each document: that in the suite, else that of who settled it, else that of those who judged, by
+    *rule*.
+    """
     people = {name: file.grades for name, file in files.judges.items() if file.grades and not file.is_machine}
     grades: dict[Pair, float] = dict(resolve(people, rule).grades)
+    grades |= files.collect_settled_grades()
     for query in files.suite.queries:
         for document, grade in query.judgments.items():
             grades[query.id, document] = grade

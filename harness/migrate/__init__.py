@@ -136,7 +136,8 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
         match_strangers(draft, given.matching)
         _check_content(draft, sources)
         # Queries alone are usual in other formats, and what is not read of CSV may be the judgments.
-        is_expected = FORMATS[kind].is_judged or (FORMATS[kind].has_labels and bool(draft.leftovers))
+        is_expected = FORMATS[kind].is_judged or draft.names_judgments
+        is_expected = is_expected or (FORMATS[kind].has_labels and bool(draft.leftovers))
         draft.is_unjudged = is_expected and not any(
             query.judgments or query.machine_judgments for query in draft.queries
         )

@@ -207,7 +207,7 @@ def _remove_missing_documents(draft: Draft, ids: Collection[str]) -> None:
     if emptied * 2 <= len(draft.queries):
         return
     judged = listed([repr(document) for document in missing])
-    have = listed([repr(document) for document in ids])
+    have = listed([repr(document) for document in ids]) or "no document"
     message = f"found judgments of {judged}, which corpus.jsonl does not have: it has {have}"
     message += f"; {count(emptied, 'query')} of {len(draft.queries)} would have no judgment"
     remedy = "give the corpus that was judged, or leave corpus.jsonl out and index the documents"

@@ -101,6 +101,8 @@ class Draft:
     measures: list[str] = field(default_factory=list)
     is_measured: bool = True
     """Whether the suite gets measures; a suite without them can run before anything is judged."""
+    names_judgments: bool = False
+    """Whether a source is a file of judgments, whatever stands in it."""
     is_unjudged: bool = False
     """Whether no document of an imported suite has a grade."""
     depth: int | None = None

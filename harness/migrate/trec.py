@@ -118,6 +118,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     queries: dict[str, DraftQuery] = {}
     for path in files["topics"]:
         _read_topics(path, draft, queries)
+    draft.names_judgments = bool(files["qrels"])
     for path in files["qrels"]:
         _read_qrels(path, draft, queries, has_topics=bool(files["topics"]))
     for path in files["run"]:

@@ -799,3 +799,12 @@ def test_a_corpus_is_searched_in_the_fields_that_it_has(documents, request_, tit
     suite = moved("beir", ["c"])
     assert bodies(suite) == [{"query": request_}]
     assert suite.display.title == title
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("", True), ("2 0 d9 1\n1 0 d1 1\n", False)])
+def test_judgments_that_are_named_and_empty_are_told(tmp_path, monkeypatch, capsys, text, is_told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.tsv").write_text("1\ttent\n2\tlamp\n")
+    (tmp_path / "all.qrels").write_text(text)
+    assert main(["import", "trec", "topics=topics.tsv", "qrels=all.qrels", "--output", "a.relevance.yaml"]) == 0
+    assert ("a.relevance.yaml has no judgments" in capsys.readouterr().err) is is_told

@@ -324,6 +324,19 @@ def test_of_files_that_do_not_say_it_the_command_names_who_settled(two_judges, f
     assert "carl has graded no document" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_machine_is_compared_with_what_was_settled_too(two_judges, folder, capsys, settles):
+    grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
+    lines = [{"query": "shoes", "document": "y", "grade": 2}, {"query": "boots", "document": "z", "grade": 1}]
+    if settles:
+        lines = [{**line, "settles": True} for line in lines]
+    (folder / "shop.judged-by.carol.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    words = [] if settles else ["--settler", "carol"]
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement", *words]) == 0
+    assert "gpt, a machine, graded 3 documents; people too: 3 documents" in capsys.readouterr().out
+
+
 def test_who_settles_does_not_see_what_a_machine_gave(two_judges, judge, folder, capsys):
     grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
     seen = []
