@@ -155,12 +155,15 @@ def _read_whole_number(value: Json) -> int | None:
     """The whole number that *value* is or spells, such as "+3" and 3.0; None if it is none."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
     try:
-        return int(str(value).removesuffix(".0"))
+        return int(str(value))
+    except ValueError:
+        pass
+    try:
+        number = float(str(value))  # such as "3.00" and "1e1", which many services read as a number
     except ValueError:
         return None
+    return int(number) if number.is_integer() else None
 
 
 def explain_offset(place: str, offsets: Mapping[str, Json]) -> str:
@@ -251,6 +254,29 @@ _TYPESENSE = Preset(
     document="$.document",
 )
 
+_GRAPHQL_TEXT = re.compile(r'"""(?:\\"""|.)*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.DOTALL)
+"""A text, or a remark, of GraphQL."""
+
+_GRAPHQL_OFFSET = re.compile(r"\boffset[\s,]*:[\s,]*(?:\$(\w+)|([+-]?\w+))")
+"""The argument of a class that skips hits: the name of a variable, or a number."""
+
+
+def _find_weaviate_problem(http: HttpRequest) -> str:
+    """Why the GraphQL in *http* skips hits, as a sentence; empty if it skips none."""
+    body = http.json if isinstance(http.json, Mapping) else {}
+    query, variables = body.get("query"), body.get("variables")
+    if not isinstance(query, str):
+        return ""
+    for match in _GRAPHQL_OFFSET.finditer(_GRAPHQL_TEXT.sub('""', query)):
+        variable, number = match.groups()
+        value = number
+        if variable is not None:
+            value = variables.get(variable) if isinstance(variables, Mapping) else None
+        if _skips_hits(value, 0):
+            return explain_offset("offset", {"offset": 0})
+    return ""
+
+
 _WEAVIATE = Preset(
     "Weaviate",
     defaults={
@@ -265,6 +291,7 @@ _WEAVIATE = Preset(
         "error": "$['errors', 'error'][*].message",
     },
     requests=("POST /v1/graphql",),
+    find_problem=_find_weaviate_problem,
 )
 
 PRESETS: Mapping[str, Preset] = {"solr": _SOLR, "typesense": _TYPESENSE, "weaviate": _WEAVIATE}

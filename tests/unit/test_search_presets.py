@@ -582,6 +582,29 @@ def test_an_answer_of_weaviate_is_read() -> None:
     assert read_answer("weaviate", refused) == Failure(FailureKind.ERROR, "wrong body")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "variables", "skips"),
+    [
+        ("limit: 10, offset: 3", {}, True),
+        ("offset:2 limit: 10", {}, True),
+        ("limit: 10, offset: $first", {"first": 4}, True),
+        ("limit: 10, offset: $first", {"first": 0}, False),
+        ("limit: 10, offset: 0", {}, False),
+        ('bm25: {query: "offset: 3"}', {}, False),
+        ('bm25: {query: "5\\" offset: 3"}', {}, False),
+        ('bm25: {query: """a "b" offset: 3"""}', {}, False),
+        ("limit: 10 # offset: 3", {}, False),
+        ('bm25: {query: "a # b"}, offset: 3', {}, True),
+    ],
+)
+def test_graphql_that_skips_hits_is_not_sent_to_weaviate(
+    arguments: str, variables: dict[str, int], skips: bool
+) -> None:
+    query = f"{{Get {{Product({arguments}\n) {{sku _additional {{id}}}}}}}}"
+    http = HttpRequest("POST", "/v1/graphql", "$.sku", json={"query": query, "variables": variables})
+    assert ("remove `offset`, which skips hits" in find_preset_problem(PRESETS["weaviate"], http)) is skips
+
+
 # Where a suite says what skips hits.
 
 
@@ -590,6 +613,10 @@ def test_an_answer_of_weaviate_is_read() -> None:
     [
         ({"params": {"offset": "3"}}, {"offset": 0}, ["offset"]),
         ({"params": {"offset": 4}}, {"offset": 0}, ["offset"]),
+        ({"params": {"offset": "3.00"}}, {"offset": 0}, ["offset"]),
+        ({"params": {"offset": "1e1"}}, {"offset": 0}, ["offset"]),
+        ({"params": {"offset": "0.00"}}, {"offset": 0}, []),
+        ({"params": {"offset": "inf"}}, {"offset": 0}, []),
         ({"params": {"offset": [0, 2]}}, {"offset": 0}, ["offset"]),
         ({"params": {"p": "0"}}, {"p": 1}, ["p"]),
         ({"params": {"p": 1.0}}, {"p": 1}, []),
