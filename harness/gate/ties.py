@@ -411,7 +411,8 @@ def group_both(first: Ranking, second: Ranking) -> tuple[list[Sequence[str]], li
 
     Where both have a group at the same place with the same documents, both have it in the order of *first*, document by
     document: the engine had no order for them. Where others may belong to a group that are not known, those of the
-    other ranking do that have its score and are not elsewhere.
+    other ranking do that are not elsewhere: if they have its score, or if several documents tie in it, as the score of
+    a document for one text says nothing of that for another one.
     """
     groups_first, groups_second = group_ties(first), group_ties(second)
     shared: dict[int, Sequence[Sequence[str]]] = {}
@@ -423,7 +424,7 @@ def group_both(first: Ranking, second: Ranking) -> tuple[list[Sequence[str]], li
     for ranking, groups, others in ((first, groups_first, groups_second), (second, groups_second, groups_first)):
         order: list[Sequence[str]] = []
         for group in groups:
-            order += shared.get(group.start, [_list_candidates(group, others, ranking)])
+            order += shared.get(group.start, [_list_candidates(group, others, ranking, is_same_text=False)])
         # No groups: it is unknown which documents tie.
         orders.append(order or [(hit.id,) for hit in ranking.hits])
     return orders[0], orders[1]
@@ -499,14 +500,16 @@ def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     return Ranking(hits, tail=tail, closed=last.closed, exact_scores=True)
 
 
-def _list_candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> tuple[str, ...]:
-    """The documents that may be at the place of *group* today."""
+def _list_candidates(
+    group: TieGroup, before: Sequence[TieGroup], today: Ranking, *, is_same_text: bool = True
+) -> tuple[str, ...]:
+    """The documents that may be at the place of *group* today; the groups *before* may be those of another text."""
     candidates = [*group.shown, *group.below]
     if not group.closed:
         # What tied with them in the baseline may still do so, below the last hit, unless it is elsewhere by now.
         returned = {hit.id for hit in today.hits}
         for earlier_group in before:
-            if _has_score_of(group, earlier_group):
+            if _has_score_of(group, earlier_group) or (not is_same_text and len(group.shown) > 1):
                 documents = (*earlier_group.shown, *earlier_group.below)
                 candidates += [document for document in documents if document not in returned]
     return tuple(dict.fromkeys(candidates))

@@ -350,3 +350,21 @@ def test_a_variant_without_a_score_is_no_loss(monkeypatch):
     verdict = decide_one("loss TopIsJudged@2 of variants <= 1", {"boots": "ab", "boots~1": "xa"}, BOOTS)
     assert (verdict.status, verdict.blamed) == (Status.ERROR, ("boots",))
     assert "no score for 1 of 1 query: boots (a variant has no TopIsJudged@2)" in verdict.reason
+
+
+@pytest.mark.parametrize("score", [1.0, 2.0], ids=["same score", "other score"])
+@pytest.mark.parametrize(
+    "text",
+    ["loss nDCG@2 of variants <= 0.1", "every overlap@2 of variants >= 0.9", "mean RBO(p=0.8) of variants >= 0.9"],
+)
+def test_what_may_tie_below_the_last_hit_decides_nothing_whatever_the_score_of_each_text(text, score):
+    """A constant for each word: all that one text finds has one score, and all that the other finds has another."""
+    query = query_of("shoes", "red shoes", judgments={"a": 1})
+    found = {
+        "shoes": Ranking((Hit("a", score=1.0), Hit("b", score=1.0)), total=50),
+        "shoes~1": Ranking((Hit("x", score=score), Hit("y", score=score)), total=50),
+    }
+    assert decide_one(text, found, query).status is Status.INCONCLUSIVE
+    # All that matches is known, so that nothing else can tie.
+    closed = {name: replace(ranking, closed=True, total=2) for name, ranking in found.items()}
+    assert decide_one(text, closed, query).status is Status.FAILED
