@@ -179,7 +179,8 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking, reques
         reason = f"cannot be decided: {ranking.total_doubt}, {required}"
         return replace(undecided, reason=reason, blamed=(query.id,))
     if ranking.total is None or ranking.total_is_lower_bound:
-        least = ranking.returned if ranking.total is None else ranking.total
+        # A document that was returned twice is one hit.
+        least = len(ranking.hits) if ranking.total is None else ranking.total
         reason = f"at least {count(least, 'hit')}, {required}"
         undecided = replace(undecided, observed=least, reason=reason)
         return _judge_lower_bound(condition, query, ranking, undecided, of_service=requested.of_service)

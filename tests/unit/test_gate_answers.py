@@ -590,3 +590,16 @@ def test_a_change_that_was_taken_back_is_one():
     assert (
         explain_changed_target(Run({}, Engine("fake"), states=states)) == f"the target changed during the run: {moved}"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("hits >= 2", Status.PASSED),
+        ("hits >= 3", Status.INCONCLUSIVE),
+        ("hits < 3", Status.INCONCLUSIVE),
+        ("hits < 2", Status.FAILED),
+    ],
+)
+def test_without_a_total_a_document_returned_twice_is_one_hit(text, status):
+    assert expect(text, replace(ranking("ab", total=None), duplicates=("a",))).status is status
