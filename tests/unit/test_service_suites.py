@@ -47,7 +47,7 @@ class Shop:
 
     def answer(self, hits: list[dict[str, Any]], **beside: Any) -> None:
         self._server.clear()
-        self._server.expect_request("/search").respond_with_json({"hits": hits, **beside})
+        self._server.expect_request("/search").respond_with_json({"hits": hits, "partial": False, **beside})
 
     def run(self, threshold: str, *, extra: str = "") -> tuple[int, dict[str, Any]]:
         """The exit status, and the report of the suite; *extra* is a further key of its request."""
@@ -151,7 +151,7 @@ def test_a_login_that_a_service_repeats_as_it_was_sent_is_masked_in_all_that_is_
     def respond(request: Request) -> Response:
         shown = request.headers["Authorization"]
         hit = {"id": "a", "score": 2.0, "rank": 1, "title": f"sent by {shown}"}
-        return Response(json.dumps({"hits": [hit], "total": EXACT}), content_type="application/json")
+        return Response(json.dumps({"hits": [hit], "partial": False, "total": EXACT}), content_type="application/json")
 
     httpserver.expect_request("/search").respond_with_handler(respond)
     with Path("harness.toml").open("a", encoding="utf-8") as file:

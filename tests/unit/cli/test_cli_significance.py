@@ -148,6 +148,9 @@ def test_compare_says_the_same_of_two_run_files(files, capsys, measure, more):
     assert main(["compare", f"run:{files / 'good'}", f"run:{files / 'bad'}", *judged]) == 0
     here = json.loads(capsys.readouterr().out)["measures"]
     [row] = here["measures"]
+    # Only a comparison says how far unjudged hits may move the difference.
+    assert row.pop("if_judged") is not None
+    assert [figures.pop("if_judged") for figures in there["measures"].values()] == [None]
     moved = [dict(zip(("query", "reference", "candidate"), one, strict=True)) for one in row["moved"]]
     assert {row.pop("measure"): {**row, "moved": moved}} == there["measures"]
 
