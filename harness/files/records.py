@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -30,6 +30,7 @@ from harness.files.opening import (
     detect_format,
     open_bytes,
 )
+from harness.files.parquet_pages import DICTIONARY, LENGTHS_FIRST, PLAIN, PLAIN_DICTIONARY, Page, WrongPages, list_pages
 from harness.files.yaml import read_yaml
 from harness.words import count, list_repeated, shorten
 
@@ -499,15 +500,17 @@ def _iterate_rows(path: Path, layout: Layout, findings: FileProblems) -> Iterato
             content = file.read()
             metadata = parquet.read_metadata(arrow.BufferReader(content))
             # A value that is repeated stands in the file once, and is left so until its size is known.
-            packed = [name for name in names if _is_dictionary(metadata, name)]
+            chunks = {name: _list_chunks(metadata, name) for name in names}
+            pages = {name: [list_pages(content, chunk) for chunk in chunks[name]] for name in names}
+            packed = [name for name in names if _is_dictionary(chunks[name], pages[name])]
             source = parquet.ParquetFile(arrow.BufferReader(content), metadata=metadata, read_dictionary=packed)
-            problem = _find_size_problem(metadata, len(content))
+            problem = _find_size_problem(metadata, pages, len(content))
             problem = problem or _find_column_problem(source.schema_arrow, names)
             if problem:
                 findings.add(0, problem)
                 return
             most, decoded = max(MOST_DECODED, MOST_TIMES * len(content)), 0
-            for batch in source.iter_batches(_count_batch_rows(metadata, names, packed), columns=names):
+            for batch in source.iter_batches(_count_rows(chunks, pages, packed), columns=names):
                 decoded += sum(_measure_column(batch.column(name)) for name in names)
                 if decoded > most:
                     size = f"{most // 2**20:,} MB"
@@ -519,7 +522,7 @@ def _iterate_rows(path: Path, layout: Layout, findings: FileProblems) -> Iterato
                 yield from zip(*columns, strict=True)
         except UnicodeDecodeError:
             findings.add(0, "the table has text that is not UTF-8")
-        except arrow.ArrowException as error:
+        except (arrow.ArrowException, WrongPages) as error:
             findings.add(0, f"this is not a Parquet file: {error}")
 
 
@@ -553,13 +556,17 @@ def _find_column_problem(schema: Any, names: Sequence[str]) -> str:
     return ""
 
 
+_Pages: TypeAlias = Mapping[str, Sequence[Sequence[Page]]]
+"""By the name of a column: the pages of each of its parts."""
+
 MOST_ROWS, ROWS_A_BYTE = 1_000_000, 100
 """Rows that any file may have, and those that a larger one may have for each byte: pairs of ids need more than that."""
 
 
-def _find_size_problem(metadata: Any, size: int) -> str:
+def _find_size_problem(metadata: Any, pages: _Pages, size: int) -> str:
     """Why a table is refused that is small in the file and large in memory; empty for any other."""
-    unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    declared = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    unpacked = max(declared, sum(map(_sum_sizes, chain.from_iterable(pages.values()))))
     if unpacked > max(MOST_UNPACKED, MOST_TIMES * size):
         return f"the table unpacks to {unpacked // 2**20:,} MB, more than {MOST_TIMES} times the size of the file"
     if metadata.num_rows > max(MOST_ROWS, ROWS_A_BYTE * size):
@@ -573,32 +580,46 @@ MOST_DECODED = 2**28
 MOST_BATCH_ROWS = 2**16
 
 
-def _list_chunks(metadata: Any, names: Sequence[str]) -> Iterator[Any]:
-    """The parts of the columns *names*, as the metadata of the file describes them."""
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for position in range(group.num_columns):
-            chunk = group.column(position)
-            if chunk.path_in_schema in names:
-                yield chunk
+def _list_chunks(metadata: Any, name: str) -> list[Any]:
+    """The parts of the column *name*, as the metadata of the file describes them."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    if not groups:
+        return []
+    columns = groups[0].num_columns
+    places = [place for place in range(columns) if groups[0].column(place).path_in_schema == name]
+    return [group.column(place) for group in groups for place in places]
 
 
-def _is_dictionary(metadata: Any, name: str) -> bool:
-    """Whether the column *name* has texts, of which each stands once in a part of the file."""
-    chunks = list(_list_chunks(metadata, [name]))
-    is_text = all(chunk.physical_type == "BYTE_ARRAY" for chunk in chunks)
-    return is_text and any("DICTIONARY" in encoding for chunk in chunks for encoding in chunk.encodings)
+def _is_text(chunks: Sequence[Any]) -> bool:
+    return all(chunk.physical_type == "BYTE_ARRAY" for chunk in chunks)
 
 
-def _count_batch_rows(metadata: Any, names: Sequence[str], packed: Sequence[str]) -> int:
+def _sum_sizes(pages: Sequence[Page]) -> int:
+    return sum(page.size for page in pages)
+
+
+def _list_encodings(pages: Sequence[Sequence[Page]]) -> set[int | None]:
+    return {page.encoding for page in chain.from_iterable(pages)}
+
+
+def _is_dictionary(chunks: Sequence[Any], pages: Sequence[Sequence[Page]]) -> bool:
+    """Whether a column has texts, of which each stands once in a part of the file."""
+    encodings = _list_encodings(pages) - {None}
+    # Of other encodings no dictionary can be made.
+    return _is_text(chunks) and DICTIONARY in encodings and encodings <= {PLAIN, PLAIN_DICTIONARY, DICTIONARY}
+
+
+def _count_rows(chunks: Mapping[str, Sequence[Any]], pages: _Pages, packed: Sequence[str]) -> int:
     """The rows that can be decoded at once, however long their values are."""
     rows = MOST_BATCH_ROWS
-    for chunk in _list_chunks(metadata, names):
+    for name, parts in pages.items():
         # With other encodings a short part may stand for a long value too: that of which a value differs from the last.
-        is_longer = any("DELTA_BYTE_ARRAY" in encoding for encoding in chunk.encodings)
-        is_fixed = chunk.physical_type == "FIXED_LEN_BYTE_ARRAY"
-        if is_fixed or (is_longer and chunk.path_in_schema not in packed):
-            rows = min(rows, max(1, MOST_DECODED // max(1, chunk.total_uncompressed_size)))
+        is_whole = _list_encodings(parts) <= {PLAIN, LENGTHS_FIRST}
+        is_fixed = any(chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" for chunk in chunks[name])
+        is_longer = _is_text(chunks[name]) and name not in packed and not is_whole
+        if is_fixed or is_longer:
+            longest = max(map(_sum_sizes, parts), default=0)
+            rows = min(rows, max(1, MOST_DECODED // 4 // max(1, longest)))
     return rows
 
 

@@ -76,3 +76,55 @@ def test_grades_that_hold_other_values_are_refused(tmp_path, grade):
     parquet.write_table(pyarrow.table({"query": ["q"], "document": ["d"], "grade": grade}), path)
     with pytest.raises(FormatError, match="the column 'grade' has values of the type"):
         read_judgments(path)
+
+
+DECLARED = {"plain": 0, "a dictionary": 8, "the lengths first": 6}
+"""Encodings by their number, as the end of a file declares them."""
+
+
+def redeclare(path, encoding):
+    """Let the end of the file say *encoding* of its first column, whose pages hold differences (7)."""
+    content = path.read_bytes()
+    end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    # Numbers are written twice as large there.
+    place = content.index(14, end)
+    path.write_bytes(content[:place] + bytes([2 * encoding]) + content[place + 1 :])
+    declared = parquet.read_metadata(path).row_group(0).column(0).encodings
+    assert "DELTA_BYTE_ARRAY" not in declared
+
+
+@pytest.mark.parametrize("declared", DECLARED)
+def test_what_the_end_of_the_file_says_of_its_pages_is_not_trusted(tmp_path, monkeypatch, declared):
+    path = tmp_path / "q.parquet"
+    columns = {"query": [f"{ID}{number}" for number in range(ROWS)], "document": ["d"] * ROWS, "grade": [1] * ROWS}
+    encodings = {"query": "DELTA_BYTE_ARRAY", "document": "PLAIN", "grade": "PLAIN"}
+    options = {"use_dictionary": False, "column_encoding": encodings, "write_statistics": False, "store_schema": False}
+    parquet.write_table(pyarrow.table(columns), path, compression="zstd", **options)
+    redeclare(path, DECLARED[declared])
+    monkeypatch.setattr(records, "MOST_DECODED", LIMIT)
+    largest = []
+    measure = records._measure_column
+    monkeypatch.setattr(records, "_measure_column", lambda column: largest.append(measure(column)) or largest[-1])
+    with pytest.raises(FormatError, match="more than 1 MB when what is repeated"):
+        read_judgments(path)
+    assert max(largest) < LIMIT
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd"])
+def test_pages_of_each_kind_are_read(tmp_path, version, compression):
+    queries = [f"q{number % 9}" for number in range(ROWS)]
+    columns = {"query": queries, "document": [f"d{number}" for number in range(ROWS)], "grade": [1] * ROWS}
+    path = tmp_path / "q.parquet"
+    options = {"data_page_version": version, "compression": compression, "data_page_size": 64, "write_page_index": True}
+    parquet.write_table(pyarrow.table(columns), path, **options, write_batch_size=16)
+    assert sum(map(len, read_judgments(path).values())) == ROWS
+
+
+def test_a_damaged_header_of_a_page_is_a_finding(tmp_path):
+    path = write(tmp_path / "q.parquet", ["q"] * ROWS)
+    content = bytearray(path.read_bytes())
+    content[4:20] = bytes(range(0xF0, 0x100))
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"q\.parquet"):
+        read_judgments(path)

@@ -276,6 +276,22 @@ def test_a_request_that_takes_too_long_holds_no_connection(server, ask, sent):
     assert ask("GET", "/")[0] == 200
 
 
+def test_a_connection_on_which_nothing_comes_is_closed_as_one_with_a_slow_request(server, ask):
+    def look(now):
+        server._http.trigger.pull_trigger(lambda: server._http.maintenance(now))
+
+    with closing(socket.create_connection(("127.0.0.1", server.address.port), timeout=30)) as silent:
+        while not server._http.active_channels:
+            time.sleep(0.01)
+        [channel] = server._http.active_channels.values()
+        look(channel.creation_time + LONGEST_REQUEST - 1)
+        assert ask("GET", "/")[0] == 200
+        assert not channel.will_close
+        look(channel.creation_time + LONGEST_REQUEST + 1)
+        assert silent.recv(1) == b""
+    assert ask("GET", "/")[0] == 200
+
+
 def test_a_connection_between_two_requests_stays(server, ask):
     with closing(http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=30)) as connection:
         for _ in range(2):

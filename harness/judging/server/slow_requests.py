@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from waitress.server import BaseWSGIServer
 
 LONGEST_REQUEST = 10
-"""Seconds from the first byte of a request to its last one."""
+"""Seconds from the first byte of a request to its last one, and from the connection to its first byte."""
 
 LOOKED_AFTER = 2
 """Seconds after which the server looks for requests that take longer."""
@@ -27,7 +27,7 @@ def limit_requests(server: BaseWSGIServer) -> None:
     class TimedChannel(HTTPChannel):  # type: ignore[misc]
         """A connection that knows when its request began."""
 
-        request_began = 0.0
+        request_began: float | None = None
 
         def received(self, data: bytes) -> bool:
             if self.request is None:
@@ -39,8 +39,14 @@ def limit_requests(server: BaseWSGIServer) -> None:
     def close_slow(now: float) -> None:
         close_idle(now)
         for channel in server.active_channels.values():
-            # One whose request is there as a whole waits for the answer, and has none that is being read.
-            if channel.request is not None and channel.request_began < now - LONGEST_REQUEST:
+            began = channel.request_began
+            if began is None:
+                # Nothing came yet: whoever says nothing is given no more time than one who says little.
+                began = channel.creation_time
+            elif channel.request is None:
+                # A request that is there as a whole waits for its answer, and is not being read.
+                continue
+            if began < now - LONGEST_REQUEST:
                 channel.will_close = True
 
     server.channel_class = TimedChannel
