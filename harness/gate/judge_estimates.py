@@ -75,7 +75,7 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
     gain = gain_text(measure, inputs.suite)
     counted = [query for query in queries if query.id not in scope.skipped]
     figures = _collect_figures(counted, measure, inputs.suite, [inputs.run])
-    figures = replace(figures, unscored=scope.undefined)
+    figures = replace(figures, unscored=scope.undefined, zero_hits=scope.zero_hits)
     name = f"{name_mean(figures.weights)} {measure}"
     if gain:
         name += f" (gain {gain})"
@@ -95,7 +95,7 @@ def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gate
     assert reference.run is not None, "pairs have the rankings of the baseline"
     counted = [query for query in queries if query.id not in pairs.skipped]
     figures = _collect_figures(counted, condition.measure, inputs.suite, [reference.run, inputs.run])
-    figures = replace(figures, unscored=pairs.undefined)
+    figures = replace(figures, unscored=pairs.undefined, zero_hits=pairs.zero_hits)
     finding = Finding(
         Status.INCONCLUSIVE,
         "",
@@ -130,6 +130,8 @@ class _Figures:
     sampled: tuple[str, ...]
     unscored: tuple[str, ...] = ()
     """Those that have no score by the grades of people and the machine together."""
+    zero_hits: tuple[str, ...] = ()
+    """Those that have no hit today."""
 
     def select_first(self, size: int) -> list[str]:
         """Those of the first *size* queries of the sample that the threshold is about."""
@@ -265,7 +267,7 @@ def _read_figure(figure: float | None) -> float:
 
 
 def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> Iterator[str]:
-    """What the reason says of queries of the sample that do not count."""
+    """What the reason says of queries that do not count, or have no hits."""
     if look.following is not None:
         unjudged = figures.list_unjudged(look.following)
         sampled = f"{count(len(unjudged), 'sampled query')} of the first {look.following:,}"
@@ -275,6 +277,8 @@ def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> I
     others = [query for query in figures.unscored if query not in undefined]
     if others:
         yield f"nobody's grades give a score to {count(len(others), 'other query')}: {listed(others)}"
+    if figures.zero_hits:
+        yield f"zero hits: {listed(figures.zero_hits)}"
 
 
 def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -> str:

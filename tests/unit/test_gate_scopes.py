@@ -268,7 +268,7 @@ NAMES_NO_HITS = ("kappa", "p50", "max")
 """How kinds begin that say nothing of hits."""
 
 
-@each(tuple(kind for kind in (*OF_SCORES, *OF_ANSWERS) if kind.text.split()[0] not in NAMES_NO_HITS))
+@each(tuple(kind for kind in KINDS if kind.text.split()[0] not in NAMES_NO_HITS))
 def test_a_query_without_hits_is_named(kind: Kind) -> None:
     verdict = decide_kind(kind, answers={"d": answer()})
     assert verdict.observed is not None, verdict.reason
