@@ -290,7 +290,7 @@ def test_a_text_that_is_no_number_is_no_score(text: str) -> None:
 def test_columns_stay_with_their_ids(rows: list[tuple[str, float, str | None]]) -> None:
     items = [{"id": identity, "s": score} | ({} if title is None else {"t": title}) for identity, score, title in rows]
 
-    found = read({"r": items}, "$.r[*].id", scores="$.r[*].s", titles="$.r[*].t")
+    found = read({"r": items}, "$.r[*].id", scores="$.r[*].s", titles="$.r[*].t", unique_ids=True)
 
     first: dict[str, Hit] = {}
     for identity, score, title in rows:
@@ -565,6 +565,7 @@ def test_a_hit_is_the_same_whatever_the_other_hits_lack(documents: list[dict[str
         "scores": "$.score",
         "sort": ("$.score", "$.price"),
         "preset_paths": frozenset({"scores", "sort"}),
+        "unique_ids": True,
     }
 
     def arrange(hits: list[dict[str, Any]]) -> Any:
