@@ -24,6 +24,7 @@ from harness.gate.finding import (
     is_met,
     name_mean,
 )
+from harness.gate.grammar import TOLERANCE
 from harness.gate.pairs import Pairs
 from harness.means import mean
 from harness.model import (
@@ -275,7 +276,8 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     if has_fallen:
         caveats.append(_describe_detectable(_find_detectable(condition, pairs), pairs, differences))
         reason += f"; {caveats[0]}"
-    if finding.if_judged is not None:
+    # Where no grade makes the mean fall, the unjudged hits do not weaken the pass.
+    if finding.if_judged is not None and finding.if_judged[0] < -TOLERANCE:
         caveats.append(describe_if_judged(*finding.if_judged))
     return replace(finding, status=Status.PASSED, reason=reason, caveat="; ".join(caveats))
 

@@ -79,7 +79,8 @@ def _list_possible_differences(
     The difference as judged, and with grades given to the unjudged hits; none for a query without a score.
 
     A document has one grade on both sides. The grades are: all the worst, all the best, and those that favor one side:
-    the best for what the side ranks higher, and the worst for the rest.
+    the best for what it ranks higher, or has alone, the worst for what the other does, and either for the rest. These
+    are the ends for measures without an ideal; with one, a few mixed grades may reach a little further.
     """
     worst, best = ends
     before, after = ({hit.id: rank for rank, hit in enumerate(ranking.hits[: measure.cutoff])} for ranking in rankings)
@@ -87,14 +88,19 @@ def _list_possible_differences(
     supposed: list[Mapping[str, float]] = [{}]
     # The same documents in the same order have the same score, whatever their grades are; a profile may sort them anew.
     if unjudged and (list(before) != list(after) or rules_of(suite.profile).sorts):
-        favor_reference = dict.fromkeys(unjudged, best)
-        favor_candidate = dict.fromkeys(unjudged, worst)
-        for document in unjudged:
-            if after.get(document, math.inf) < before.get(document, math.inf):
-                favor_reference[document] = worst
-                favor_candidate[document] = best
-        all_worst, all_best = dict.fromkeys(unjudged, worst), dict.fromkeys(unjudged, best)
-        supposed += [all_worst, all_best, favor_candidate, favor_reference]
+        rises = [document for document in unjudged if after.get(document, math.inf) < before.get(document, math.inf)]
+        falls = [document for document in unjudged if before.get(document, math.inf) < after.get(document, math.inf)]
+        entered = [document for document in rises if document not in before]
+        left = [document for document in falls if document not in after]
+        # The grade of a document that both sides have, or have at one rank, may help neither; but it may hide what is
+        # below it, or raise the ideal. So both its grades are supposed.
+        for others in (worst, best):
+            supposed.append(dict.fromkeys(unjudged, others))
+            for favored, opposed in ((rises, falls), (falls, rises), (entered, left), (left, entered)):
+                mixed = dict.fromkeys(unjudged, others) | dict.fromkeys(favored, best) | dict.fromkeys(opposed, worst)
+                # Scores take time, and many of these are alike.
+                if mixed not in supposed:
+                    supposed.append(mixed)
     differences = []
     for grades in supposed:
         judgments = {**query.judgments, **grades}

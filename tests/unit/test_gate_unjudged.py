@@ -6,7 +6,9 @@ import pytest
 
 from builders.gating import suite_of, threshold
 from harness.gate import decide
+from harness.metrics import parse_measure
 from harness.metrics.score import score_run
+from harness.metrics.unjudged import bound_differences
 from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Reference, Run, Status
 
 REMEDY = "`harness judgments pool` collects them for grading"
@@ -110,6 +112,31 @@ def test_a_pass_has_it_as_its_caveat():
     verdict = drop_of(["a", "x"], ["a", "y"], {"a": 1})
     assert (verdict.status, verdict.if_judged) == (Status.PASSED, (pytest.approx(-0.5), pytest.approx(0.5)))
     assert "may be -0.5000 to +0.5000" in verdict.caveat
+
+
+def test_a_pass_that_no_grade_turns_has_no_caveat():
+    verdict = drop_of(["b", "c"], ["a", "x"], {"a": 1, "b": 0, "c": 0})
+    assert (verdict.status, verdict.if_judged) == (Status.PASSED, (pytest.approx(0.5), pytest.approx(1.0)))
+    assert verdict.caveat == ""
+
+
+@pytest.mark.parametrize(
+    ("measure", "before", "after", "ends"),
+    [
+        ("RR@3", "uxz", "uyz", (-1 / 6, 1 / 6)),  # u is first on both sides, and hides what is below it
+        ("Success@2", "uxy", "uyx", (-1.0, 1.0)),
+        ("R@2", "uxa", "uya", (-0.5, 0.5)),  # u helps neither, but it is one more that is relevant
+        ("P@2", "uxa", "uya", (-0.5, 0.5)),
+    ],
+)
+def test_what_both_sides_have_does_not_narrow_the_range(measure, before, after, ends):
+    query = Query("q", "q", judgments={"z": 1.0, "a": 0.0})
+    suite = suite_of([query])
+    rankings = tuple(Ranking(tuple(map(Hit, found))) for found in (before, after))
+    [(low, high)] = bound_differences(suite, parse_measure(measure), {"q": rankings}).values()
+    assert (low, high) == (pytest.approx(ends[0]), pytest.approx(ends[1]))
+    [mirrored] = bound_differences(suite, parse_measure(measure), {"q": rankings[::-1]}).values()
+    assert mirrored == (pytest.approx(-high), pytest.approx(-low))
 
 
 @pytest.mark.parametrize(
