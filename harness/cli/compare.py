@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -224,8 +225,10 @@ def _make_request(
     _refuse_unused(run, suite, has_searched_side=has_searched_side)
     # Without the packages for statistics rankings are compared, and no test is made.
     how = None if list_absent_packages() else read_statistics_options(**test_arguments)
+    # The sides have requests and indexes of their own.
+    searched = replace(run, request=None, index=None, baseline=None).searched() or {}
     return ComparisonRequest(
-        options=CompareOptions(run.day(), depth, p, how),
+        options=CompareOptions(run.day(), depth, p, how, searched),
         suite=suite,
         measures=tuple(read_measures(measures).values()),
         thresholds=read_thresholds(thresholds),

@@ -165,7 +165,9 @@ class PreparedComparison:
         pool_command = ""
         if has_ranges and self.selection is not None:
             suite = self.selection.whole_suite
-            pool_command = Masker(suite.variables).mask(write_pool_command(self.sides, suite))
+            pool_command = Masker(suite.variables).mask(
+                write_pool_command(self.sides, suite, self.request.options.searched)
+            )
         return SidesReport(first.timing, first.harness, first.suite, tuple(reports), exit_status, pool_command)
 
     def _compare(self, candidate: ComparedSide, thresholds: Sequence[Threshold]) -> ComparisonReport:

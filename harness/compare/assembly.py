@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -65,13 +65,15 @@ class CompareOptions:
     How two runs are compared.
 
     *depth* is the number of ranks to compare; None for all that both have. *p* is the persistence of rank-biased
-    overlap. *how* says how differences are tested. *today* decides which skips are in force.
+    overlap. *how* says how differences are tested. *today* decides which skips are in force. *searched* are the given
+    options, by field, with which sides are searched, beside request and index.
     """
 
     today: date
     depth: int | None = None
     p: float = PERSISTENCE
     how: ComparisonOptions | None = None
+    searched: Mapping[str, str | bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.p < 1:
@@ -112,7 +114,7 @@ def assemble_comparison(
     queries = _compare_queries(scored, rankings, agreements, depth)
     measures, untested = compare_measures(names, scored, options.how)
     first_measure = next((measure.text for measure in common_measures(suite)), None)
-    judged = cover_sides(pair, scored, depth) if scored.is_judged else None
+    judged = cover_sides(pair, scored, depth, options.searched) if scored.is_judged else None
     if measures is not None and judged is not None:
         measures = _add_ranges(measures, judged)
     verdicts = _decide_thresholds(pair, scored, depth, options)

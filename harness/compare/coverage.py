@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.compare.scores import ScoredSides, tabulate_scores
@@ -16,9 +16,12 @@ from harness.metrics import deepest_cutoff, definition_of, parse_measure
 from harness.metrics.score import common_measures, score_of
 from harness.metrics.unjudged import bound_differences, needs_grades
 from harness.model import DifferenceRange, JudgedHits, Measure, Query, Ranking, Run, SideCoverage, SideKind, Suite
+from harness.options import format_options
 
 
-def cover_sides(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int) -> JudgedHits | None:
+def cover_sides(
+    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int, searched: Mapping[str, str | bool]
+) -> JudgedHits | None:
     """
     Count the judged hits of both sides, over the queries that both have a score for.
 
@@ -26,6 +29,7 @@ def cover_sides(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, de
         pair: The two sides.
         scored: Their scores.
         depth: The number of ranks to look at if no measure has a cutoff.
+        searched: The given options, by field, with which the sides were searched.
 
     Returns:
         None where it is not known which documents are judged, or no query is scored on both sides.
@@ -48,7 +52,7 @@ def cover_sides(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, de
     return replace(
         judged,
         ranges=tuple(difference for difference in ranges if difference is not None),
-        pool_command=write_pool_command(pair, suite),
+        pool_command=write_pool_command(pair, suite, searched),
         judged_only=_leave_out_unjudged(measures),
     )
 
@@ -100,8 +104,12 @@ def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> Differ
     return DifferenceRange(measure.text, low, high)
 
 
-def write_pool_command(compared_sides: Iterable[ComparedSide], suite: Suite) -> str:
-    """The command that collects the unjudged hits of all sides; empty where a side has no request of the suite."""
+def write_pool_command(compared_sides: Iterable[ComparedSide], suite: Suite, searched: Mapping[str, str | bool]) -> str:
+    """
+    The command that collects the unjudged hits of all sides, with the options that *searched* them.
+
+    Empty where a side has no request of the suite.
+    """
     sides = [compared.side for compared in compared_sides]
     if not suite.path or any(side.request not in suite.requests for side in sides):
         return ""
@@ -110,7 +118,7 @@ def write_pool_command(compared_sides: Iterable[ComparedSide], suite: Suite) -> 
         words += ["--request", request]
     for index in dict.fromkeys(str(side.index) for side in sides if side.kind is SideKind.INDEX):
         words += ["--index", index]
-    return shlex.join([*words, "--output", "csv=unjudged.csv"])
+    return shlex.join([*words, *format_options(searched), "--output", "csv=unjudged.csv"])
 
 
 def _leave_out_unjudged(measures: Sequence[Measure]) -> str:

@@ -111,7 +111,9 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     if verdict.status not in (Status.FAILED, Status.INCONCLUSIVE) or suite.searched is None or not suite.path:
         return ""
     if may_be_no_drop(verdict):
-        return _format_command("judge", [suite.path], suite.searched)
+        # What is graded does not depend on what it is compared with.
+        options = {name: value for name, value in suite.searched.items() if name != "baseline"}
+        return _format_command("judge", [suite.path], options)
     if verdict.query is not None:
         return format_show_command(suite.path, verdict.query, suite.searched)
     if verdict.blamed:

@@ -5,8 +5,10 @@ import pytest
 pytest.importorskip("numpy")
 
 import json
+import shlex
 from pathlib import Path
 
+from builders.engine import ScriptedEngine
 from harness.cli import main
 from harness.report.json import loads_comparison, loads_sides, sides_schema
 from harness.statistics.tests import holm
@@ -208,3 +210,18 @@ def test_the_schema_describes_what_is_written(runs, capsys):
     jsonschema.validate(json.loads(capsys.readouterr().out), sides_schema())
     assert main(["schema", "--sides"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "relevance-harness comparison of several sides"
+
+
+@pytest.mark.parametrize("sides", [("now", "next"), ("now", "next", "last")])
+def test_the_command_that_collects_unjudged_hits_searches_where_the_sides_were_searched(runs, capsys, sides):
+    requests = "".join(REQUEST.format(name, "title") for name in sides)
+    Path("shop.relevance.yaml").write_text(SUITE + requests)
+    with ScriptedEngine() as engine:
+        engine.rankings = {"one": ["a", "x"], "two": ["y"], "three": ["c"]}
+        words = [f"request:{name}" for name in sides]
+        assert compare(*words, "--suite", "shop.relevance.yaml", "--url", engine.url, "--allow-write", "--json") == 0
+        report = json.loads(capsys.readouterr().out)
+        found = report["pool_command"] if len(sides) > 2 else report["judged"]["pool_command"]
+        assert f"--url {engine.url} --allow-write" in found
+        assert main(shlex.split(found)[1:]) == 0
+    assert "x" in Path("unjudged.csv").read_text()

@@ -150,6 +150,14 @@ def test_a_significant_drop_that_judgments_may_make_none_leads_to_judging(suite,
     assert suggest_command(searched, drop) == command
 
 
+def test_what_a_run_is_compared_with_is_no_option_of_judging(suite):
+    """`harness judge` has no option --baseline."""
+    drop = replace(failed_mean("fell", unit=Unit.P_VALUE), if_judged=(-0.4, 0.0))
+    given = {"url": "http://shop", "baseline": "old.json"}
+    searched = replace(make_suite_with_fall(suite, drop), path="a.yaml", searched=given)
+    assert suggest_command(searched, drop) == "harness judge a.yaml --url http://shop"
+
+
 def test_a_weight_counts_in_what_changed_the_mean(suite):
     queries = (make_query("light", 0.1, 0.9), make_query("heavy", 0.5, 0.8, weight=5.0))
     mean = failed_mean("light", "heavy")
