@@ -238,8 +238,11 @@ class _LogStream:
         """What was written of the last line."""
         self._is_json: bool | None = None
 
-    def write(self, text: str) -> int:
+    def write(self, text: str | bytes) -> int:
         """Write *text*, escaped as texts or, in what begins as JSON, as in strings of JSON."""
+        if isinstance(text, bytes):
+            # click prints completions of a shell as bytes.
+            text = text.decode()
         if self._is_json is None and text.strip():
             self._is_json = text.lstrip()[0] in "{["
         self.unescaped.write(self._escape(text))

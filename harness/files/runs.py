@@ -159,6 +159,8 @@ class FileScorer:
         documents: dict[bytes, list[str]] = {}
         for line in first.splitlines():
             fields = line.split(maxsplit=3)
+            if not fields:
+                continue
             documents.setdefault(fields[0], []).append(fields[2].decode())
         # The rest of the last query may be in the next block.
         for query in list(documents)[:-1]:

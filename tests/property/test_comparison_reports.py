@@ -116,7 +116,7 @@ queries = st.builds(
     st.booleans(),
 )
 coverages = st.builds(SideCoverage, st.none() | shares, counts, counts, counts)
-ranges = st.builds(DifferenceRange, st.sampled_from(MEASURES) | texts, st.none() | floats, st.none() | floats)
+ranges = st.builds(DifferenceRange, st.sampled_from(MEASURES) | texts, floats, floats)
 judged_hits = st.builds(
     JudgedHits, st.integers(1, 99), counts, coverages, coverages, st.lists(ranges, max_size=2).map(tuple), texts, texts
 )
