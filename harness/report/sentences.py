@@ -93,9 +93,13 @@ def explain_no_interval(summary: MeasureSummary) -> str:
 
 
 def explain_few_by_weights(queries: int, counts_as: int | None) -> str:
-    """That *queries* count as too few by their weights for an interval; empty where they do not, or have none."""
+    """
+    That *queries* count as too few by their weights for an interval; empty where they do not, or have none.
+
+    So few queries that they would have no interval without weights either need no such reason.
+    """
     fewest = find_fewest(queries)
-    if counts_as is None or counts_as >= fewest:
+    if counts_as is None or counts_as >= fewest or queries < fewest:
         return ""
     return f"its {count(queries, 'query')} count as {counts_as:,} by their weights, expected at least {fewest:,}"
 

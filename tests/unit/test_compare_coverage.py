@@ -169,7 +169,8 @@ def range_of(report):
     return measure["if_judged"]
 
 
-def test_the_range_is_beside_the_p_value_of_its_measure(compare):
+def test_the_range_is_beside_the_p_value_of_its_measure(compare, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     _, text = compare(A, B, "--json", measures=["P@3"], qrels=POOL_OF_A)
     report = json.loads(text)
     [measure] = report["measures"]["measures"]
