@@ -45,7 +45,7 @@ def run_guarded(action: Callable[[], object]) -> int:
     _open_closed_streams()
     _drop_unwritable_messages()
     _escape_unencodable_output()
-    with _escaped_commands():
+    with _escape_printed_commands():
         return _run_reported(action)
 
 
@@ -267,7 +267,7 @@ class _LogStream:
 
 
 @contextmanager
-def _escaped_commands() -> Iterator[None]:
+def _escape_printed_commands() -> Iterator[None]:
     """Let nothing that is printed in the block be a command of a CI system, whatever prints it."""
     streams = sys.stdout, sys.stderr
     # These take part in what is printed by click, print and rich alike.
