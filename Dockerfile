@@ -1,4 +1,4 @@
-# The command `harness` in a container, as a user without rights. It writes nothing outside of the folders that you
+# The command `relevance` in a container, as a user without rights. It writes nothing outside of the folders that you
 # mount, so the container's own file system may be read-only:
 #
 #   docker build --tag relevance-harness .
@@ -19,14 +19,15 @@ COPY pyproject.toml README.md LICENSE ./
 COPY scripts/package_description.py scripts/package_description.py
 COPY scripts/locks scripts/locks
 COPY harness harness
-RUN python3 -m venv /opt/harness \
- && /opt/harness/bin/pip install --no-cache-dir --require-hashes --requirement "scripts/locks/${LOCK}.txt" \
- && /opt/harness/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+COPY pytest_relevance.py pytest_relevance.py
+RUN python3 -m venv /opt/relevance \
+ && /opt/relevance/bin/pip install --no-cache-dir --require-hashes --requirement "scripts/locks/${LOCK}.txt" \
+ && /opt/relevance/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM ${BASE}
-COPY --from=build /opt/harness /opt/harness
-ENV PATH=/opt/harness/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+COPY --from=build /opt/relevance /opt/relevance
+ENV PATH=/opt/relevance/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 WORKDIR /work
 USER 10001:10001
-ENTRYPOINT ["harness"]
+ENTRYPOINT ["relevance"]
 CMD ["--help"]

@@ -1,4 +1,4 @@
-"""``python -m harness`` is the command ``harness``."""
+"""``python -m harness`` is the command ``relevance``."""
 
 import sys
 

@@ -111,8 +111,8 @@ ProblemKind: TypeAlias = Literal[
 ]
 """
 The kinds of problems that code distinguishes: an unknown measure, a line that does not fit the grammar of thresholds, a
-file that is not YAML, a harness.toml that cannot be used, a suite without judgments, a query without the text that the
-request uses, and a key without a value.
+file that is not YAML, a relevance.toml that cannot be used, a suite without judgments, a query without the text that
+the request uses, and a key without a value.
 """
 
 TOPICS_OF_PROBLEMS: dict[ProblemKind, Topic] = {
@@ -177,10 +177,10 @@ class SuiteError(InputError):
 
 
 class ConfigError(InputError):
-    """harness.toml cannot be used."""
+    """relevance.toml cannot be used."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        # The problems of suites are told together with those of the harness.toml that counts for them.
+        # The problems of suites are told together with those of the relevance.toml that counts for them.
         super().__init__([replace(problem, kind="settings") for problem in problems])
 
 

@@ -25,7 +25,7 @@ def pytest_relevance_client(cluster: Cluster) -> Any:
     Make the client that searches *cluster*, once a run.
 
     Args:
-        cluster: Its name in harness.toml or its URL, its URLs, and the names of the variables that hold its login.
+        cluster: Its name in relevance.toml or its URL, its URLs, and the names of the variables that hold its login.
 
     Returns:
         An `elasticsearch.Elasticsearch`, an `opensearchpy.OpenSearch` or any object with `msearch(body=…)`, which the

@@ -202,7 +202,7 @@ class Commands(Enum):
     OF_CELLS = auto()
     """All commands that run suites with several requests or on several indexes."""
     RUN = auto()
-    """``harness run``."""
+    """``relevance run``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ _TABLE = (
     RunOption(
         "embedded",
         FLAG,
-        "Run on an OpenSearch node that is started for it, or on that of `harness engine up`.",
+        "Run on an OpenSearch node that is started for it, or on that of `relevance engine up`.",
         commands=Commands.WITH_A_SERVER,
         pytest=True,
         ini=True,
@@ -268,7 +268,7 @@ _TABLE = (
     RunOption(
         "config",
         FILE,
-        "The trusted configuration, instead of the harness.toml of the working directory or above it.",
+        "The trusted configuration, instead of the relevance.toml of the working directory or above it.",
         commands=Commands.OF_FILES,
         metavar="FILE",
         pytest=True,
@@ -289,7 +289,7 @@ _TABLE = (
     RunOption(
         "listed_addresses",
         FLAG,
-        "Refuse addresses that suites name, other than those of the trusted harness.toml and the command line.",
+        "Refuse addresses that suites name, other than those of the trusted relevance.toml and the command line.",
         commands=Commands.WITH_A_SERVER,
         pytest=True,
         ini=True,
@@ -319,7 +319,7 @@ _TABLE = (
     RunOption(
         "cluster",
         TEXT,
-        "Run on the cluster of this name in harness.toml.",
+        "Run on the cluster of this name in relevance.toml.",
         optional=True,
     ),
     RunOption(
@@ -367,7 +367,7 @@ _TABLE = (
     RunOption(
         "history",
         NEW_FOLDER,
-        "Keep each whole run in this folder, for `harness history` and thresholds `since` earlier runs.",
+        "Keep each whole run in this folder, for `relevance history` and thresholds `since` earlier runs.",
         commands=Commands.RUN,
         metavar="DIR",
         pytest=True,
@@ -454,7 +454,7 @@ _TABLE = (
     RunOption(
         "shard",
         SHARD,
-        "Send this part of the queries only, such as 2/4, and decide nothing; `harness merge` puts journals together.",
+        "Send this part of the queries only, such as 2/4, and decide nothing; `relevance merge` joins the journals.",
         commands=Commands.RUN,
         metavar="I/N",
         python=False,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compare the suites of two checkouts of one repository on one engine:
 #
-#   relevance-compare.sh BASE CHANGED SUITES [OPTIONS OF harness run…]
+#   relevance-compare.sh BASE CHANGED SUITES [OPTIONS OF relevance run…]
 #
 # SUITES is a folder in both. Writes base.json and changed.json, the reports of both, and comment.md, the comparisons in
 # Markdown, into the folder `comparison`. Both rankings are scored with the judgments of CHANGED. The exit status is 0
@@ -19,7 +19,7 @@ printf '<!-- relevance-compare -->\n' >"$comment"
 
 # The configuration of the base branch counts for both: a change must not bring logins, proxies or addresses of its own.
 config=()
-if [ -f "$base/harness.toml" ]; then config=(--config "$base/harness.toml"); fi
+if [ -f "$base/relevance.toml" ]; then config=(--config "$base/relevance.toml"); fi
 
 # Run a command and set `status`. A threshold that fails (1) is the matter of the gate. A query without an answer (3) is
 # in the comparison, and at the end in the exit status of this script.
@@ -38,7 +38,7 @@ plain() {
   printf '%s' "$1" | tr -cd 'A-Za-z0-9._/ -'
 }
 
-run harness run "$changed/$suites" --quiet "${config[@]}" "$@" --output json=changed.json
+run relevance run "$changed/$suites" --quiet "${config[@]}" "$@" --output json=changed.json
 if [ "$status" != 0 ]; then
   printf '\nThe suites of this change cannot run; the log of the job says why.\n' >>"$comment"
   exit "$status"
@@ -46,7 +46,7 @@ fi
 
 # The folder may be new, or what the base branch has in it wrong: then there is nothing to compare with.
 status=2
-if [ -d "$base/$suites" ]; then run harness run "$base/$suites" --quiet "${config[@]}" "$@" --output json=base.json; fi
+if [ -d "$base/$suites" ]; then run relevance run "$base/$suites" --quiet "${config[@]}" "$@" --output json=base.json; fi
 if [ "$status" != 0 ]; then
   printf '\nThe base branch has no suites that can run, so there is nothing to compare with.\n' >>"$comment"
   exit 0
@@ -60,7 +60,7 @@ while IFS= read -r -d '' suite; do
     continue
   fi
   rm -f part.md
-  run harness compare report:base.json report:changed.json --suite "$suite" "${config[@]}" --queries 3 --quiet \
+  run relevance compare report:base.json report:changed.json --suite "$suite" "${config[@]}" --queries 3 --quiet \
     --output markdown=part.md
   if [ "$status" != 0 ]; then
     printf '\n`%s` cannot be compared; the log of the job says why.\n' "$shown" >>"$comment"

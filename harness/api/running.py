@@ -240,7 +240,7 @@ class Relevance(Closing):
             options: Options of this run. *url*, *cluster*, *embedded* and *client* each replace the others.
 
         Raises:
-            InputError: the suite or harness.toml is wrong.
+            InputError: the suite or relevance.toml is wrong.
             UsageError: *suite* is a folder, or an option is unknown or cannot be met.
             EngineStartError: the embedded node could not be started.
         """
@@ -264,7 +264,7 @@ class Relevance(Closing):
         hold.
 
         Args:
-            reference: The side to compare with: a text as for ``harness compare``, such as ``request:current`` or
+            reference: The side to compare with: a text as for ``relevance compare``, such as ``request:current`` or
                 ``baseline``, the path of a file, or the result of `run` or `evaluate`.
             candidate: The side to compare, in the same forms.
             suite: The path of a suite, which gives queries, judgments and requests. Without it, results of `run` or

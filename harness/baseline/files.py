@@ -96,7 +96,7 @@ def suggest_save(suite: str | Path, file: Path | None = None, searched: Mapping[
     if file is not None:
         options["baseline"] = file.as_posix()
     words = format_options(options)
-    return f"`{shlex.join(['harness', 'baseline', 'save', Path(suite).as_posix(), *words])}` saves one"
+    return f"`{shlex.join(['relevance', 'baseline', 'save', Path(suite).as_posix(), *words])}` saves one"
 
 
 def read_baselines(path: Path, roots: Sequence[str] | None = None) -> BaselineFile:

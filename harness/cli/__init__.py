@@ -49,7 +49,7 @@ COMMAND_GROUPS = {
     },
     "Others": {
         "merge": "Put the parts of a run together, and report as one run.",
-        "schema": "Print the JSON Schema of suites, of harness.toml or of JSON reports.",
+        "schema": "Print the JSON Schema of suites, of relevance.toml or of JSON reports.",
         "info": "Print versions, extras and plugins, for an issue report.",
     },
 }
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Run the command line and return its exit status.
 
     Args:
-        arguments: What follows the word ``harness``; None takes the process's own.
+        arguments: What follows the word ``relevance``; None takes the process's own.
     """
     words = None if arguments is None else list(arguments)
     return run_guarded(partial(_run_command, words))
@@ -134,4 +134,4 @@ def _run_command(words: list[str] | None) -> Any:
         # The system takes no such file name, and Python would raise a ValueError.
         if "\0" in word:
             raise UsageError(f"found {word!r} on the command line, which has a NUL byte; remove that")
-    return root.main(words, prog_name="harness", standalone_mode=False)
+    return root.main(words, prog_name="relevance", standalone_mode=False)

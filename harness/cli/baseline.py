@@ -1,4 +1,4 @@
-"""``harness baseline``: keep what suites returned, look at it, and see how today differs."""
+"""``relevance baseline``: keep what suites returned, look at it, and see how today differs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command() -> None:
 
 
 @command.command(
-    "save", epilog=format_examples("harness baseline save suites/products.relevance.yaml --url http://localhost:9200")
+    "save", epilog=format_examples("relevance baseline save suites/products.relevance.yaml --url http://localhost:9200")
 )
 @suites_argument
 @engine_options
@@ -102,7 +102,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         print_left_out(found)
 
 
-@command.command("show", epilog=format_examples("harness baseline show suites/products.relevance.yaml"))
+@command.command("show", epilog=format_examples("relevance baseline show suites/products.relevance.yaml"))
 @suites_argument
 @config_options
 @root_option
@@ -156,7 +156,7 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
 
 
 @command.command(
-    "diff", epilog=format_examples("harness baseline diff suites/products.relevance.yaml --url http://localhost:9200")
+    "diff", epilog=format_examples("relevance baseline diff suites/products.relevance.yaml --url http://localhost:9200")
 )
 @suites_argument
 @engine_options
@@ -165,7 +165,7 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
 @quiet_option
 def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments: Any) -> None:
     """
-    Run suites and compare what they return with their baselines, as harness compare does.
+    Run suites and compare what they return with their baselines, as relevance compare does.
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """

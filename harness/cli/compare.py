@@ -1,4 +1,4 @@
-"""``harness compare``: two runs side by side, and thresholds on what differs."""
+"""``relevance compare``: two runs side by side, and thresholds on what differs."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ RUN_ARGUMENTS = [
 
 SIDES = """\b
 A, B and the others are each one of
-  baseline, baseline:FILE     what harness baseline save kept
-  report:FILE                 what harness run --output json=FILE wrote
+  baseline, baseline:FILE     what relevance baseline save kept
+  report:FILE                 what relevance run --output json=FILE wrote
   report:FILE#INDEX           its entry of that index
   run:FILE                    a TREC run, CSV, JSON lines or Parquet
   request:NAME                the suite's request of that name
@@ -72,9 +72,9 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
 @click.command(
     "compare",
     epilog=format_examples(
-        "harness compare baseline request:default --suite suites/products.relevance.yaml --embedded",
-        "harness compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
-        "harness compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
+        "relevance compare baseline request:default --suite suites/products.relevance.yaml --embedded",
+        "relevance compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
+        "relevance compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
         before=SIDES,
     ),
 )
@@ -126,7 +126,8 @@ def command(
     Compare B with A: what changed, by how much, and whether chance would do the same.
 
     A and B are each a baseline, a report, a run file, a request, an index or a cluster, as listed below. With more than
-    two, each is compared with A, in one table. `harness compare SUITE --all-requests` compares the requests of a suite.
+    two, each is compared with A, in one table. `relevance compare SUITE --all-requests` compares the requests of a
+    suite.
 
     With --suite or --qrels all are scored with the same judgments; without, scores that both files hold are compared,
     and if there are none, the rankings alone. The exit status is 0 if every --threshold holds, 1 if one does
@@ -183,7 +184,7 @@ def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, 
     if not sides or Path(sides[0]).suffix not in SUITE_SUFFIXES or not Path(sides[0]).is_file():
         raise click.UsageError(
             "--all-requests compares the requests of a suite; name it first, or with --suite, as in "
-            "`harness compare shop.relevance.yaml --all-requests`"
+            "`relevance compare shop.relevance.yaml --all-requests`"
         )
     return sides[1:], Path(sides[0])
 
@@ -193,7 +194,7 @@ def _refuse_one_side(request: ComparisonRequest) -> None:
     if len(request.sides) < 2:
         found = count(len(request.sides), "side")
         raise click.UsageError(
-            f"found {found}, expected at least two to compare; `harness compare --help` lists their forms"
+            f"found {found}, expected at least two to compare; `relevance compare --help` lists their forms"
         )
 
 

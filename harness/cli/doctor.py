@@ -1,4 +1,4 @@
-"""``harness doctor``: whether a server has what runs need."""
+"""``relevance doctor``: whether a server has what runs need."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ HEALTH_WIDTH = max(map(len, Health))
 
 @click.command(
     "doctor",
-    epilog=format_examples("harness doctor --url http://localhost:9200 --index products", "harness doctor --embedded"),
+    epilog=format_examples(
+        "relevance doctor --url http://localhost:9200 --index products", "relevance doctor --embedded"
+    ),
 )
-@click.option("--cluster", metavar="NAME", help="The cluster of this name in harness.toml. Default: default.")
+@click.option("--cluster", metavar="NAME", help="The cluster of this name in relevance.toml. Default: default.")
 @click.option("--index", metavar="NAME", help="An index, an alias or a pattern; without it indexes are listed.")
 @server_options
 def command(cluster: str | None, index: str | None, **arguments: Any) -> int:

@@ -1,4 +1,4 @@
-"""``harness engine``: an embedded node that stays between runs."""
+"""``relevance engine``: an embedded node that stays between runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command() -> None:
     """
 
 
-@command.command("up", epilog=format_examples("harness engine up"))
+@command.command("up", epilog=format_examples("relevance engine up"))
 @version_option
 @click.option("--port", type=click.IntRange(1, 65535), help="The port; by default a free one.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only the URL, and no download progress.")
@@ -39,7 +39,7 @@ def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     click.echo(node.url)
 
 
-@command.command("down", epilog=format_examples("harness engine down"))
+@command.command("down", epilog=format_examples("relevance engine down"))
 @version_option
 def down(engine_version: str | None) -> None:
     """Stop the nodes that run, or only that of one version, and remove their data."""
@@ -54,12 +54,12 @@ def down(engine_version: str | None) -> None:
         click.echo("no embedded engine was running")
 
 
-@command.command("status", epilog=format_examples("harness engine status"))
+@command.command("status", epilog=format_examples("relevance engine status"))
 def status() -> int:
     """Print the version and the URL of each node that runs; the exit status is 3 if none does."""
     nodes = running_nodes()
     for node in nodes:
         click.echo(f"OpenSearch {node.version} at {node.url}, process {node.pid}")
     if not nodes:
-        click.echo("no embedded engine runs; start one with `harness engine up`")
+        click.echo("no embedded engine runs; start one with `relevance engine up`")
     return 0 if nodes else NO_ANSWER

@@ -1,4 +1,4 @@
-"""``harness evaluate``: scores from files, without an engine."""
+"""``relevance evaluate``: scores from files, without an engine."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read_options(
 
 @click.command(
     "evaluate",
-    epilog=format_examples("harness evaluate --qrels products.qrels --run run.trec --measure nDCG@10 --measure RR"),
+    epilog=format_examples("relevance evaluate --qrels products.qrels --run run.trec --measure nDCG@10 --measure RR"),
 )
 @partial(file_options, judgments=existing)
 @click.option(

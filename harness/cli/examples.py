@@ -7,8 +7,8 @@ def format_examples(*commands: str, before: str = "") -> str:
     """
     The end of a command's help: the paragraph *before*, if there is one, and *commands*, one a line.
 
-    >>> format_examples("harness validate suites/").splitlines()[1:]
-    ['Examples:', '  harness validate suites/']
+    >>> format_examples("relevance validate suites/").splitlines()[1:]
+    ['Examples:', '  relevance validate suites/']
     """
     lines = "\n".join(f"  {command}" for command in commands)
     # click keeps the line ends of a paragraph that begins with \b.

@@ -27,7 +27,7 @@ WRONG_USE = 2
 NO_ANSWER = 3
 INTERRUPTED = 130
 READER_LEFT = 141
-DEBUG = "HARNESS_DEBUG"
+DEBUG = "RELEVANCE_DEBUG"
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Errors of output that is redirected to a full or broken disk, or to what is not open to be written."""
 
@@ -59,7 +59,7 @@ def _run_reported(action: Callable[[], object]) -> int:
         silence_stdout()
         return READER_LEFT
     except (KeyboardInterrupt, click.Abort):
-        click.echo("harness: interrupted", err=True)
+        click.echo("relevance: interrupted", err=True)
         return INTERRUPTED
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
@@ -70,7 +70,7 @@ def _run_reported(action: Callable[[], object]) -> int:
         _print_problems(error)
         return error.exit_status
     except HarnessError as error:
-        _print_message("\n".join([f"harness: {error.text(COMMAND)}", *format_links(error.topics)]))
+        _print_message("\n".join([f"relevance: {error.text(COMMAND)}", *format_links(error.topics)]))
         return error.exit_status
     except Exception as error:
         return _report_unexpected(error)
@@ -80,11 +80,11 @@ def _run_reported(action: Callable[[], object]) -> int:
 def _report_unexpected(error: Exception) -> int:
     """Report an unexpected error: an impossible file name, standard output on a full disk, or a bug of the harness."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        click.echo(f"harness: {str(error.filename)[:100]}…: the file name is too long", err=True)
+        click.echo(f"relevance: {str(error.filename)[:100]}…: the file name is too long", err=True)
         return WRONG_USE
     if _is_of_standard_output(error):
         silence_stdout()
-        click.echo(f"harness: {_describe_unwritable_stdout(error)}", err=True)
+        click.echo(f"relevance: {_describe_unwritable_stdout(error)}", err=True)
         return WRONG_USE
     _print_bug(error)
     return NO_ANSWER
@@ -162,7 +162,7 @@ class Delivery:
         unexpected = []
         for error in self._errors:
             if isinstance(error, HarnessError):
-                _print_message(f"harness: {error.text(COMMAND)}")
+                _print_message(f"relevance: {error.text(COMMAND)}")
                 status = max(status, error.exit_status)
             else:
                 unexpected.append(error)
@@ -292,9 +292,9 @@ def _print_problems(error: InputError) -> None:
     lines = [str(error)]
     hint = find_conftest_hint(error.problems)
     if hint is not None:
-        lines.append(f"harness: {hint}")
+        lines.append(f"relevance: {hint}")
     number = sum(problem.count for problem in error.problems)
-    lines.append(f"harness: {count(number, 'problem')}")
+    lines.append(f"relevance: {count(number, 'problem')}")
     lines += format_links(error.topics)
     _print_message("\n".join(lines))
 
@@ -344,7 +344,7 @@ def _print_bug(error: Exception) -> None:
     frame = (our_frames or frames)[-1]
     place = f"{Path(frame.filename).name}, line {frame.lineno}"
     click.echo(
-        f"harness: internal error: {type(error).__name__} in {place}. Please report it with the command"
+        f"relevance: internal error: {type(error).__name__} in {place}. Please report it with the command"
         f" and its output with {DEBUG}=1; remove secrets from it first.",
         err=True,
     )

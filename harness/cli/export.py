@@ -1,4 +1,4 @@
-"""``harness export``: suites as another system's files."""
+"""``relevance export``: suites as another system's files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 @click.command(
     "export",
     epilog=format_examples(
-        "harness export quepid suites/products.relevance.yaml --output quepid", before=format_formats(WRITTEN)
+        "relevance export quepid suites/products.relevance.yaml --output quepid", before=format_formats(WRITTEN)
     ),
 )
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))

@@ -1,4 +1,4 @@
-"""``harness history``: the runs of a suite in order, on a terminal and as a page; packed; for services."""
+"""``relevance history``: the runs of a suite in order, on a terminal and as a page; packed; for services."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KINDS = ("html",)
 
 
 class HistoryGroup(click.Group):
-    """A group whose command is `show` where none is named, so that ``harness history SUITE`` is enough."""
+    """A group whose command is `show` where none is named, so that ``relevance history SUITE`` is enough."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, with the word `show` where it is left out."""
@@ -59,16 +59,16 @@ class HistoryGroup(click.Group):
 @click.group("history", cls=HistoryGroup)
 def command() -> None:
     """
-    Show the runs that `harness run --history` kept, pack them, or export the last one.
+    Show the runs that `relevance run --history` kept, pack them, or export the last one.
 
-    `harness history SUITE` is short for `harness history show SUITE`.
+    `relevance history SUITE` is short for `relevance history show SUITE`.
     """
 
 
 @command.command(
     "show",
     epilog=format_examples(
-        "harness history show suites/products.relevance.yaml --history history --output html=history.html"
+        "relevance history show suites/products.relevance.yaml --history history --output html=history.html"
     ),
 )
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
@@ -120,7 +120,7 @@ def show(
     return delivery.settle(0)
 
 
-@command.command("pack", epilog=format_examples("harness history pack --history history --keep 50"))
+@command.command("pack", epilog=format_examples("relevance history pack --history history --keep 50"))
 @history_option
 @click.option(
     "--keep",
@@ -154,7 +154,7 @@ def pack(keep: int, **arguments: Any) -> None:
 @command.command(
     "export",
     epilog=format_examples(
-        "harness history export suites/products.relevance.yaml --history history --format bencher > results.json"
+        "relevance history export suites/products.relevance.yaml --history history --format bencher > results.json"
     ),
 )
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
@@ -189,7 +189,7 @@ def _find_folder(configs: Configs, options: RunOptions) -> Path:
     """
     folder = configs.find_history(options)
     if folder is None:
-        raise UsageError("no history is named: give its folder with --history DIR, or as `history` in harness.toml")
+        raise UsageError("no history is named: give its folder with --history DIR, or as `history` in relevance.toml")
     return folder
 
 
@@ -211,7 +211,7 @@ def _read_entries(folder: Path, suite: Suite, path: Path) -> list[HistoryEntry]:
 
 def _make_no_runs_error(folder: Path, suite: Suite, path: Path, others: str = "") -> HistoryError:
     found = f"the history {folder.as_posix()} has no run of the suite {suite.name!r}"
-    remedy = f"keep runs with harness run {path} --history {folder.as_posix()}"
+    remedy = f"keep runs with relevance run {path} --history {folder.as_posix()}"
     return HistoryError("; ".join(filter(None, (found, others, remedy))))
 
 

@@ -1,4 +1,4 @@
-"""``harness import``: a suite from another system's files."""
+"""``relevance import``: a suite from another system's files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 
 @click.command(
     "import",
-    epilog=format_examples("harness import quepid ratings.csv --output suites", before=format_formats(FORMATS)),
+    epilog=format_examples("relevance import quepid ratings.csv --output suites", before=format_formats(FORMATS)),
 )
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
 @click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
@@ -138,7 +138,7 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
     help="Of clicks: CSV with position and propensity; by default estimated from the clicks.",
 )
 @click.option("--url", metavar="URL", help="Of ubi: the sources are indexes of this server.")
-@click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in harness.toml.")
+@click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in relevance.toml.")
 @config_options
 @click.option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
 def command(
@@ -162,7 +162,7 @@ def command(
     Write a suite from the files of another system, or grades from clicks.
 
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
-    request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced, but
+    request, is a line with TODO to fill in; `relevance validate` names its place. No file is replaced, but
     for an older relevance.schema.json, by which editors complete suites.
     The exit status is 2 if a source cannot be read, most queries find no judgment, or the suite would be wrong.
     """
@@ -204,7 +204,7 @@ def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
     Print what was written, and on standard error what was not carried over; returns the exit status.
 
     Raises:
-        SuiteError: `harness validate` would refuse a suite that was written.
+        SuiteError: `relevance validate` would refuse a suite that was written.
     """
     for path in migrated.written:
         click.echo(f"wrote {make_loggable(str(path))}")
@@ -214,9 +214,9 @@ def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
             click.echo(f"  {make_loggable(str(leftover))}", err=True)
         click.echo(count(len(migrated.leftovers), "thing"), err=True)
     for suite in migrated.unjudged:
-        sentence = f"{suite} has no judgments: no grade of a document was read; grade with `harness judge`"
+        sentence = f"{suite} has no judgments: no grade of a document was read; grade with `relevance judge`"
         click.echo(make_loggable(sentence), err=True)
     if migrated.problems:
-        click.echo("harness validate refuses what was written; the files stay, to be corrected by hand:", err=True)
+        click.echo("relevance validate refuses what was written; the files stay, to be corrected by hand:", err=True)
         raise SuiteError(migrated.problems)
     return LEFT_OVER if strict and migrated.leftovers else 0

@@ -1,4 +1,4 @@
-"""``harness info``: what an issue report has to say of an installation, without secrets."""
+"""``relevance info``: what an issue report has to say of an installation, without secrets."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _REQUIREMENT = re.compile(r"""(?P<package>[A-Za-z0-9._-]+).*;.*extra == ["'](?P<
 """A requirement of an extra in a package's metadata: ``numpy>=2; extra == "arrays"``."""
 
 
-@click.command("info", epilog=format_examples("harness info"))
+@click.command("info", epilog=format_examples("relevance info"))
 def command() -> None:
     """
     Print versions, extras, plugins and the configuration that counts, for an issue report.
 
-    No secret is printed: of harness.toml only the names of its clusters, and no value of a variable.
+    No secret is printed: of relevance.toml only the names of its clusters, and no value of a variable.
     """
     lines = {
         "harness": f"{__version__}, Python {platform.python_version()}, {platform.platform()}",
@@ -39,7 +39,7 @@ def command() -> None:
         "extras": _describe_extras(),
         "measures": _describe_plugins(MEASURES),
         "hooks": _describe_plugins(HOOKS),
-        "harness.toml": _describe_configuration(),
+        "relevance.toml": _describe_configuration(),
         "embedded": _describe_nodes(),
     }
     width = max(map(len, lines))
@@ -97,7 +97,7 @@ def _describe_configuration() -> str:
         config = configs.read_trusted()
     except HarnessError as error:
         # The problems of a file quote its lines.
-        return f"has a problem ({type(error).__name__}), which `harness validate` tells"
+        return f"has a problem ({type(error).__name__}), which `relevance validate` tells"
     if configs.path is None or config is None:
         return "none in this folder or above it"
     return f"{_shorten_home(configs.path)}: {_describe_clusters(config)}"

@@ -1,4 +1,4 @@
-"""``harness init``: a suite to start from."""
+"""``relevance init``: a suite to start from."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from harness.suites.schema_file import refuse_foreign_schema, update_schema
 @click.command(
     "init",
     epilog=format_examples(
-        "harness init search-tests", "harness init --url http://localhost:9200 --index products --queries queries.txt"
+        "relevance init search-tests",
+        "relevance init --url http://localhost:9200 --index products --queries queries.txt",
     ),
 )
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--url", metavar="URL", help="Write a suite from an index of this server.")
-@click.option("--cluster", metavar="NAME", help="The same, of this cluster in harness.toml.")
+@click.option("--cluster", metavar="NAME", help="The same, of this cluster in relevance.toml.")
 @click.option("--index", metavar="NAME", help="The index, alias, data stream or pattern; without it they are listed.")
 @config_options
 @click.option(
@@ -51,7 +52,7 @@ def command(
     relevance.schema.json, by which editors complete suites. Where there is no .gitignore, one is written that keeps out
     what is of this machine only. An index is only read: its text fields, and a few
     documents. Its suite has a multi_match request, and no judgments yet. With --index alone the cluster is `default` of
-    harness.toml; a login is that of harness.toml and not written.
+    relevance.toml; a login is that of relevance.toml and not written.
     """
     options = RunOptions(url=url, cluster=cluster, entry=COMMAND, **arguments)
     if index is not None:
@@ -85,7 +86,7 @@ def _write_first_suite(folder: Path) -> int:
 
 
 def _suggest_going_on(suite: Path, run_command: Sequence[str]) -> str:
-    """How to go on where what `harness init` writes is there already; *run_command* runs the *suite*."""
+    """How to go on where what `relevance init` writes is there already; *run_command* runs the *suite*."""
     anew = "to write them anew, name another folder, or remove these files"
     if not suite.exists():
         return anew
@@ -101,7 +102,7 @@ def _keep_out_of_git(folder: Path) -> None:
     lines = list_not_ignored(folder)
     if lines:
         ignored = " ".join(lines)
-        note = f"note: add to {folder / IGNORE_FILE} what harness keeps for this machine only: {ignored}"
+        note = f"note: add to {folder / IGNORE_FILE} what relevance keeps for this machine only: {ignored}"
         click.echo(make_loggable(note), err=True)
 
 
@@ -131,4 +132,4 @@ def _write_suite_of_index(folder: Path, index: str, queries: Path | None, option
 
 def _format_command(*words: str) -> str:
     """A command to copy into a shell."""
-    return f"  {make_loggable(shlex.join(['harness', *words]))}"
+    return f"  {make_loggable(shlex.join(['relevance', *words]))}"

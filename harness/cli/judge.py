@@ -1,4 +1,4 @@
-"""``harness judge``: grade what is unjudged on a page in the browser."""
+"""``relevance judge``: grade what is unjudged on a page in the browser."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ RULES = [str(rule) for rule in ResolutionRule]
 
 
 @click.command(
-    "judge", epilog=format_examples("harness judge suites/products.relevance.yaml --url http://localhost:9200")
+    "judge", epilog=format_examples("relevance judge suites/products.relevance.yaml --url http://localhost:9200")
 )
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
 @click.option(
@@ -158,7 +158,7 @@ def command(
     **arguments: Any,
 ) -> int:
     """
-    Grade on a page in the browser what `harness judgments pool` would collect.
+    Grade on a page in the browser what `relevance judgments pool` would collect.
 
     Each grade is kept at once in a file beside the suite, one for each judge, so that judging goes on where it ended.
     Finishing on the page writes the grades to the suite, or to the judgment file that it names, and changes nothing
@@ -166,7 +166,7 @@ def command(
 
     With --serve several judges grade at the same time, each through a personal link, until Ctrl-C.
 
-    With --machine a language model of harness.toml grades, and no page is opened.
+    With --machine a language model of relevance.toml grades, and no page is opened.
 
     The exit status is 0 also if there is nothing to judge, 2 if a file or the command line is wrong or another
     command grades as the same judge, and 3 if a query, or a document sent to a model, got no answer.
@@ -392,7 +392,7 @@ def _judge(
             own_file.check_writable()
             if not resources.enter_context(hold_judge_file(own_file.place, name)):
                 line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
-                click.echo(make_loggable(f"harness: {line}"), err=True)
+                click.echo(make_loggable(f"relevance: {line}"), err=True)
             # A command that ended just now may have kept grades since the file was read.
             judges[name] = JudgeFile.read(own_file.path, own_file.questions, own_file.roots)
         overlap = None if serving is None else serving.overlap
@@ -483,7 +483,7 @@ def _open_views(
     with run_progress(quiet=quiet) as progress:
         views = open_views(path, judges, options, environ=os.environ, resources=shared.resources, progress=progress)
     for note in next(iter(views.values())).task.notes:
-        click.echo(make_loggable(f"harness: {note}"), err=True)
+        click.echo(make_loggable(f"relevance: {note}"), err=True)
     return views
 
 
@@ -497,7 +497,7 @@ def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool
     try:
         click.echo(f"{_describe_work(view)}: {link}")
         if opens and not _open_browser(link):
-            click.echo("harness: no browser could be opened; open the address above", err=True)
+            click.echo("relevance: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
         graded = view.graded_count

@@ -1,4 +1,4 @@
-"""``harness judge --agreement``: how far judges agree, and how far machines agree with people."""
+"""``relevance judge --agreement``: how far judges agree, and how far machines agree with people."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def show_agreement(
         HarnessError: There is nothing to compare, or a grade is not on the scale.
     """
     for line in describe_outdated(files.judges):
-        click.echo(make_loggable(f"harness: {line}"), err=True)
+        click.echo(make_loggable(f"relevance: {line}"), err=True)
     check_on_scale(files.judges.values(), files.suite, scale)
     compared = {name: file for name, file in files.judges.items() if name in files.compared}
     for file in files.judges.values():

@@ -1,4 +1,4 @@
-"""``harness judge --machine NAME``: a language model of harness.toml grades, and its grades are kept."""
+"""``relevance judge --machine NAME``: a language model of relevance.toml grades, and its grades are kept."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def machine_options(command: Any) -> Any:
     """Give *command* the options of ``--machine``."""
     documents = click.Choice([str(selection) for selection in Selection])
     options = (
-        click.option("--machine", metavar="NAME", help="Let the language model [judge.NAME] of harness.toml grade."),
+        click.option("--machine", metavar="NAME", help="Let the language model [judge.NAME] of relevance.toml grade."),
         click.option(
             "--documents",
             "selection",
@@ -374,7 +374,7 @@ def describe_plan(judge: MachineJudge, task: MachineTask, plan: AskingPlan, cost
     yield f"  tokens     about {cost.likely.input:,} sent and {cost.likely.output:,} of answers"
     yield f"             at most {cost.most.input:,} sent and {cost.most.output:,} of answers"
     if judge.input_price is None or judge.output_price is None:
-        yield "  cost       unknown, as harness.toml has no prices"
+        yield "  cost       unknown, as relevance.toml has no prices"
         return
     prices = Prices(judge.input_price, judge.output_price)
     likely, most = prices.compute_cost(cost.likely), prices.compute_cost(cost.most)
@@ -430,7 +430,7 @@ def _list_documents(pairs: Sequence[Pair], what: str, reasons: Sequence[str] = (
 
 
 def _say(sentence: str) -> None:
-    click.echo(make_loggable(f"harness: {sentence}"), err=True)
+    click.echo(make_loggable(f"relevance: {sentence}"), err=True)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``harness judge --serve``: several judges at the same time, each through a personal link."""
+"""``relevance judge --serve``: several judges at the same time, each through a personal link."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Serving:
 
     def describe_writing(self, *, has_settled: bool) -> str:
         """The command that writes the grades; *has_settled* says whether the judge who settles has graded anything."""
-        words = ["harness judge", str(self.suite)]
+        words = ["relevance judge", str(self.suite)]
         if self.folder is not None:
             words += ["--progress", str(self.folder)]
         if has_settled:

@@ -1,4 +1,4 @@
-"""``harness judgments``: what is still to be judged, and what is wrong with what was."""
+"""``relevance judgments``: what is still to be judged, and what is wrong with what was."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def command() -> None:
 @command.command(
     "pool",
     epilog=format_examples(
-        "harness judgments pool suites/products.relevance.yaml --url http://localhost:9200 --output csv=judged.csv"
+        "relevance judgments pool suites/products.relevance.yaml --url http://localhost:9200 --output csv=judged.csv"
     ),
 )
 @suites_argument
@@ -131,7 +131,8 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Del
 
 
 @command.command(
-    "lint", epilog=format_examples("harness judgments lint suites/products.relevance.yaml --url http://localhost:9200")
+    "lint",
+    epilog=format_examples("relevance judgments lint suites/products.relevance.yaml --url http://localhost:9200"),
 )
 @suites_argument
 @server_options
@@ -176,7 +177,7 @@ def _print_lint(lint: Lint, *, as_json: bool) -> None:
 @command.command(
     "age",
     epilog=format_examples(
-        "harness judgments age suites/products.relevance.yaml --url http://localhost:9200 --before 2026-01-31"
+        "relevance judgments age suites/products.relevance.yaml --url http://localhost:9200 --before 2026-01-31"
     ),
 )
 @suites_argument

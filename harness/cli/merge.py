@@ -1,4 +1,4 @@
-"""``harness merge``: the journals of the parts of a run in, the report and the exit status of the whole run out."""
+"""``relevance merge``: the journals of the parts of a run in, the report and the exit status of the whole run out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from harness.suites.inputs import RunInputs
 journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("merge", epilog=format_examples("harness merge 1.journal 2.journal --output html=report.html"))
+@click.command("merge", epilog=format_examples("relevance merge 1.journal 2.journal --output html=report.html"))
 @click.argument("journals", metavar="JOURNAL…", nargs=-1, required=True, type=journal_file)
 @config_options
 @root_option
@@ -44,10 +44,10 @@ def command(
     """
     Put the parts of a run together: decide and report as one run of all queries would.
 
-    JOURNAL is what `harness run --shard I/N --journal JOURNAL` wrote. All parts of the run have to be there, each once
-    and whole, of the same suites, judgments, requests, options, target and version of the harness; the suites are read
-    from where they ran. No query is sent. What is sent, the configuration and the variables are those of the parts. The
-    exit status is that of `harness run`; it is 2 if the journals are not the parts of one run.
+    JOURNAL is what `relevance run --shard I/N --journal JOURNAL` wrote. All parts of the run have to be there, each
+    once and whole, of the same suites, judgments, requests, options, target and version of the harness; the suites are
+    read from where they ran. No query is sent. What is sent, the configuration and the variables are those of the
+    parts. The exit status is that of `relevance run`; it is 2 if the journals are not the parts of one run.
     """
     step = open_github_step(github)
     with report_errors_to(step):

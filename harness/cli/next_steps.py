@@ -1,4 +1,4 @@
-"""What ``harness`` by itself prints: what is in the folder, and the commands to go on with."""
+"""What ``relevance`` by itself prints: what is in the folder, and the commands to go on with."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SHOWN = 5
 """Suites that are named."""
 
 FIRST_STEPS = (
-    ("harness init", "write a small suite with documents, ready to run"),
-    ("harness init --url http://localhost:9200", "write a suite from an index of this server"),
-    ("harness import --help", "take suites and judgments over from other systems"),
+    ("relevance init", "write a small suite with documents, ready to run"),
+    ("relevance init --url http://localhost:9200", "write a suite from an index of this server"),
+    ("relevance import --help", "take suites and judgments over from other systems"),
 )
 """Where there is no suite yet."""
 
@@ -34,14 +34,14 @@ def describe_next_steps(folder: Path) -> list[str]:
             where = folder
         target = shlex.quote(str(where.relative_to(folder)))
         lines = [_describe_suites(folder, suites)]
-        steps = [(f"harness validate {target}", "check the suites, without an engine")]
+        steps = [(f"relevance validate {target}", "check the suites, without an engine")]
         if Configs().path is None:
-            steps.append((f"harness run {target} --url http://localhost:9200", "run them on this server"))
+            steps.append((f"relevance run {target} --url http://localhost:9200", "run them on this server"))
         else:
-            steps.append((f"harness run {target}", "run them on the clusters that they name"))
+            steps.append((f"relevance run {target}", "run them on the clusters that they name"))
         if any(map(_has_fixture, suites[:SHOWN])):
-            steps.append((f"harness run {target} --embedded --allow-write", "run them on an embedded OpenSearch"))
-        steps.append(("harness doctor --help", "check a server before a run"))
+            steps.append((f"relevance run {target} --embedded --allow-write", "run them on an embedded OpenSearch"))
+        steps.append(("relevance doctor --help", "check a server before a run"))
     else:
         lines = ["There is no suite (*.relevance.yaml) in this folder, nor one folder down."]
         lines += _describe_misnamed(folder)
@@ -50,7 +50,7 @@ def describe_next_steps(folder: Path) -> list[str]:
     width = max(len(command) for command, _ in steps)
     for command, purpose in steps:
         lines.append(f"  {make_loggable(command):{width}}  {purpose}")
-    lines += ["", "harness --help lists all commands."]
+    lines += ["", "relevance --help lists all commands."]
     return lines
 
 

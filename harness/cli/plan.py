@@ -1,4 +1,4 @@
-"""``harness plan``: how many queries would show an effect."""
+"""``relevance plan``: how many queries would show an effect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be
 @click.command(
     "plan",
     epilog=format_examples(
-        "harness plan suites/products.relevance.yaml baseline request:fuzzy --effect 0.02 --embedded",
+        "relevance plan suites/products.relevance.yaml baseline request:fuzzy --effect 0.02 --embedded",
         before=SIDES.replace("A, B and the others", "A and B"),
     ),
 )

@@ -1,4 +1,4 @@
-"""``harness queries``: queries for a suite from a log of searches."""
+"""``relevance queries``: queries for a suite from a log of searches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def command() -> None:
 
 
 @command.command(
-    "sample", epilog=format_examples("harness queries sample searches.csv --size 200 --output queries.tsv")
+    "sample", epilog=format_examples("relevance queries sample searches.csv --size 200 --output queries.tsv")
 )
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True, type=existing_file)
 @click.option(

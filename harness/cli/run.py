@@ -1,4 +1,4 @@
-"""``harness run``: suites in, a report out, and the exit status that a pipeline gates on."""
+"""``relevance run``: suites in, a report out, and the exit status that a pipeline gates on."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def report_options(command: Command) -> Command:
 @click.command(
     "run",
     epilog=format_examples(
-        "harness run suites/ --embedded --allow-write",
-        "harness run suites/products.relevance.yaml --url http://localhost:9200 --output html=report.html",
+        "relevance run suites/ --embedded --allow-write",
+        "relevance run suites/products.relevance.yaml --url http://localhost:9200 --output html=report.html",
     ),
 )
 @suites_argument
@@ -167,11 +167,11 @@ def _check_parts(options: RunOptions, scheduler: str | None, *, has_report: bool
     if options.shard is None:
         return
     if options.journal is None:
-        raise click.UsageError("--shard needs --journal FILE, for `harness merge` to read")
+        raise click.UsageError("--shard needs --journal FILE, for `relevance merge` to read")
     if has_report or any(getattr(options, name) for name in DECIDING):
         raise click.UsageError(
             "--shard decides nothing: give --output, --json, --github, --baseline, --history, --strict-xfail and"
-            " --report-only to `harness merge`"
+            " --report-only to `relevance merge`"
         )
 
 
@@ -212,7 +212,7 @@ def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, q
     journal.finish(is_complete=is_complete)
     click.echo(
         f"part {options.shard}: {answered:,} of {count(len(responses), 'query')} answered, nothing was decided;"
-        f" `harness merge` reads {make_loggable(str(options.journal))}"
+        f" `relevance merge` reads {make_loggable(str(options.journal))}"
     )
     return 0 if is_complete else NO_ANSWER
 
@@ -243,7 +243,7 @@ def _open_journal(suites: Sequence[Path], options: RunOptions, file: Output | No
 
 
 def _print_note(line: str) -> None:
-    click.echo(make_loggable(f"harness: {line}"), err=True)
+    click.echo(make_loggable(f"relevance: {line}"), err=True)
 
 
 # The report.
@@ -271,7 +271,7 @@ def give_report(
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
     if report.undecided:
-        click.echo(f"harness: nothing was decided: {report.undecided}", err=True)
+        click.echo(f"relevance: nothing was decided: {report.undecided}", err=True)
     if not quiet:
         for line in format_links(find_topics(report)):
             click.echo(line, err=True)

@@ -94,7 +94,7 @@ def send_on_scheduler(
 
 
 def list_command_words(options: RunOptions, matrix: Matrix) -> list[str]:
-    """The arguments of `harness run` that send the same as *options* and *matrix*."""
+    """The arguments of `relevance run` that send the same as *options* and *matrix*."""
     values = {name: getattr(options, name) for name in (*SENDING_OPTIONS, "root")}
     values |= {"request": matrix.requests, "index": matrix.indexes}
     words = []
@@ -194,8 +194,8 @@ def _connect(address: str) -> Iterator[Client]:
         raise missing_package("--scheduler needs", "distributed", "dask") from None
     if not is_scheduler_verified(address):
         warning = (
-            f"harness: warning: nothing shows that {address} is your scheduler, and it and its workers can run code on"
-            " this machine; give the address of a scheduler with certificates, tls://HOST:PORT"
+            f"relevance: warning: nothing shows that {address} is your scheduler, and it and its workers can run code "
+            "on this machine; give the address of a scheduler with certificates, tls://HOST:PORT"
         )
         click.echo(make_loggable(warning), err=True)
     try:

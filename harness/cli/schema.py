@@ -1,4 +1,4 @@
-"""``harness schema``: what a suite, harness.toml, a JSON report, or a comparison may hold."""
+"""``relevance schema``: what a suite, relevance.toml, a JSON report, or a comparison may hold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME
 from harness.suites.shape import suite_schema
 
 EDITOR_HINT = f"""\b
-harness init and harness import write the schema beside a suite, and name it in the first line.
+relevance init and relevance import write the schema beside a suite, and name it in the first line.
 For other suites, write the file and add the line:
   {SCHEMA_COMMENT.strip()}
 """
@@ -46,19 +46,19 @@ SCHEMAS = {
 @click.command(
     "schema",
     epilog=format_examples(
-        f"harness schema --output {SCHEMA_NAME}",
-        "harness schema --settings --output harness.schema.json",
+        f"relevance schema --output {SCHEMA_NAME}",
+        "relevance schema --settings --output relevance.toml.schema.json",
         before=EDITOR_HINT,
     ),
 )
-@click.option("--settings", "of", flag_value="settings", help="The schema of harness.toml, not that of suites.")
+@click.option("--settings", "of", flag_value="settings", help="The schema of relevance.toml, not that of suites.")
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
 @click.option("--sides", "of", flag_value="sides", help="The schema of a JSON comparison of more than two sides.")
-@click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
-@click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
-@click.option("--plan", "of", flag_value="plan", help="That of what harness plan --json prints.")
-@click.option("--tuning", "of", flag_value="tuning", help="That of what harness tune --json prints.")
+@click.option("--inspection", "of", flag_value="inspection", help="The schema of what relevance show --json prints.")
+@click.option("--verification", "of", flag_value="verification", help="That of what relevance verify --json prints.")
+@click.option("--plan", "of", flag_value="plan", help="That of what relevance plan --json prints.")
+@click.option("--tuning", "of", flag_value="tuning", help="That of what relevance tune --json prints.")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it to FILE.")
 def command(of: str | None, output: Path | None) -> None:
     """Print the JSON Schema of suites, by which editors complete and check YAML while it is written."""

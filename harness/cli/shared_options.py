@@ -115,7 +115,7 @@ def root_option(command: Command) -> Command:
 
 def history_option(command: Command) -> Command:
     """Give *command* the option that says which history it reads."""
-    option = replace(OPTIONS["history"], help="The folder with the history; by default that of harness.toml.")
+    option = replace(OPTIONS["history"], help="The folder with the history; by default that of relevance.toml.")
     return add_options(command, [_make_click_option(option)])
 
 
@@ -153,7 +153,7 @@ def cell_options(command: Command) -> Command:
 
 
 def only_run_options(command: Command) -> Command:
-    """Give *command* the options that only ``harness run`` has."""
+    """Give *command* the options that only ``relevance run`` has."""
     return add_options(command, _list_options(Commands.RUN))
 
 
@@ -247,7 +247,7 @@ def find_given_suites(paths: Sequence[Path], root: Path | None) -> FoundSuites:
     """The suites of *paths*, with a warning for each misnamed file; arguments and errors are those of `find_suites`."""
     found = find_suites(paths, root)
     for path in found.misnamed:
-        click.echo(make_loggable(f"harness: warning: {describe_misnamed(path)}"), err=True)
+        click.echo(make_loggable(f"relevance: warning: {describe_misnamed(path)}"), err=True)
     return found
 
 
@@ -255,9 +255,9 @@ def print_left_out(found: FoundSuites) -> None:
     """Print at the end which skipped folders hold suites."""
     if found.left_out:
         text = format_left_out(found.left_out)
-        click.echo(make_loggable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
+        click.echo(make_loggable(f"relevance: skipped: {text}; pass a folder to read its suites"), err=True)
     if found.not_followed:
-        click.echo(make_loggable(f"harness: not followed: {describe_not_followed(found.not_followed)}"), err=True)
+        click.echo(make_loggable(f"relevance: not followed: {describe_not_followed(found.not_followed)}"), err=True)
 
 
 def find_one_suite(given_path: Path, root: Path | None) -> Path:
@@ -373,7 +373,7 @@ class EarlierReports:
             is_refused = error.exit_status != SearchError.exit_status
         if is_refused and (self.journal is None or not self.journal.has_begun):
             for path in list_unchanged(self.states):
-                click.echo(make_loggable(f"harness: {path} is as it was, the report of an earlier run"), err=True)
+                click.echo(make_loggable(f"relevance: {path} is as it was, the report of an earlier run"), err=True)
             return
         for path in remove_outdated(self.states)[0]:
             click.echo(make_loggable(f"removed {path}, the report of an earlier run"), err=True)

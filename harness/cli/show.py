@@ -1,4 +1,4 @@
-"""``harness show``: one query of a suite, its request, and its ranking rank by rank."""
+"""``relevance show``: one query of a suite, its request, and its ranking rank by rank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.run.inspection import inspect_query
 
 @click.command(
     "show",
-    epilog=format_examples("harness show suites/products.relevance.yaml running-shoes --url http://localhost:9200"),
+    epilog=format_examples("relevance show suites/products.relevance.yaml running-shoes --url http://localhost:9200"),
 )
 @click.argument("suite", type=click.Path(path_type=Path))
 @click.argument("query")

@@ -1,4 +1,4 @@
-"""``harness significance``: do runs differ by more than chance."""
+"""``relevance significance``: do runs differ by more than chance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.report.terminal.comparison import print_comparison
 
 @click.command(
     "significance",
-    epilog=format_examples("harness significance before.trec after.trec --qrels products.qrels --measure nDCG@10"),
+    epilog=format_examples("relevance significance before.trec after.trec --qrels products.qrels --measure nDCG@10"),
 )
 @click.argument("reference", type=existing_file)
 @click.argument("candidates", metavar="CANDIDATE…", nargs=-1, required=True, type=existing_file)

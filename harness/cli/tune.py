@@ -1,4 +1,4 @@
-"""``harness tune``: the parameters of a request, tuned on a part of the queries and decided on the others."""
+"""``relevance tune``: the parameters of a request, tuned on a part of the queries and decided on the others."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _read_share(text: str) -> float:
 @click.command(
     "tune",
     epilog=format_examples(
-        "harness tune shop.relevance.yaml --trials 200 --measure nDCG@10",
-        "harness tune shop.relevance.yaml --sampler grid --force --embedded --allow-write",
+        "relevance tune shop.relevance.yaml --trials 200 --measure nDCG@10",
+        "relevance tune shop.relevance.yaml --sampler grid --force --embedded --allow-write",
     ),
 )
 @click.argument("suite", type=click.Path(path_type=Path))
@@ -169,7 +169,7 @@ def command(
     tuning that was interrupted, or adds trials. Another request, measure, space or set of queries is another study.
 
     Where a gain is shown, the change of the suite is printed, and written with --apply. With --candidate the choice
-    becomes a request of its own, for `harness compare` and the thresholds.
+    becomes a request of its own, for `relevance compare` and the thresholds.
 
     A tuning is no gate: the exit status is 0 whatever it finds, 2 if the suite or the command line is wrong or the
     queries are too few, 3 if the engine does not answer.

@@ -1,4 +1,4 @@
-"""What ``harness tune`` changes in a suite: the values of today, or a request by name."""
+"""What ``relevance tune`` changes in a suite: the values of today, or a request by name."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SuiteChanges:
             yield f"wrote the values to {files}"
             return
         sides = f"request:{report.request} request:{self.candidate}"
-        yield f"wrote the request {self.candidate} to {files}: harness compare {sides} --suite {report.suite}"
+        yield f"wrote the request {self.candidate} to {files}: relevance compare {sides} --suite {report.suite}"
 
 
 def explain_nothing(report: TuningReport) -> str:

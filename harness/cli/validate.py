@@ -1,4 +1,4 @@
-"""``harness validate``: are these suites right, without asking an engine."""
+"""``relevance validate``: are these suites right, without asking an engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from harness.words import count, grouped, listed
 TAGS_SHOWN = 12
 
 
-@click.command("validate", epilog=format_examples("harness validate suites/"))
+@click.command("validate", epilog=format_examples("relevance validate suites/"))
 @suites_argument
 @config_options
 @root_option
@@ -69,7 +69,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
 
 
 def _print_outdated_schema(path: Path) -> None:
-    refresh = shlex.join(["harness", "schema", "--output", str(path)])
+    refresh = shlex.join(["relevance", "schema", "--output", str(path)])
     click.echo(make_loggable(f"{path} is the schema of another version of the harness; update it with {refresh}"))
 
 

@@ -1,4 +1,4 @@
-"""``harness verify``: a suite's scores beside those of the cluster's own `_rank_eval`."""
+"""``relevance verify``: a suite's scores beside those of the cluster's own `_rank_eval`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from harness.report.terminal.verification import print_verification
 
 
 @click.command(
-    "verify", epilog=format_examples("harness verify suites/products.relevance.yaml --url http://localhost:9200")
+    "verify", epilog=format_examples("relevance verify suites/products.relevance.yaml --url http://localhost:9200")
 )
 @suites_argument
 @engine_options

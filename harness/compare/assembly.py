@@ -268,7 +268,7 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
         else:
             refusals.append(
                 f"threshold {text!r} applies to one run and not to a difference; expected {EXPECTED}; "
-                "use harness run for it"
+                "use relevance run for it"
             )
     if refusals:
         raise UsageError("\n".join(refusals))

@@ -113,7 +113,7 @@ def write_pool_command(compared_sides: Iterable[ComparedSide], suite: Suite, sea
     sides = [compared.side for compared in compared_sides]
     if not suite.path or any(side.request not in suite.requests for side in sides):
         return ""
-    words = ["harness", "judgments", "pool", suite.path]
+    words = ["relevance", "judgments", "pool", suite.path]
     for request in dict.fromkeys(str(side.request) for side in sides):
         words += ["--request", request]
     for index in dict.fromkeys(str(side.index) for side in sides if side.kind is SideKind.INDEX):

@@ -148,7 +148,7 @@ def _recognize_file(path: Path) -> SideWord:
         if {"suite", "requests"} <= members:
             return SideWord.BASELINE
         raise UsageError(
-            f"{path} is neither a JSON report of harness run nor a baseline; write report:{path} or baseline:{path}"
+            f"{path} is neither a JSON report of relevance run nor a baseline; write report:{path} or baseline:{path}"
         )
     if last in RUN_SUFFIXES:
         return SideWord.RUN

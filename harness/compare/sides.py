@@ -90,7 +90,7 @@ def may_share_request(reference: ComparedSide, candidate: ComparedSide) -> bool:
 # Sides that are searched.
 
 RunLoaded: TypeAlias = "Callable[[Suite, RunOptions, Configs], SearchedRun]"
-"""Runs a loaded suite, with the harness.toml files read so far."""
+"""Runs a loaded suite, with the relevance.toml files read so far."""
 
 
 def search_side(text: SideText, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:

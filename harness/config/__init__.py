@@ -1,5 +1,5 @@
 """
-harness.toml: the clusters that suites may name, how to log in to them, what suites may read, and models that judge.
+relevance.toml: the clusters that suites may name, how to log in to them, what suites may read, and models that judge.
 
 It holds no secret: logins are the names of environment variables, a URL with a password in it is refused, and no error
 prints a value that could be one. `harness.config.trust` decides which file counts.

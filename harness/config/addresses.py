@@ -1,4 +1,4 @@
-"""The URL and the stated engine of a server, and names of variables, as written in suites, harness.toml and options."""
+"""The URL and the stated engine of a server, and names of variables, as in suites, relevance.toml and options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 from harness.words import did_you_mean
 
 _NO_LOGIN = (
-    "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
+    "a URL must not contain a login; name its environment variables under [clusters.NAME] in relevance.toml: "
     "username_env and password_env, or api_key_env"
 )
 _CLOUD_PARTS = re.compile(

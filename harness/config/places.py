@@ -95,7 +95,7 @@ def _iterate_keys(content: Mapping[str, Any]) -> Iterator[Key]:
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblems:
-    """The problems of one harness.toml."""
+    """The problems of one relevance.toml."""
 
     source: TextSource
     places: Places

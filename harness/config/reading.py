@@ -1,8 +1,9 @@
-"""One harness.toml: found, read and checked. Which of several counts is decided by `harness.config.trust`."""
+"""One relevance.toml: found, read and checked. Which of several counts is decided by `harness.config.trust`."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,14 +14,16 @@ from harness.errors import ConfigError, InputError, Problem
 from harness.files.opening import TextSource, read_source
 from harness.model import AddressOrigin, Cluster, MachineJudge, Mark
 
-CONFIG_NAME = "harness.toml"
+CONFIG_NAME = "relevance.toml"
+FORMER_NAME = "harness.toml"
+"""The name before version 1.0. It may hold `addresses` and `variables`, so a file of that name is not ignored."""
 _MOST_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """
-    One harness.toml at *path*. Each top-level key of the file has a field of its name.
+    One relevance.toml at *path*. Each top-level key of the file has a field of its name.
 
     *clusters* are by name. *variables* are names, and patterns with ``*``, of the variables that suites may read.
     *addresses* are "any", or "listed": suites may then name none of their own. *private_keys* are the keys, with their
@@ -41,21 +44,30 @@ class Config:
 
 def config_path(start: Path) -> Path | None:
     """
-    The harness.toml in the folder *start* or the nearest folder above it, None where there is none.
+    The relevance.toml in the folder *start* or the nearest folder above it, None where there is none.
 
     A broken link is returned too, so that reading it raises an error: a file further up may name other servers.
+
+    Raises:
+        ConfigError: A folder on the way has a file of the former name.
     """
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
         path = candidate / CONFIG_NAME
         if path.is_file() or path.is_symlink():
             return path
+        former = candidate / FORMER_NAME
+        if former.is_file() or former.is_symlink():
+            command = shlex.join(["mv", str(former), str(path)])
+            raise ConfigError.at(
+                str(former), 0, 0, f"found {FORMER_NAME}, expected {CONFIG_NAME}; rename it: `{command}`"
+            )
     return None
 
 
 def read_config(path: Path) -> Config:
     """
-    Read one harness.toml.
+    Read one relevance.toml.
 
     Raises:
         ConfigError: With everything that is wrong in it.
@@ -87,7 +99,7 @@ def read_config(path: Path) -> Config:
 
 
 def _read_source(path: Path) -> TextSource:
-    # A line of harness.toml may hold a secret that does not belong there.
+    # A line of relevance.toml may hold a secret that does not belong there.
     try:
         return read_source(path, str(path), limit=_MOST_BYTES)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The JSON Schema of harness.toml, by which editors complete and check it."""
+"""The JSON Schema of relevance.toml, by which editors complete and check it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.config.shape import TOP_LEVEL, ClusterShape, JudgeShape
 
 def settings_schema() -> dict[str, Any]:
     """
-    JSON Schema of harness.toml, of draft 7, which editors of TOML read.
+    JSON Schema of relevance.toml, of draft 7, which editors of TOML read.
 
     It describes the keys and their types. What the values may be, and which keys go together, is checked by the reader.
     """
@@ -26,7 +26,7 @@ def settings_schema() -> dict[str, Any]:
     properties = {name: {"description": key.description, **types[name]} for name, key in TOP_LEVEL.items()}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "harness.toml",
+        "title": "relevance.toml",
         "type": "object",
         "additionalProperties": False,
         "properties": properties,

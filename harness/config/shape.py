@@ -1,4 +1,4 @@
-"""The shape of harness.toml, as pydantic models, and the checks that involve several keys of a table."""
+"""The shape of relevance.toml, as pydantic models, and the checks that involve several keys of a table."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ _Variable = Annotated[str, _check(_find_variable_problem)]
 
 
 class ClusterShape(BaseModel):
-    """A table of a cluster. The reference of harness.toml shows the descriptions of its keys."""
+    """A table of a cluster. The reference of relevance.toml shows the descriptions of its keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -151,7 +151,7 @@ class ClusterShape(BaseModel):
     password_env: _Variable | None = Field(None, description="The variable with the password; needs `username_env`.")
     ca_certs: _Text | None = Field(
         None,
-        description="A PEM file with the CA of the server's certificate, relative to harness.toml. Default: "
+        description="A PEM file with the CA of the server's certificate, relative to relevance.toml. Default: "
         "the CAs of the system.",
     )
     fingerprint: Annotated[str, _check(_find_fingerprint_problem)] | None = Field(
@@ -173,7 +173,7 @@ class ClusterShape(BaseModel):
     )
     client_cert: _Text | None = Field(
         None,
-        description="A PEM file with the client's certificate, relative to harness.toml; it may hold the key too.",
+        description="A PEM file with the client's certificate, relative to relevance.toml; it may hold the key too.",
     )
     client_key: _Text | None = Field(None, description="A PEM file with the key of `client_cert`.")
     client_key_password_env: _Variable | None = Field(
@@ -221,7 +221,7 @@ class ClusterShape(BaseModel):
 
 
 PLAIN_KEYS = frozenset({"url", "nodes", "engine", "timeout", "concurrency", "batch", "rate"})
-"""The keys of a cluster that a harness.toml beside a suite may have: with them it is a plain address."""
+"""The keys of a cluster that a relevance.toml beside a suite may have: with them it is a plain address."""
 
 
 def _read_variables(names: Any, problems: ConfigProblems) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ _Count = Annotated[int, _check(_find_count_problem)]
 
 
 class JudgeShape(BaseModel):
-    """A table of a language model that judges. The reference of harness.toml shows the descriptions of its keys."""
+    """A table of a language model that judges. The reference of relevance.toml shows the descriptions of its keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -319,7 +319,7 @@ class JudgeShape(BaseModel):
     )
     prompt: _Text | None = Field(
         None,
-        description="A prompt of your own, relative to harness.toml. Default: that of the harness.",
+        description="A prompt of your own, relative to relevance.toml. Default: that of the harness.",
     )
     fields: tuple[_Text, ...] = Field(
         default=(),
@@ -420,19 +420,19 @@ TOP_LEVEL: Mapping[str, TopLevelKey] = {
     ),
     "judge": TopLevelKey(_read_judges, "Tables such as `[judge.gpt]`, each with a language model that judges."),
     "intervals": TopLevelKey(_read_intervals, "`false` leaves the intervals of means out of reports. Default: `true`."),
-    "history": TopLevelKey(_read_history, "The folder in which each whole run is kept, relative to harness.toml."),
+    "history": TopLevelKey(_read_history, "The folder in which each whole run is kept, relative to relevance.toml."),
 }
 
 
 def check_top_level(content: Mapping[str, Any], problems: ConfigProblems) -> None:
-    """Note keys of a parsed harness.toml that are unknown."""
+    """Note keys of a parsed relevance.toml that are unknown."""
     for key in content:
         if key not in TOP_LEVEL:
             problems.note((key,), unknown_key(key, tuple(TOP_LEVEL)))
 
 
 def find_private_keys(content: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The paths of the keys in a valid harness.toml that only the configuration of the person who runs it may have."""
+    """The paths of the keys in a valid relevance.toml that only the file of the person who runs it may have."""
     keys: list[tuple[str, ...]] = [(key,) for key in content if key != "clusters"]
     for name, table in content.get("clusters", {}).items():
         keys += [("clusters", name, key) for key in table if key not in PLAIN_KEYS]

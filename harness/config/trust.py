@@ -1,8 +1,8 @@
 """
-Decides whose configuration counts: which harness.toml is trusted, and what one that comes with a suite may add.
+Decides whose configuration counts: which relevance.toml is trusted, and what one that comes with a suite may add.
 
-A suite, and a harness.toml beside it, may come from a stranger's pull request. So only the file of the person who runs
-the harness may name logins, proxies, certificates and services, and the variables that suites may read.
+A suite, and a relevance.toml beside it, may come from a stranger's pull request. So only the file of the person who
+runs the harness may name logins, proxies, certificates and services, and the variables that suites may read.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ FILES_OF_A_CLUSTER = ("ca_certs", "client_cert", "client_key")
 
 def find_trusted(named: Path | None, environ: Mapping[str, str]) -> Path | None:
     """
-    The trusted configuration: the file that is *named*, else that of ``RELEVANCE_CONFIG``, else the harness.toml of the
-    working directory or the nearest folder above it; None where there is none.
+    The trusted configuration: the file that is *named*, else that of ``RELEVANCE_CONFIG``, else the relevance.toml of
+    the working directory or the nearest folder above it; None where there is none.
 
     Raises:
         UsageError: The file that is named does not exist.
@@ -61,7 +61,7 @@ class Configs:
     """
     The configuration of one command, session or call.
 
-    *path* is the trusted file, None where there is none. A harness.toml found from a suite's folder upwards that is
+    *path* is the trusted file, None where there is none. A relevance.toml found from a suite's folder upwards that is
     another file is *beside* the suite: it adds plain addresses. Each file is read once. *root* is the folder into which
     links of suites and their files may lead, beside the roots of suites.
     """
@@ -139,7 +139,7 @@ class Configs:
 
     def read_beside(self, folder: Path) -> Config | None:
         """
-        The harness.toml beside a suite in *folder*, None where there is none or it is the trusted one.
+        The relevance.toml beside a suite in *folder*, None where there is none or it is the trusted one.
 
         Its addresses are those of a suite: nobody who may use a login has written them.
 
@@ -240,7 +240,7 @@ class Configs:
 
 def find_machine_judge(name: str, configs: Configs, folder: Path) -> MachineJudge:
     """
-    The language model *name*, with the path of its prompt resolved against the folder of harness.toml.
+    The language model *name*, with the path of its prompt resolved against the folder of relevance.toml.
 
     Only the trusted configuration has any: who names a model decides where documents are sent, with which key.
 
@@ -363,7 +363,7 @@ def _make_unknown_cluster_error(name: str, trusted: Config | None, beside: Confi
 
 
 def _resolve_certificates(cluster: Cluster, config: Config) -> Cluster:
-    """The cluster with the paths of its certificates resolved against the folder of harness.toml."""
+    """The cluster with the paths of its certificates resolved against the folder of relevance.toml."""
     paths: dict[str, str] = {}
     for key in FILES_OF_A_CLUSTER:
         name = getattr(cluster, key)

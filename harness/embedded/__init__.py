@@ -1,5 +1,5 @@
 """
-The embedded node, a real OpenSearch: started for a run, or in the background by ``harness engine up``.
+The embedded node, a real OpenSearch: started for a run, or in the background by ``relevance engine up``.
 
 A state file per version in the runtime folder of the user describes a background node. It is searched only if its
 process is the one that was started and the node answers with its own name; see `embedded.state`.
@@ -63,7 +63,7 @@ def up(
         if port is not None and not running.url.endswith(f":{port}"):
             raise UsageError(
                 f"OpenSearch {version} already runs at {running.url}: "
-                f"stop it with `harness engine down` to have it on port {port}"
+                f"stop it with `relevance engine down` to have it on port {port}"
             )
         return running
 

@@ -134,7 +134,7 @@ def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
             "this is no sample of queries, expected an object with seed, population, queries, and ascending sizes of "
             "which the last is their number"
         )
-        raise FormatError.at(path, 0, 0, f"{message}; draw one with `harness judge SUITE --sample N`") from None
+        raise FormatError.at(path, 0, 0, f"{message}; draw one with `relevance judge SUITE --sample N`") from None
 
 
 def _check_sizes(sizes: Sequence[object], queries: int) -> tuple[int, ...]:

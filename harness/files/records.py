@@ -341,7 +341,7 @@ def _is_valid_header(header: list[str], line: int, layout: Layout, findings: Fil
         expected = ", ".join(layout.named_columns)
         message = f"the header lacks {', '.join(missing)}; expected the columns {expected}"
         if layout is JUDGMENTS and not FOREIGN_COLUMNS.isdisjoint(name.lower() for name in header):
-            message += "; `harness import quepid` writes a suite from ratings of Quepid"
+            message += "; `relevance import quepid` writes a suite from ratings of Quepid"
         findings.add(line, message, text)
     elif repeated:
         findings.add(line, f"the header names {', '.join(repeated)} twice", text)
@@ -350,7 +350,7 @@ def _is_valid_header(header: list[str], line: int, layout: Layout, findings: Fil
 
 def _refuse_machine(machine: str) -> str:
     """Why the grade of *machine* is no judgment of people."""
-    remedy = f"`harness import` keeps whose it is; without {MACHINE_COLUMN!r} it counts as people's"
+    remedy = f"`relevance import` keeps whose it is; without {MACHINE_COLUMN!r} it counts as people's"
     return f"found a grade of {shorten(machine)}, a machine; {remedy}"
 
 

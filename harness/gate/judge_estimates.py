@@ -286,7 +286,7 @@ def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -
     from harness.statistics.prediction_powered import LEAST_JUDGED, count_by_skewness
 
     if not figures.sampled:
-        return "no sample was drawn; `harness judge SUITE --sample N` draws one"
+        return "no sample was drawn; `relevance judge SUITE --sample N` draws one"
     if not look.queries and look.following is not None:
         return f"it is decided at {look.following:,} judged queries of the sample"
     queries, judged = len(figures.by_machine), len(look.queries)

@@ -145,9 +145,9 @@ def _list_scored_queries(entries: Sequence[RescoredEntry], tag: str | None) -> l
 def explain_too_few(history: History | None, runs: int) -> str:
     """Why there are no *runs* to compare with, and what to do about it."""
     if history is None or history.folder is None:
-        return "no history was named; `harness run --history DIR` keeps runs in one"
+        return "no history was named; `relevance run --history DIR` keeps runs in one"
     found = count(len(history.entries), "run")
-    remedy = f"each `harness run --history {history.folder}` adds one"
+    remedy = f"each `relevance run --history {history.folder}` adds one"
     facts = f"{history.folder} has {found} of this suite and request, expected {runs}"
     return "; ".join(filter(None, (facts, describe_later(history), describe_other_files(history), remedy)))
 

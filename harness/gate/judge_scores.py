@@ -428,7 +428,7 @@ def add_unjudged(
     more = len(finding.blamed) - len(worst)
     if more > 0:
         reason += f"; and of {more} more {'query' if more == 1 else 'queries'}"
-    return replace(finding, reason=f"{reason}; `harness judgments pool` collects them for grading")
+    return replace(finding, reason=f"{reason}; `relevance judgments pool` collects them for grading")
 
 
 def _list_unjudged(query: Query, response: Response | None, cutoff: int | None) -> list[str]:

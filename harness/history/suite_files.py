@@ -25,7 +25,7 @@ def name_suite_file(suite: Path, folder: Path) -> str:
 
 
 def _find_root(suite: Path, folder: Path) -> Path:
-    """The root of the project of *suite*: its working tree of git, else the uppermost folder with a harness.toml."""
+    """The root of the project of *suite*: its working tree of git, else the uppermost folder with a relevance.toml."""
     folders = suite.resolve().parents
     for parent in folders:
         if (parent / ".git").exists():

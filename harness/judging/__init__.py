@@ -82,7 +82,7 @@ def pool_suites(
         progress: Receives how far the runs are.
 
     Raises:
-        InputError: A suite or harness.toml is wrong; holds all problems of all files.
+        InputError: A suite or relevance.toml is wrong; holds all problems of all files.
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """

@@ -122,7 +122,7 @@ def age_suites(
         progress: Receives how far the searches are.
 
     Raises:
-        InputError: A suite, harness.toml, or a file of a judge is wrong.
+        InputError: A suite, relevance.toml, or a file of a judge is wrong.
         UsageError: An option asks for what cannot be, or the record cannot be written.
         EngineStartError: The embedded node could not be started.
     """
@@ -214,7 +214,7 @@ def find_changed(grades: Sequence[AgedGrade], today: KnownTexts) -> Iterator[Jud
             fields = listed(["its longest text" if name == ANY_TEXT else name for name in changed])
             sentence = (
                 f"{aged.judgment} changed in {fields} since {_describe_giving(aged, evidence)}; grade it again with "
-                "harness judge SUITE --regrade"
+                "relevance judge SUITE --regrade"
             )
             yield JudgmentFinding(aged.judgment.mark, FindingKind.CHANGED_DOCUMENT, sentence)
 
@@ -243,7 +243,7 @@ def find_old(grades: Sequence[AgedGrade], before: date) -> Iterator[JudgmentFind
         giver = f"of {evidence.giver}, of {evidence.day}" if evidence.giver else f"recorded on {evidence.day}"
         sentence = (
             f"grade {format_exactly(aged.grade)} of {aged.judgment}, {giver}, is older than {before}; grade it again "
-            "with harness judge SUITE --regrade"
+            "with relevance judge SUITE --regrade"
         )
         yield JudgmentFinding(aged.judgment.mark, FindingKind.OLD_GRADE, sentence)
 
@@ -260,7 +260,7 @@ def _list_notes(grades: Sequence[AgedGrade], today: KnownTexts, options: AgeOpti
     if today.looked_up:
         missing = {aged.pair[1] for aged in grades if aged.pair not in today.texts}
         if missing:
-            yield f"{count(len(missing), 'graded document')} not found; see harness judgments lint"
+            yield f"{count(len(missing), 'graded document')} not found; see relevance judgments lint"
 
 
 def _record(

@@ -329,7 +329,7 @@ def open_views(
         progress: Receives how far the run is.
 
     Raises:
-        InputError: The suite or harness.toml is wrong, or a kept grade is not on the scale.
+        InputError: The suite or relevance.toml is wrong, or a kept grade is not on the scale.
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """

@@ -104,7 +104,7 @@ class MigrationResult:
     unjudged: tuple[str, ...] = ()
     """The names of the suites that have no judgments, where a source may have had them."""
     problems: tuple[Problem, ...] = ()
-    """What `harness validate` refuses in the suites, unless it is only what the sources do not say."""
+    """What `relevance validate` refuses in the suites, unless it is only what the sources do not say."""
 
 
 def import_suites(kind: str, sources: Sequence[str], output: Path, given: ImportOptions) -> MigrationResult:

@@ -69,7 +69,7 @@ EXAMPLES = 5
 @contextmanager
 def open_cluster(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[tuple[str, Inspector]]:
     """
-    The cluster that *options* name, opened for a suite in *folder* with the login in harness.toml: its name, or its
+    The cluster that *options* name, opened for a suite in *folder* with the login in relevance.toml: its name, or its
     URL, and what asks it for its indexes.
 
     Raises:
@@ -90,7 +90,7 @@ def list_index_names(folder: Path, options: RunOptions, *, environ: Mapping[str,
     The names that a suite could search: indexes, aliases and data streams, by kind.
 
     Args:
-        folder: Where the search for harness.toml starts; parent folders follow.
+        folder: Where the search for relevance.toml starts; parent folders follow.
         options: Name the cluster.
         environ: Where the variables of logins are looked up.
 
@@ -109,7 +109,7 @@ def read_live_documents(
     All documents of *indexes*, read on iteration, each with the index as its place.
 
     Args:
-        folder: Where the search for harness.toml starts; parent folders follow.
+        folder: Where the search for relevance.toml starts; parent folders follow.
         indexes: Names of indexes.
         options: Name the cluster.
         environ: Where the variables of logins are looked up.
@@ -133,7 +133,7 @@ def draft_suite(
     Draft a suite that searches *index*, which is only read.
 
     Args:
-        folder: Where the suite will be; the search for harness.toml starts there, and parent folders follow.
+        folder: Where the suite will be; the search for relevance.toml starts there, and parent folders follow.
         index: An index, an alias, a data stream or a pattern.
         queries: A file of queries: plain lines, CSV, JSON lines or TREC topics. None to use titles of documents.
         options: Name the cluster.
@@ -388,7 +388,7 @@ def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocume
 
 def _read_queries(path: Path, draft: Draft) -> None:
     """
-    Add the queries of CSV, JSON lines or TREC topics, read as `harness import` reads them.
+    Add the queries of CSV, JSON lines or TREC topics, read as `relevance import` reads them.
 
     Any other file has one query on each line.
     """

@@ -362,7 +362,7 @@ def _read_address(url: JsonNode, draft: Draft) -> None:
     if parts.scheme in ("http", "https") and host:
         server = parts.netloc.rpartition("@")[2]
         if server != parts.netloc:
-            draft.leave(url.place, "the login in the URL; harness.toml names the variables that hold one")
+            draft.leave(url.place, "the login in the URL; relevance.toml names the variables that hold one")
         draft.cluster = urlunsplit((parts.scheme, server, path, "", ""))
     else:
         draft.leave(url.place, "the address of the search endpoint, which has no scheme or no host")
@@ -521,7 +521,7 @@ def _build_try(suite: Suite, exported: Exported) -> dict[str, Json]:
     body = template.body.get("template", template.body)
     attempt["query_params"] = format_template(body, suite, _format_placeholder)
     index = template.index or suite.target.index
-    # The name of a cluster in harness.toml means nothing to Quepid.
+    # The name of a cluster in relevance.toml means nothing to Quepid.
     if "://" in suite.target.cluster and index:
         attempt["search_endpoint"] = {
             "name": suite.name,

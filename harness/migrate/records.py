@@ -174,7 +174,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     if document is None and weight is None:
         searches = table.column(*[name for name in COUNT_NAMES if name not in AMBIGUOUS_NAMES])
         if searches is not None:
-            remedy = f"`harness queries sample {path}` draws queries with weights made of it"
+            remedy = f"`relevance queries sample {path}` draws queries with weights made of it"
             draft.leave(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")
     table.leave_unread(draft.leftovers)
 

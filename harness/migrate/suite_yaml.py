@@ -29,7 +29,7 @@ def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
     """
     The texts, by path, of the suite at *path* and of the files that it names.
 
-    A line to fill in has no value and a comment with TODO, so `harness validate` reports its place.
+    A line to fill in has no value and a comment with TODO, so `relevance validate` reports its place.
     """
     stem = strip_suite_suffix(str(path))
     files: dict[Path, str] = {}
@@ -124,7 +124,7 @@ def _format_measures(draft: Draft) -> str:
     """Measures, with thresholds as a comment; if nothing is judged yet, a latency threshold, so that the suite runs."""
     if not draft.is_measured:
         return (
-            "# Nothing is judged yet. Grade with `harness judge`, which writes to this file, and add\n"
+            "# Nothing is judged yet. Grade with `relevance judge`, which writes to this file, and add\n"
             '# measures: ["nDCG@5", "RR@5", "Judged@5"]\n'
             "# Run the suite once more, then require what it reaches today, such as\n"
             '# thresholds: ["mean nDCG@5 >= 0.8"]\n'

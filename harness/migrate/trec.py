@@ -202,7 +202,7 @@ def _refuse_other_form(source: TextSource) -> None:
     labels = {re.split(r"[:=]", line)[0].strip("\"'- *#").lower() for line in labeled}
     if _JSON_BEGINS.match(first_line):
         form = "JSON, as conversational tracks write topics"
-        remedy = "; `harness import jsonl` reads queries as JSON lines with query_id and text"
+        remedy = "; `relevance import jsonl` reads queries as JSON lines with query_id and text"
         if first_line.startswith("{") and _is_json(first_line):
             form = "JSON lines"
     elif _LABELED_LINE.fullmatch(first_line) and len(labels) > 1:
@@ -211,7 +211,7 @@ def _refuse_other_form(source: TextSource) -> None:
             form += ", with numbered turns or texts below, as conversational topics have"
         remedy = "; write each query as a line of its own"
     elif "\t" not in first_line and _is_comma_header(first_line):
-        form, remedy = "CSV with commas", "; `harness import csv` reads it"
+        form, remedy = "CSV with commas", "; `relevance import csv` reads it"
     if form:
         raise source.make_error(first_number, 1, f"this looks like {form}, which is not read; {_FORMS}{remedy}")
 
@@ -518,7 +518,7 @@ def _read_run(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
     unknown = len(rankings.keys() - queries.keys())
     if unknown:
         draft.leave(Mark(str(path)), "queries of the run without topics and judgments", unknown)
-    what = "rankings of the run; score them with 'harness evaluate', compare with 'harness compare', --profile trec"
+    what = "rankings of the run; score them with 'relevance evaluate', compare with 'relevance compare', --profile trec"
     draft.leave(Mark(str(path)), what, len(rankings))
 
 

@@ -74,7 +74,7 @@ def verify_suites(
         progress: Receives the progress of the runs.
 
     Raises:
-        InputError: A suite or harness.toml is not valid; holds all problems of all files.
+        InputError: A suite or relevance.toml is not valid; holds all problems of all files.
         UsageError: The options cannot be used, a suite searches an HTTP service or sets `id_field`, or `_rank_eval` has
             none of its measures.
         SearchError: The engine has no `_rank_eval`, or did not answer.

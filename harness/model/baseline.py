@@ -70,7 +70,7 @@ class Baseline:
     request: Json = None
     """The request, masked; None if it is too large."""
     cluster: str = ""
-    """The name in harness.toml of the target's cluster, masked. Empty for a URL, and in entries of earlier versions."""
+    """The name in relevance.toml of the target's cluster, masked. Empty for a URL, and in earlier entries."""
 
 
 @dataclass(frozen=True, slots=True)

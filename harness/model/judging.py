@@ -188,7 +188,7 @@ class JudgeAgreement:
 
 @dataclass(frozen=True, slots=True)
 class MachineJudge:
-    """A language model that grades, as harness.toml describes it; its key is the name of an environment variable."""
+    """A language model that grades, as relevance.toml describes it; its key is the name of an environment variable."""
 
     name: str
     base_url: str
@@ -196,7 +196,7 @@ class MachineJudge:
     model: str
     api_key_env: str | None = None
     prompt: str | None = None
-    """A Jinja template in place of the harness's own, relative to harness.toml."""
+    """A Jinja template in place of the harness's own, relative to relevance.toml."""
     fields: tuple[str, ...] = ()
     """The fields that it is shown; empty for those that people are shown."""
     temperature: float = 0.0

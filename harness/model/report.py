@@ -302,8 +302,8 @@ class SuiteReport:
     """How the target changed during the searches, in a sentence; empty if it did not, or if that is unknown."""
     searched: Mapping[str, str | bool] | None = None
     """
-    The options that make ``harness show`` send the same searches, by their names in Python; None if no command can send
-    them, such as those of a client object.
+    The options that make ``relevance show`` send the same searches, by their names in Python; None if no command can
+    send them, such as those of a client object.
     """
     timing: SuiteTiming = field(default_factory=SuiteTiming)
     repeats: RepeatSummary | None = None

@@ -37,7 +37,7 @@ class Cluster:
     username_env: str | None = None
     password_env: str | None = None
     ca_certs: str | None = None
-    """A PEM file, relative to harness.toml."""
+    """A PEM file, relative to relevance.toml."""
     fingerprint: str | None = None
     """The SHA-256 of the server's certificate."""
     timeout: float = 30.0
@@ -56,9 +56,9 @@ class Cluster:
     """More URLs of the same cluster."""
     bearer_token_env: str | None = None
     client_cert: str | None = None
-    """A PEM file with the client's certificate, relative to harness.toml."""
+    """A PEM file with the client's certificate, relative to relevance.toml."""
     client_key: str | None = None
-    """A PEM file with its private key, relative to harness.toml; None if *client_cert* contains the key."""
+    """A PEM file with its private key, relative to relevance.toml; None if *client_cert* contains the key."""
     client_key_password_env: str | None = None
     verify_certs: bool = True
     """Whether the server's certificate is verified."""
@@ -73,7 +73,7 @@ class Cluster:
 
     @property
     def logins(self) -> tuple[str, ...]:
-        """The keys in harness.toml of the logins that are given; an engine takes only one of them."""
+        """The keys in relevance.toml of the logins that are given; an engine takes only one of them."""
         variables = {
             "api_key_env": self.api_key_env,
             "username_env": self.username_env,
@@ -142,7 +142,7 @@ class Route:
     """The file with its private key, if it is not in *client_cert*."""
     client_key_password: str = ""
     proxy: str = ""
-    """The URL of the proxy in harness.toml."""
+    """The URL of the proxy in relevance.toml."""
     proxy_login: str = ""
     """User and password, separated by a colon."""
     verify_certs: bool = True

@@ -467,7 +467,7 @@ class ComparedRun:
     """A run of the history that a threshold compares with."""
 
     number: int
-    """As `harness history` numbers the runs of a request and index, from the oldest that is kept; 0 if unknown."""
+    """As `relevance history` numbers the runs of a request and index, from the oldest that is kept; 0 if unknown."""
     created: str
     """When it ran, in UTC."""
     commit: str | None = None

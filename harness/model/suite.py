@@ -562,7 +562,7 @@ class Target:
     """The cluster and the index that a suite searches, or one of its requests."""
 
     cluster: str = "default"
-    """A name in harness.toml, or a URL."""
+    """A name in relevance.toml, or a URL."""
     index: str | None = None
     """A name, alias or pattern; None for an HTTP service."""
     engine: str | None = None
@@ -742,7 +742,7 @@ class ParameterCondition:
 
 @dataclass(frozen=True, slots=True)
 class TunedParameter:
-    """A parameter of the requests of a suite, which `harness tune` tries with other values."""
+    """A parameter of the requests of a suite, which `relevance tune` tries with other values."""
 
     name: str
     kind: ParameterKind

@@ -122,7 +122,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """The result of ``harness verify``."""
+    """The result of ``relevance verify``."""
 
     verifications: tuple[Verification, ...]
     exit_status: int

@@ -3,7 +3,7 @@ The embedded node of a session, started when the first suite needs it and ended 
 
 Under pytest-xdist the controller owns the node, as workers end at different times and may be killed: a worker requests
 it with a file in the shared folder, and reads the URL, or the error, from another. A node of the same version that
-`harness engine up` started is used if it runs, and is left running.
+`relevance engine up` started is used if it runs, and is left running.
 """
 
 from __future__ import annotations

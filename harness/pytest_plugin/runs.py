@@ -128,7 +128,7 @@ class SessionRuns:
         """
         As `make_options`, for items of the suite at *path* with *request* and *index*, where these are given.
 
-        Where the session selects several requests, one of them may keep a cluster of its own, as for `harness run`.
+        Where the session selects several requests, one of them may keep a cluster of its own, as for `relevance run`.
         """
         options = self.make_options()
         options = replace(options, request=request or options.request, index=index or options.index)
@@ -142,7 +142,7 @@ class SessionRuns:
             return options
 
     def _find_history(self) -> Path | None:
-        """The folder of the session's history; None where harness.toml is wrong, which each run will raise."""
+        """The folder of the session's history; None where relevance.toml is wrong, which each run will raise."""
         try:
             return self._configs.find_history(self.relevance_session.options.run)
         except ConfigError:

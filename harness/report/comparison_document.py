@@ -76,7 +76,7 @@ def build_comparison_document(report: ComparisonReport, *, most: int) -> Compari
     queries = tuple(build_compared_query(query, name_blaming_thresholds(query, bad)) for query in shown)
     more_queries = ""
     if more:
-        more_queries = f"{count(more, 'more query')} moved; `harness compare --output html=FILE` shows them."
+        more_queries = f"{count(more, 'more query')} moved; `relevance compare --output html=FILE` shows them."
 
     comparison = report.measures
     return ComparisonDocument(

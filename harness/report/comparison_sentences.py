@@ -366,7 +366,7 @@ def suggest_judging(command: str, *, is_next: bool) -> str:
     """
     sentence = f"`{command}` collects them for grading"
     if not command:
-        sentence = "`harness judgments pool` collects the unjudged hits of a suite's requests for grading"
+        sentence = "`relevance judgments pool` collects the unjudged hits of a suite's requests for grading"
     return f"next: {sentence}" if is_next else sentence
 
 

@@ -19,7 +19,7 @@ def render(report: Report) -> str:
 
     A query without a score has an empty cell, as it has for a measure that its suite does not score. A cell that a
     spreadsheet would take for a formula, a number or a date begins with an apostrophe, and text beyond ASCII begins
-    with a byte order mark, as in the files of `harness judgments pool`.
+    with a byte order mark, as in the files of `relevance judgments pool`.
     """
     measures: dict[str, None] = {}
     for suite in report.suites:

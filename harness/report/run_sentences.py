@@ -141,10 +141,10 @@ def may_be_no_drop(verdict: Verdict) -> bool:
 
 def format_show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> str:
     """
-    ``harness show`` for one query, with the options that search the same.
+    ``relevance show`` for one query, with the options that search the same.
 
     >>> format_show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
-    "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
+    "relevance show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
     return _format_command("show", [path, query], searched)
 
@@ -153,8 +153,8 @@ def _format_command(command: str, names: Sequence[str], searched: Mapping[str, s
     options = format_options(searched)
     # A name that begins with a dash would be read as an option.
     if any(name.startswith("-") for name in names):
-        return shlex.join(["harness", command, *options, "--", *names])
-    return shlex.join(["harness", command, *names, *options])
+        return shlex.join(["relevance", command, *options, "--", *names])
+    return shlex.join(["relevance", command, *names, *options])
 
 
 # The result of a report in one line.
@@ -331,11 +331,11 @@ def describe_outcomes(queries: Iterable[QueryReport]) -> Iterator[str]:
 def describe_judged(suite: SuiteReport) -> str:
     """How many of the hits of *suite*, which has some, are judged, and what to do if these are few."""
     if not suite.judged_hits:
-        return f"none of {count(suite.hits, 'hit')} is judged: grade them with `harness judge`"
+        return f"none of {count(suite.hits, 'hit')} is judged: grade them with `relevance judge`"
     share = f"{suite.judged_hits:,} of {suite.hits:,} hits are judged ({suite.judged_hits / suite.hits:.1%})"
     if not is_hardly_judged(suite.hits, suite.judged_hits):
         return share
-    return f"only {share}; the others count as if they had no gain: grade them with `harness judge`"
+    return f"only {share}; the others count as if they had no gain: grade them with `relevance judge`"
 
 
 # One query's ranking in words and numbers.

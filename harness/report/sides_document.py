@@ -351,7 +351,9 @@ def build_strips(report: SidesReport, most: int) -> Table:
         *(Column(name, ColumnKind.SCORE, is_name=True) for name in (report.reference.name, *names)),
     )
     more = len(strips) - len(rows)
-    remarks = (f"{count(more, 'more query')} changed; `harness compare --output html=FILE` shows them",) if more else ()
+    remarks = (
+        (f"{count(more, 'more query')} changed; `relevance compare --output html=FILE` shows them",) if more else ()
+    )
     return Table(columns, tuple(rows), remarks, overflow=Overflow.SPLIT)
 
 

@@ -212,7 +212,7 @@ def _describe_gains(report: TuningReport) -> Iterator[str]:
 
 
 def _describe_interval(gain: TuningGain) -> Iterator[str]:
-    """Where the interval is none of 95 %, as `harness compare` says it."""
+    """Where the interval is none of 95 %, as `relevance compare` says it."""
     if gain.changed is not None and gain.changed < FEWEST_CHANGED and gain.low is not None:
         changed = f"only {count(gain.changed, 'query')} changed"
         yield f"hold-out: {changed}, so the interval is of differences not rejected, no confidence interval"

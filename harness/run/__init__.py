@@ -78,7 +78,7 @@ def run_suites(
         journal: Stores the responses, and has those of an earlier run that this one resumes.
 
     Raises:
-        InputError: a suite or harness.toml is wrong; holds all problems of all files.
+        InputError: a suite or relevance.toml is wrong; holds all problems of all files.
         UsageError: an option asks for what cannot be, or a variable that holds a login is not set.
         EngineStartError: the embedded node could not be started.
         HistoryError: nothing can be written into the folder of the history, which is found before a query is sent.
@@ -254,7 +254,8 @@ def _take_service(selection: Selection, service: str) -> Selection:
     """
     *selection*, whose requests are in the dialect of *service*.
 
-    A suite does not say to which kind of server its bodies are sent: harness.toml does. HTTP requests are of one kind.
+    A suite does not say to which kind of server its bodies are sent: relevance.toml does. HTTP requests are of one
+    kind.
     """
     own_service = selection.whole_suite.target.service
     if find_dialect(own_service).takes_http_requests or find_dialect(service).takes_http_requests:
@@ -292,7 +293,7 @@ class _LoadedSuites:
     options: RunOptions
     matrix: Matrix
     configs: Configs
-    """What was read of harness.toml."""
+    """What was read of relevance.toml."""
     earlier: FinishedSuite | None = None
     """Has the responses of an earlier run in this process."""
 
@@ -350,7 +351,7 @@ class Runner(Closing):
         As `run_suites`, but returns all that the reports were made from, and keeps nothing in a history.
 
         Where *earlier* has the same suite under the same options, only the queries that had no response are sent; the
-        others keep theirs. *configs* holds what was read of harness.toml already.
+        others keep theirs. *configs* holds what was read of relevance.toml already.
         """
         suites, configs = self._load(paths, options, configs)
         loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs, earlier)
@@ -375,7 +376,7 @@ class Runner(Closing):
         Send the queries of loaded suites once, with their *variants* or without, and decide nothing; raises as
         `run_suites`.
 
-        *configs* holds what was read of harness.toml already.
+        *configs* holds what was read of relevance.toml already.
         """
         options = replace(options, repeat=None)
         if not variants:
@@ -403,7 +404,7 @@ class Runner(Closing):
     def _load(
         self, paths: Sequence[Path], options: RunOptions, configs: Configs | None = None
     ) -> tuple[Sequence[Suite], Configs]:
-        """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
+        """The suites at *paths* and what was read of relevance.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
         from harness.suites.given_body import read_given_body
 

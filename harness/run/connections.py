@@ -39,7 +39,7 @@ class OpenCluster:
     """
     Where a suite runs: *search* is open, or *error* says why it could not be opened.
 
-    *given_name* is the user's name for the server, a URL or a name in harness.toml; None where the user gave none.
+    *given_name* is the user's name for the server, a URL or a name in relevance.toml; None where the user gave none.
     """
 
     cluster: Cluster
@@ -50,8 +50,8 @@ class OpenCluster:
     @property
     def name(self) -> str:
         """
-        The server's name in the report: a URL stays a URL, even if harness.toml has the login of that server; a name is
-        followed by its URL.
+        The server's name in the report: a URL stays a URL, even if relevance.toml has the login of that server; a name
+        is followed by its URL.
         """
         name, url = self.given_name or self.cluster.name, self.cluster.url
         return name if url is None or "://" in name else f"{name} ({url})"
@@ -167,7 +167,7 @@ class Connections(Closing):
         *budget* is the seconds that each server may take to report its engine.
 
         Raises:
-            ConfigError: harness.toml is wrong; holds the problems of all files that were read.
+            ConfigError: relevance.toml is wrong; holds the problems of all files that were read.
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
@@ -226,7 +226,7 @@ class Connections(Closing):
         return opened
 
     def _choose_cluster(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
-        """The suite's cluster; a client object knows its server, so harness.toml need not define it."""
+        """The suite's cluster; a client object knows its server, so relevance.toml need not define it."""
         if self._options.client is not None:
             return Cluster("client")
         cluster = resolve_cluster(target, configs, Path(suite.path).parent, url=self._url)

@@ -1,4 +1,4 @@
-"""What `harness doctor` finds out of a server: what a run needs of it, and what a run can use."""
+"""What `relevance doctor` finds out of a server: what a run needs of it, and what a run can use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of `harness doctor`."""
+    """One line of `relevance doctor`."""
 
     name: str
     health: Health
@@ -55,7 +55,7 @@ def examine_server(search: Search, index: str | None, *, now: Callable[[], datet
     """
     yield Finding("engine", Health.FINE, str(search.engine))
     if not find_dialect(search.service).has_indexes:
-        yield Finding("index", Health.LIMITED, "a service has none; `harness run` tells whether its requests work")
+        yield Finding("index", Health.LIMITED, "a service has none; `relevance run` tells whether its requests work")
         return
     yield _ask("clock", lambda: _compare_clocks(search.inspector.read_clock(), now()))
     if index is None:
@@ -150,4 +150,4 @@ def _try_rank_eval(search: Search, index: str) -> str:
     rated = search.inspector.rate_requests(index, spec, {})["doctor"]
     if isinstance(rated, str):
         raise SearchError(rated)
-    return "answers, for `harness verify`"
+    return "answers, for `relevance verify`"

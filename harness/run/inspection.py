@@ -50,7 +50,7 @@ def inspect_query(
         documents: The documents whose scores are explained, at most two.
 
     Raises:
-        InputError: the suite or harness.toml is wrong.
+        InputError: the suite or relevance.toml is wrong.
         UsageError: the suite has no such query or request, an option cannot be met, or documents are to be explained by
             an HTTP service.
         EngineStartError: the embedded node could not be started.

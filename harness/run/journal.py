@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MOST_READ = 2**32
 """Bytes of a journal: a run of a hundred thousand queries has a tenth of that."""
 
-NO_JOURNAL = "found no line of a journal of `harness run`"
+NO_JOURNAL = "found no line of a journal of `relevance run`"
 _VERSION = re.compile(re.escape(BEGINNING) + rb"([0-9]{1,9})[,}]")
 
 
@@ -175,7 +175,7 @@ def _read_header(raw: Json, path: str, number: int) -> Header:
         raise ValueError("a time without a zone")
     problem = find_problem(header)
     if problem:
-        raise FormatError.at(path, number, 1, f"{problem}; the journal was not written by `harness run`")
+        raise FormatError.at(path, number, 1, f"{problem}; the journal was not written by `relevance run`")
     return header
 
 
@@ -510,7 +510,7 @@ class Journal:
 
     def refuse_other_part(self, suites: Sequence[Path], shard: Shard) -> None:
         """
-        Refuse to replace answers that `harness merge` may be waiting for.
+        Refuse to replace answers that `relevance merge` may be waiting for.
 
         Args:
             suites: The files of the suites that are about to run.
@@ -536,7 +536,7 @@ class Journal:
         if held:
             raise UsageError(
                 f"{self._path} holds {listed(held)}, which this run would replace; name another file with --journal,"
-                f" or remove {self._path} if `harness merge` does not need it any more"
+                f" or remove {self._path} if `relevance merge` does not need it any more"
             )
 
     def open_section(self, header: Header, masker: Masker) -> Section:

@@ -23,10 +23,10 @@ from harness.run.notes import explain_not_kept
 
 def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
     """
-    *options* with the folder of the history, which harness.toml names where they do not.
+    *options* with the folder of the history, which relevance.toml names where they do not.
 
     Raises:
-        ConfigError: harness.toml is wrong.
+        ConfigError: relevance.toml is wrong.
         HistoryError: No file can be created there. Without this the run would end before that is noticed.
     """
     folder = configs.find_history(options)

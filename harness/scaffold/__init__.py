@@ -1,4 +1,4 @@
-"""The suite that ``harness init`` writes: six judged queries over a small catalog, for the embedded engine."""
+"""The suite that ``relevance init`` writes: six judged queries over a small catalog, for the embedded engine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def keep_out_of_git(folder: Path) -> Path | None:
     if file.exists():
         return None
     try:
-        file.write("\n".join(["# What harness keeps beside suites for this machine only.", *IGNORED, ""]))
+        file.write("\n".join(["# What relevance keeps beside suites for this machine only.", *IGNORED, ""]))
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
     return path

@@ -58,7 +58,7 @@ def open_search(
         assumed_engine: What it is taken for if neither *cluster* nor the server itself says what it is.
         client: The user's own client object, used instead of a connection to *cluster*. Without an `info` to ask, its
             engine is unknown unless it is stated.
-        allow_write: Whether an HTTP service that harness.toml does not define may be sent what can change data.
+        allow_write: Whether an HTTP service that relevance.toml does not define may be sent what can change data.
         budget: Seconds for finding out what answers.
 
     Raises:

@@ -97,7 +97,7 @@ def refuse_cluster(cluster: Cluster, *, only_listed: bool) -> None:
     if only_listed and cluster.origin is AddressOrigin.SUITE:
         raise UsageError(
             f"{cluster.url} is an address of the suite's own, and only listed addresses are allowed; define it under "
-            "[clusters.NAME] in harness.toml, or give ",
+            "[clusters.NAME] in relevance.toml, or give ",
             Option("url"),
         )
     for url in filter(None, (cluster.url, *cluster.nodes)):
@@ -158,7 +158,7 @@ def _find_problem(address: Address, origin: AddressOrigin) -> Sentence | None:
         if form in METADATA_ADDRESSES:
             return ("is the address of a cloud's metadata service",)
         if form.is_link_local and origin is AddressOrigin.SUITE:
-            remedy = "is link-local, which a suite's own address must not be; define it in harness.toml, or give "
+            remedy = "is link-local, which a suite's own address must not be; define it in relevance.toml, or give "
             return (remedy, Option("url"))
     return None
 

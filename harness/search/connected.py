@@ -108,8 +108,8 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
 
 
 NO_LOGIN = (
-    "no login was sent, as the cluster has none; name its environment variables under [clusters.NAME] in harness.toml: "
-    "username_env and password_env, or api_key_env"
+    "no login was sent, as the cluster has none; name its environment variables under [clusters.NAME] in "
+    "relevance.toml: username_env and password_env, or api_key_env"
 )
 STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
 

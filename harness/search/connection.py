@@ -235,7 +235,7 @@ class Closing(ABC):
 REFUSED = "connection refused; is it running?"
 PROXY_LOGIN = 407
 PROXY_REFUSES = (
-    "the proxy refuses the login (407): set `proxy_username_env` and `proxy_password_env` in harness.toml, or the "
+    "the proxy refuses the login (407): set `proxy_username_env` and `proxy_password_env` in relevance.toml, or the "
     "login in HTTPS_PROXY"
 )
 CLOSING_ERRORS = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
@@ -297,7 +297,7 @@ def _explain_closed(url: str | None, sent: int, *, answered: bool) -> str:
             reason += f", which a proxy may find too large ({sent / 1024:.0f} KB)"
     elif url is not None and uses_tls(url):
         reason += "; does it use TLS on that port, and does it want a client's certificate? See `client_cert` in "
-        reason += "harness.toml"
+        reason += "relevance.toml"
     elif url is not None:
         reason += "; if it uses TLS, the URL must begin with https://"
     return reason
@@ -310,7 +310,7 @@ def _explain_proxy(text: str) -> str:
         return PROXY_REFUSES
     if answer:
         return f"the proxy does not connect to it: {answer[1].strip()[:100]}"
-    return "its proxy does not answer; see `proxy` in harness.toml, or HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+    return "its proxy does not answer; see `proxy` in relevance.toml, or HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
 
 
 def raise_if_proxy_refuses(answer: Answer) -> None:
@@ -349,9 +349,9 @@ def _explain_tls(text: str) -> str | None:
     if "certificate verify failed" in lowered:
         return UNTRUSTED
     if "certificate required" in lowered or "bad certificate" in lowered or "handshake failure" in lowered:
-        return "it refuses the client's certificate, or there is none: see `client_cert` in harness.toml"
+        return "it refuses the client's certificate, or there is none: see `client_cert` in relevance.toml"
     if "eof occurred in violation of protocol" in lowered:
-        return "it ended the TLS connection; does it want a client's certificate? See `client_cert` in harness.toml"
+        return "it ended the TLS connection; does it want a client's certificate? See `client_cert` in relevance.toml"
     if "wrong version number" in lowered or "record layer failure" in lowered or "http_request" in lowered:
         return "it does not use TLS on that port; should the URL begin with http://?"
     return f"TLS failed: {text[:300]}" if "ssl" in lowered and "error" in lowered else None

@@ -58,9 +58,9 @@ class Login:
     key_password: str | None = field(default=None, repr=False)
     """Of the client's private key."""
     proxy: Proxy | None = None
-    """That of harness.toml."""
+    """That of relevance.toml."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Names the proxies where harness.toml has none."""
+    """Names the proxies where relevance.toml has none."""
     is_sent: bool = False
     """Whether requests have a login, a header from a variable, or a client certificate."""
 
@@ -77,7 +77,7 @@ class Login:
 
     def find_proxy(self, url: str) -> Proxy | None:
         """
-        The proxy for *url*: that of harness.toml, else that of `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`.
+        The proxy for *url*: that of relevance.toml, else that of `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`.
 
         Those of the environment are not used for this machine, and not for what `NO_PROXY` lists.
 
@@ -200,7 +200,7 @@ def _find_value_problem(value: str, *, is_header: bool) -> str:
 
 
 def _read_proxy(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
-    """The proxy of harness.toml, if there is one."""
+    """The proxy of relevance.toml, if there is one."""
     if cluster.proxy is None:
         return None
     username = environ.get(cluster.proxy_username_env or "", "")

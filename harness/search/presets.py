@@ -1,8 +1,8 @@
 """
-Search engines that are asked over HTTP and whose requests and answers are known: `service = "solr"` in harness.toml.
+Search engines that are asked over HTTP and whose requests and answers are known: `service = "solr"` in relevance.toml.
 
 A preset has defaults for the keys of `http` in a suite, which the suite's own keys replace, and the requests that only
-search. These may be sent where harness.toml itself gives the service, as if its `requests` listed them.
+search. These may be sent where relevance.toml itself gives the service, as if its `requests` listed them.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class ConnectOptions:
     client: Any = None
     """The user's own client object, used instead of a connection to the cluster."""
     allow_write: bool = False
-    """Whether an HTTP service that harness.toml does not define may be sent what can change data."""
+    """Whether an HTTP service that relevance.toml does not define may be sent what can change data."""
     budget: float | None = None
     """Seconds for finding out what answers."""
     assumed_engine: str | None = None

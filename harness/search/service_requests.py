@@ -93,7 +93,7 @@ def find_header_problem(name: str, value: str = "") -> str:
     if "method" in letters or "override" in letters:
         return f"the header {name} may replace the method; expected `method`"
     if letters == "forwarded" or "host" in words or ("forwarded" in words and "server" in words):
-        return f"the header {name} may choose another host; expected `host` of the cluster in harness.toml"
+        return f"the header {name} may choose another host; expected `host` of the cluster in relevance.toml"
     moves = {"original", "rewrite", "forwarded"}.intersection(words)
     if moves and {"url", "uri", "path", "prefix"}.intersection(words):
         return f"the header {name} may replace the path; expected `path`"
@@ -235,7 +235,7 @@ class Permissions:
         if is_trusted:
             remedy = f"add {line} to [clusters.{self.cluster.name}] ({self.cluster.mark})"
         else:
-            remedy = f'define the service in harness.toml (url and service = "{self.cluster.service}")'
+            remedy = f'define the service in relevance.toml (url and service = "{self.cluster.service}")'
             if not is_search:
                 remedy += f" with {line}"
         not_sent = f"{http.method} {http.path} was not sent: {reason}"

@@ -55,7 +55,7 @@ AWAY = frozenset({502, 503, 504})
 """Statuses after which another node is asked next."""
 
 
-START = " `harness engine up` starts an OpenSearch on this machine, and prints its URL"
+START = " `relevance engine up` starts an OpenSearch on this machine, and prints its URL"
 """Follows `REFUSED`."""
 
 

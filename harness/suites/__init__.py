@@ -28,7 +28,7 @@ def load_suite(
     """
     Load and check one suite, with the judgments, queries and fixture that it names.
 
-    All these files must be in the folder of the harness.toml above the suite, or without one in the suite's own.
+    All these files must be in the folder of the relevance.toml above the suite, or without one in the suite's own.
 
     Args:
         path: The suite file, as errors name it.
@@ -90,6 +90,6 @@ def load_suites(
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:
-        # Suites may share a harness.toml, whose problems each of them has.
+        # Suites may share a relevance.toml, whose problems each of them has.
         raise SuiteError(tuple(dict.fromkeys(problems)))
     return tuple(suites)

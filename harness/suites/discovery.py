@@ -210,7 +210,7 @@ def find_suites_left_in(folder: Path) -> list[Path]:
     """
     The suites in a skipped folder and all folders below it.
 
-    Virtual environments are excluded, because installed packages contain suites, such as that of `harness init`.
+    Virtual environments are excluded, because installed packages contain suites, such as that of `relevance init`.
     """
     suites: list[Path] = []
     for inside, folders, files in os.walk(folder):

@@ -12,8 +12,8 @@ from harness.suites.yaml import Problems, ScalarNode
 
 def find_roots(suite: Path, root: Path | None) -> tuple[Path, ...]:
     """
-    The folders that files of *suite* may be in: that of the harness.toml above it, else its own; and *root*, which the
-    user named.
+    The folders that files of *suite* may be in: that of the relevance.toml above it, else its own; and *root*, which
+    the user named.
     """
     folder = suite.parent
     config = config_path(folder)

@@ -70,7 +70,7 @@ class RunInputs:
 
 
 def _list_files_of_configuration(configs: Configs) -> list[Path]:
-    """The trusted harness.toml, and the certificates and keys that it names."""
+    """The trusted relevance.toml, and the certificates and keys that it names."""
     if configs.path is None:
         return []
     files = [configs.path]

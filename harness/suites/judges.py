@@ -52,7 +52,7 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
             message = f"the grades of {name!r} in {file.path} are a person's, who counts under '{PEOPLE}'"
             problems.note(mark, message)
         elif is_required and not file.grades and not file.outdated:
-            command = f"`harness judge {loaded.path} --machine {name}`"
+            command = f"`relevance judge {loaded.path} --machine {name}`"
             problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}; {command} asks it")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))
@@ -147,7 +147,7 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
         problems.note(estimated.mark, "an estimate needs a machine's grades of all queries; name one in 'judges'")
         return None
     path = build_sample_path(loaded.path)
-    command = f"`harness judge {loaded.path} --sample N --seed S`"
+    command = f"`relevance judge {loaded.path} --sample N --seed S`"
     if not BesideFile(path).exists():
         if is_required:
             problems.note(estimated.mark, f"an estimate needs a sample, and {path} does not exist; {command} draws one")

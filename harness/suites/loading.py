@@ -325,9 +325,9 @@ def describe_no_judgments(path: Path) -> str:
     The problem of a suite that scores, unless it is loaded to pool its first judgments.
 
     >>> describe_no_judgments(Path("my shop.relevance.yaml")).partition("; ")[2].split("; ")[1]
-    "grade hits with `harness judge 'my shop.relevance.yaml'`"
+    "grade hits with `relevance judge 'my shop.relevance.yaml'`"
     """
-    command = shlex.join(["harness", "judge", str(path)])
+    command = shlex.join(["relevance", "judge", str(path)])
     expected = "expected 'judgments' in its queries, or files under 'judgments'"
     return f"the suite has no judgments; {expected}; grade hits with `{command}`"
 

@@ -1,5 +1,5 @@
 """
-The parameters of requests that `harness tune` tries with other values: ``tune: parameters:`` of a suite.
+The parameters of requests that `relevance tune` tries with other values: ``tune: parameters:`` of a suite.
 
 A request has a parameter as ``{{param:NAME}}``, or the parameter has a JSON pointer to its place in the body. Either
 place is filled with the value of today when the suite is loaded, so that every other run knows literal values only.
@@ -227,7 +227,7 @@ def find_pointed(parameter: TunedParameter, templates: Mapping[str, RequestTempl
     """
     What the pointer of *parameter* leads to in the first of *templates* that has it; None where none has.
 
-    Any value may stand there: a request is edited by hand, and only `harness tune` needs the parameter.
+    Any value may stand there: a request is edited by hand, and only `relevance tune` needs the parameter.
     """
     for template in templates.values():
         with suppress(LookupError):

@@ -129,7 +129,7 @@ class TargetShape(Shape):
     """Where the suite runs, or one of its requests."""
 
     cluster: Text = Field(
-        None, description="The name of a cluster in harness.toml, or a URL without a login. Default: `default`."
+        None, description="The name of a cluster in relevance.toml, or a URL without a login. Default: `default`."
     )
     index: Indexes = Field(
         None,
@@ -157,7 +157,7 @@ class TargetShape(Shape):
     service: Annotated[Literal["engine", "http", "solr", "typesense", "weaviate"], accept_words(SERVICES)] | None = (
         Field(
             None,
-            description="What the cluster is, if harness.toml does not say so. Default: what the requests are "
+            description="What the cluster is, if relevance.toml does not say so. Default: what the requests are "
             "written for.",
         )
     )
@@ -537,7 +537,7 @@ class DisplayShape(Shape):
 
 
 class ParameterShape(Shape):
-    """A parameter of the requests, and the values that `harness tune` tries: a range, choices or a switch."""
+    """A parameter of the requests, and the values that `relevance tune` tries: a range, choices or a switch."""
 
     low: Number | None = Field(None, alias="from", description="The least value of a range.")
     high: Number | None = Field(None, alias="to", description="The greatest value of a range.")
@@ -565,7 +565,7 @@ class ParameterShape(Shape):
 
 
 class TuneShape(Shape):
-    """What `harness tune` may change of the requests."""
+    """What `relevance tune` may change of the requests."""
 
     parameters: dict[Name, ParameterShape] = Field(
         {}, description="The parameters by name. `{{param:NAME}}` in a request stands for the value."
@@ -665,7 +665,7 @@ class SuiteShape(Shape):
     fixture: FixtureShape | None = Field(
         None, description="An index that the suite builds from its own documents, with `--allow-write`."
     )
-    tune: TuneShape | None = Field(None, description="The parameters of the requests that `harness tune` tries.")
+    tune: TuneShape | None = Field(None, description="The parameters of the requests that `relevance tune` tries.")
     markers: Markers = Field([], description="The names of pytest markers for all tests of the suite, such as `slow`.")
 
 

@@ -43,7 +43,7 @@ def tune(
         progress: Receives how far it is.
 
     Raises:
-        InputError: The suite, the hold-out or harness.toml is wrong.
+        InputError: The suite, the hold-out or relevance.toml is wrong.
         UsageError: The suite has no parameters, or too few queries, or the storage cannot be used.
         SearchError: Today's request has no answers, or the engine does not answer any more; the trials are kept.
     """

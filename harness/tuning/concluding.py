@@ -218,7 +218,7 @@ def describe_broken(broken: Sequence[str]) -> list[str]:
     if not broken:
         return []
     texts = "; ".join(broken)
-    return [f"on all queries the choice breaks what today's request holds, and `harness run` would fail: {texts}"]
+    return [f"on all queries the choice breaks what today's request holds, and `relevance run` would fail: {texts}"]
 
 
 def find_shown_gain(tuning: Tuning, study: Study, gain: TuningGain | None) -> float | None:
@@ -355,7 +355,7 @@ def describe_judged(
         least = min(trial.judged or 0.0 for trial in worse)
         warnings.append(
             f"{count(len(worse), 'trial')} of {len(trials) - 1} lost with fewer judged hits than today's request, down "
-            f"to {least:.0%}: they may be better than they score; `harness judge` grades what was not judged"
+            f"to {least:.0%}: they may be better than they score; `relevance judge` grades what was not judged"
         )
     return warnings
 

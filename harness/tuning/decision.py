@@ -138,7 +138,7 @@ def compute_gain(
     The gain of the choice over the queries that have a score of both; None where none has.
 
     With *is_tested* the difference has its p-value and its interval, by the sign-flip test of the gate and of
-    `harness compare`.
+    `relevance compare`.
     """
     common = today.keys() & chosen.keys()
     if not common:

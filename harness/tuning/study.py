@@ -232,7 +232,7 @@ def require_optuna() -> None:
         try:
             __import__(package)
         except ImportError:
-            raise missing_package("`harness tune` needs", package, "tune") from None
+            raise missing_package("`relevance tune` needs", package, "tune") from None
 
 
 SHORTEST_SECRET = 3

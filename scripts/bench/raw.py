@@ -1,5 +1,5 @@
 """
-What scripts/bench/runner measures `harness run` beside: a client that sends bodies and only parses the answers.
+What scripts/bench/runner measures `relevance run` beside: a client that sends bodies and only parses the answers.
 
 As a program it sends the `Bodies` that are pickled in a file: raw.py FILE BATCH CONCURRENCY, and prints the seconds.
 """

@@ -121,7 +121,7 @@ def test_the_picture_of_a_terminal(red_gate, hold_picture):
         console = Console(record=True, width=118, file=io.StringIO(), force_terminal=True)
         for line in lines[:36]:
             console.print(Text.from_ansi(line), soft_wrap=True)
-        title = " ".join(["harness", *RED_GATE])
+        title = " ".join(["relevance", *RED_GATE])
         svg = console.export_svg(title=title, code_format=SVG, unique_id="terminal")
         (PICTURES / "terminal.svg").write_text(svg, encoding="utf-8")
 

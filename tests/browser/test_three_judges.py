@@ -34,7 +34,7 @@ NAMES = ("anna", "ben", "carol")
 
 
 class Command:
-    """`harness judge --serve`, as a process of its own."""
+    """`relevance judge --serve`, as a process of its own."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -67,7 +67,9 @@ def command(tmp_path, httpserver):
         {"hits": [{"id": "z", "title": "Green"}]}
     )
     httpserver.expect_request("/search").respond_with_json({"hits": hits})
-    (tmp_path / "harness.toml").write_text(f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n')
+    (tmp_path / "relevance.toml").write_text(
+        f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n'
+    )
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     command = Command(tmp_path)
     command.start()

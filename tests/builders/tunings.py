@@ -1,4 +1,4 @@
-"""Reports of tunings, as `harness tune` makes them."""
+"""Reports of tunings, as `relevance tune` makes them."""
 
 import math
 from dataclasses import replace

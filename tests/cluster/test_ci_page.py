@@ -18,7 +18,7 @@ PAGE = (ROOT / "docs" / "guides" / "ci.md").read_text(encoding="utf-8")
 @pytest.mark.embedded
 def test_the_job_for_jenkins_writes_the_files_that_it_publishes(tmp_path, monkeypatch, capsys):
     [job] = find_blocks(PAGE, "groovy")
-    [line] = re.findall(r"\.venv/bin/harness (.*)", job)
+    [line] = re.findall(r"\.venv/bin/relevance (.*)", job)
     shutil.copytree(ROOT / "suites", tmp_path / "suites", ignore=shutil.ignore_patterns("failing"))
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(line)) == 0, capsys.readouterr().out

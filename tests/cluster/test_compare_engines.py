@@ -128,9 +128,9 @@ def test_the_session_of_the_page_is_so(engine_url: str, monkeypatch: pytest.Monk
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("COLUMNS", raising=False)
     [block] = [
-        one for one in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) if "harness compare request" in one
+        one for one in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) if "relevance compare request" in one
     ]
-    command, _, shown = block.removeprefix("$ harness ").partition("\n")
+    command, _, shown = block.removeprefix("$ relevance ").partition("\n")
     words = shlex.split(command.replace("--embedded", f"--url {engine_url} --allow-write"))
     assert main(words) == 1
     output, position = capsys.readouterr().out, 0

@@ -48,7 +48,7 @@ def make_suite(collection: Path, folder: Path, profile: str) -> Path:
 
 
 def report_of(suite: Path, server: Server) -> SuiteReport:
-    """What `harness run --json` says on *server*."""
+    """What `relevance run --json` says on *server*."""
     done = run("-m", "harness", "run", suite, "--url", server.url, "--allow-write", "--json")
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     [report] = loads_report(done.stdout).suites

@@ -1,4 +1,4 @@
-"""``harness doctor`` on each engine."""
+"""``relevance doctor`` on each engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def index(call: Callable[..., Any]) -> Iterator[str]:
 
 @pytest.fixture
 def examine(engine_url: str, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, dict[str, list[str]]]]:
-    """The exit status of ``harness doctor``, and the health and the text of each finding by its name."""
+    """The exit status of ``relevance doctor``, and the health and the text of each finding by its name."""
 
     def run(*words: str) -> tuple[int, dict[str, list[str]]]:
         status = main(["doctor", "--url", engine_url, *words])

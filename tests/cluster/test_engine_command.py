@@ -1,4 +1,4 @@
-"""``harness engine`` as a user types it."""
+"""``relevance engine`` as a user types it."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def test_a_node_is_started_found_shown_and_stopped(engine: Command) -> None:
 def test_where_none_runs_status_says_so_and_fails(engine: Command) -> None:
     answer = engine("status")
     assert answer.returncode == 3
-    assert "harness engine up" in answer.stdout
+    assert "relevance engine up" in answer.stdout
     assert engine("down").returncode == 0
 
 

@@ -22,11 +22,11 @@ PRODUCTS = {
 
 @pytest.fixture
 def products(engine_url, tmp_path, monkeypatch):
-    """The index of the pages, a harness.toml with its server, and a folder to work in."""
+    """The index of the pages, a relevance.toml with its server, and a folder to work in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("CI", raising=False)
-    Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine_url}"\n', encoding="utf-8")
+    Path("relevance.toml").write_text(f'[clusters.default]\nurl = "{engine_url}"\n', encoding="utf-8")
     with hold_index(engine_url, "products", PRODUCTS, {"properties": FIELDS}):
         yield
 
@@ -35,7 +35,7 @@ def list_commands(page):
     """Each command of *page* for the harness with what the page shows of its output."""
     for language, text in BLOCK.findall(page):
         if language == "console":
-            yield from ((line, shown) for line, shown in split_commands(text) if line.startswith("harness "))
+            yield from ((line, shown) for line, shown in split_commands(text) if line.startswith("relevance "))
 
 
 @pytest.mark.usefixtures("products")

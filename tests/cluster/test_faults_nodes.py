@@ -117,7 +117,7 @@ class Node:
 
 @dataclass
 class Nodes:
-    """The cluster; the first node is the one that `url` of harness.toml names."""
+    """The cluster; the first node is the one that `url` of relevance.toml names."""
 
     all: list[Node]
 
@@ -341,7 +341,7 @@ class During:
 @pytest.fixture
 def run(nodes: Nodes, tmp_path: Path) -> Callable[[str, Callable[[], object]], tuple[SuiteReport, int]]:
     first, *others = nodes.urls
-    (tmp_path / "harness.toml").write_text(
+    (tmp_path / "relevance.toml").write_text(
         f'[clusters.default]\nurl = "{first}"\nnodes = {json.dumps(others)}\ntimeout = {TIMEOUT}\n'
     )
 

@@ -119,7 +119,7 @@ def test_the_commands_lead_where_the_page_says(model, capfd):
         if language == "yaml":
             edit_suite(block)
         if language == "toml":
-            Path("harness.toml").write_text(block.replace("https://api.openai.com/v1", model.url), encoding="utf-8")
+            Path("relevance.toml").write_text(block.replace("https://api.openai.com/v1", model.url), encoding="utf-8")
         if language != "console":
             continue
         for line, shown in split_commands(block):

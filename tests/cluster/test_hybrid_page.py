@@ -35,5 +35,5 @@ def test_the_thresholds_of_the_page_are_those_of_the_example():
 def test_the_page_tunes_the_example_with_the_command_of_the_guide():
     tuning = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
     commands = [line for block in find_blocks(PAGE, "console") for line, _ in split_commands(block)]
-    [command] = [line for line in commands if line.startswith("harness tune ")]
+    [command] = [line for line in commands if line.startswith("relevance tune ")]
     assert f"$ {command}\n" in tuning

@@ -1,4 +1,4 @@
-"""``harness init`` writes a suite from a live index that validates and runs, on each engine."""
+"""``relevance init`` writes a suite from a live index that validates and runs, on each engine."""
 
 import uuid
 from pathlib import Path
@@ -157,7 +157,7 @@ def test_what_no_document_shows_is_told_as_that(index, init, call, documents, so
             f"requested [fields] since _source is disabled in the mappings for index [{name}]"
         )
     status, told = init("--index", name)
-    begin = f"harness: no queries can be made from documents of index {name!r}: {why}; "
+    begin = f"relevance: no queries can be made from documents of index {name!r}: {why}; "
     assert (status, told.err) == (2, f"{begin}give queries with --queries FILE\n")
     Path("queries.txt").write_text("red shoes\n")
     status, told = init("--index", name, "--queries", "queries.txt")
@@ -180,7 +180,10 @@ def test_a_closed_index_is_told_as_that(index, init, call):
     name = index(DOCUMENTS, mappings=MAPPINGS)
     call("POST", f"/{name}/_close")
     status, told = init("--index", name)
-    assert (status, told.err) == (3, f"harness: --index {name}: the index is closed; open it, or name another index\n")
+    assert (status, told.err) == (
+        3,
+        f"relevance: --index {name}: the index is closed; open it, or name another index\n",
+    )
 
 
 def test_an_index_without_its_shards_is_told_as_that_and_never_meant_itself(init, call, monkeypatch):
@@ -193,7 +196,7 @@ def test_an_index_without_its_shards_is_told_as_that_and_never_meant_itself(init
     finally:
         call("DELETE", f"/{name}")
     assert status == 3
-    assert told.err.startswith(f"harness: --index {name}: a shard of the index is not available (status 503: ")
+    assert told.err.startswith(f"relevance: --index {name}: a shard of the index is not available (status 503: ")
     assert told.err.endswith("; wait until `GET /_cat/shards` shows all as started, or name another index\n")
 
 

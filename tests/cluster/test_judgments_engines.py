@@ -1,4 +1,4 @@
-"""``harness judgments`` and a threshold on Judged@k on real engines: a deleted document, an alias over two indexes."""
+"""``relevance judgments`` and a threshold on Judged@k on real engines: a deleted document, an alias of two indexes."""
 
 from __future__ import annotations
 

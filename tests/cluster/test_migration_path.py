@@ -34,7 +34,7 @@ def cut_section(page, heading):
 
 @pytest.fixture(scope="module")
 def products(opensearch_url):
-    """An index of this name with the documents that `harness init` writes."""
+    """An index of this name with the documents that `relevance init` writes."""
     lines = list_scaffold_files()["products/documents.jsonl"].splitlines()
     documents = {document["id"]: document for document in map(json.loads, lines)}
     mappings = {"properties": {"title": TEXT, "description": TEXT}}

@@ -15,8 +15,8 @@ import pytest
 from builders.pages import JudgingPage
 from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands, type_command
 
-pytest.importorskip("werkzeug", reason="the page of harness judge needs the extra judge")
-pytest.importorskip("waitress", reason="the page of harness judge needs the extra judge")
+pytest.importorskip("werkzeug", reason="the page of relevance judge needs the extra judge")
+pytest.importorskip("waitress", reason="the page of relevance judge needs the extra judge")
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-index.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parent / "own_index"

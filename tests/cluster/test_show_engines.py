@@ -1,4 +1,4 @@
-"""``harness show`` on real engines: parts of scores add up, and documents that a request does not find have a cause."""
+"""``relevance show`` on engines: parts of scores add up, and documents that a request does not find have a cause."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def run(tmp_path, solr_url, monkeypatch):
     The cluster `plain` is the same Solr as an HTTP service of which nothing is known.
     """
     monkeypatch.chdir(tmp_path)
-    Path("harness.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
+    Path("relevance.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
 
     def run_suite(http: dict[str, Any], cluster: str = "solr", **keys: Any) -> FinishedSuite:
         paths = PATHS if cluster == "plain" else {}

@@ -74,7 +74,7 @@ def test_thousands_of_ids_take_several_requests(solr_url, solr_core):
 def run(solr_url):
     """Runs a suite on a core, with further keys of `http` and of the suite."""
     toml = f'[clusters.solr]\nurl = "{solr_url}/solr"\nservice = "solr"\n'
-    Path("harness.toml").write_text(toml, encoding="utf-8")
+    Path("relevance.toml").write_text(toml, encoding="utf-8")
 
     def run_suite(core: str, http: dict[str, Any], **keys: Any) -> FinishedSuite:
         params = {"q": "{{text}}", "defType": "edismax", "qf": "title", "fl": "id,score,title"}

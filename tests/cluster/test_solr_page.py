@@ -18,13 +18,13 @@ EXAMPLE_URL = "http://localhost:8983"
 
 @pytest.fixture
 def folder(tmp_path, solr_url, monkeypatch):
-    """A folder with the product suite as the page has it, and the page's harness.toml."""
+    """A folder with the product suite as the page has it, and the page's relevance.toml."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     blocks = BLOCK.findall(PAGE)
     [configuration] = [text for language, text in blocks if language == "toml"]
     requests = next(text for language, text in blocks if language == "yaml")
-    Path("harness.toml").write_text(configuration.replace(EXAMPLE_URL, solr_url), encoding="utf-8")
+    Path("relevance.toml").write_text(configuration.replace(EXAMPLE_URL, solr_url), encoding="utf-8")
     suite, replaced = REPLACED.subn(lambda _: requests + "\n", PRODUCTS.read_text(encoding="utf-8"))
     assert replaced == 1
     Path(PRODUCTS.name).write_text(suite, encoding="utf-8")

@@ -48,7 +48,7 @@ def products(tmp_path, solr_url, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)  # where no baseline is saved
     shutil.copytree(PRODUCTS.parent / "products", tmp_path / "products")
-    Path("harness.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
+    Path("relevance.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
     suite = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
     del suite["fixture"], suite["tune"]  # of Elasticsearch
     suite["target"] = {"cluster": "solr"}

@@ -44,7 +44,7 @@ def products(tmp_path, solr_url, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     shutil.copytree(PRODUCTS.parent / "products", tmp_path / "products")
-    Path("harness.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
+    Path("relevance.toml").write_text(CONFIGURATION.format(url=solr_url), encoding="utf-8")
     suite = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
     suite["requests"] = {"current": suite["requests"]["current"], "solr": SOLR}
     path = tmp_path / PRODUCTS.name
@@ -83,7 +83,7 @@ def test_each_server_is_held_to_the_thresholds_of_the_suite(products, opensearch
 
 
 def test_where_solr_is_down_opensearch_is_decided(products, opensearch_url, tmp_path):
-    Path("harness.toml").write_text(CONFIGURATION.format(url="http://127.0.0.1:9"), encoding="utf-8")
+    Path("relevance.toml").write_text(CONFIGURATION.format(url="http://127.0.0.1:9"), encoding="utf-8")
     file = tmp_path / "report.json"
     words = ["--all-requests", "--url", opensearch_url, "--allow-write", "-q", "--output", f"json={file}"]
     assert main(["run", str(products), *words]) == 3

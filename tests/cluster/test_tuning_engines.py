@@ -1,4 +1,4 @@
-"""``harness tune`` on a real engine: Cranfield, with BM25's k1 and b, a boost and a minimum_should_match."""
+"""``relevance tune`` on a real engine: Cranfield, with BM25's k1 and b, a boost and a minimum_should_match."""
 
 import json
 import subprocess
@@ -43,7 +43,7 @@ def test_what_a_sampler_finds_is_within_the_interval_of_the_grid(suite, engine_u
         command = [
             sys.executable,
             "-m",
-            "harness",
+            "relevance",
             "tune",
             suite,
             "--url",

@@ -57,5 +57,5 @@ def test_an_index_that_cannot_be_read_is_named_with_what_to_do(ubi, index, call,
         output = str(tmp_path / "judged.csv")
         assert main(["import", "ubi", name, "--url", engine_url, "--output", output]) == 3
         told = capsys.readouterr().err
-        assert told.startswith(f"harness: SOURCE {name}: {sentence}")
+        assert told.startswith(f"relevance: SOURCE {name}: {sentence}")
         assert "target" not in told

@@ -31,7 +31,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "hybrid.md").read_text(e
 SECTION = PAGE.partition("## A lexical and a vector request")[2].partition("\n## ")[0]
 SUITE = re.search(r"```yaml\n(.*?)```", SECTION, re.DOTALL)[1]  # type: ignore[index]
 COMMANDS = dict(
-    line.removeprefix("$ harness ").removeprefix("$ ").split(" ", 1)
+    line.removeprefix("$ relevance ").removeprefix("$ ").split(" ", 1)
     for line in SECTION.splitlines()
     if line.startswith("$ ")
 )
@@ -100,7 +100,7 @@ def shop(
 ) -> Shop:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    (tmp_path / "harness.toml").write_text(f'[clusters.default]\nurl = "{engine_url}"\n', encoding="utf-8")
+    (tmp_path / "relevance.toml").write_text(f'[clusters.default]\nurl = "{engine_url}"\n', encoding="utf-8")
     return Shop(tmp_path, search, index)
 
 

@@ -1,4 +1,4 @@
-"""``harness verify`` on engines: what their own `_rank_eval` says of the same suite."""
+"""``relevance verify`` on engines: what their own `_rank_eval` says of the same suite."""
 
 import json
 from pathlib import Path

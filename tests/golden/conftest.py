@@ -104,7 +104,7 @@ def harness(folder: Path, capsys: pytest.CaptureFixture[str]) -> Harness:
         capsys.readouterr()
         status = main(words)
         printed = capsys.readouterr()
-        parts = [f"$ harness {' '.join(words)}\n", printed.out]
+        parts = [f"$ relevance {' '.join(words)}\n", printed.out]
         parts += ["--- standard error\n", printed.err] if printed.err else []
         return "".join([*parts, f"--- exit status {status}\n"])
 

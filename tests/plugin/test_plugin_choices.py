@@ -174,7 +174,7 @@ def test_of_a_server_that_is_not_there_it_says_what_starts_one(suite: Suite, pyt
     result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9")
 
     result.assert_outcomes(errors=1)
-    assert "`harness engine up` starts an OpenSearch on this machine" in result.stdout.str()
+    assert "`relevance engine up` starts an OpenSearch on this machine" in result.stdout.str()
     assert "--embedded" not in result.stdout.str()
 
 

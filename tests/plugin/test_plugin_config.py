@@ -14,11 +14,11 @@ UNLISTED = "*the suite may not read the variable SHOP_TEXT*"
 
 @pytest.fixture
 def reading(suite: Callable[..., Path], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A suite in a folder of its own that reads SHOP_TEXT, beside a harness.toml that lists it."""
+    """A suite in a folder of its own that reads SHOP_TEXT, beside a relevance.toml that lists it."""
     path = suite('thresholds: ["mean nDCG@10 >= 0.5"]', name="suites/shop.relevance.yaml")
     path.write_text(path.read_text().replace("text: red shoes", 'text: "${SHOP_TEXT}"'), encoding="utf-8")
     monkeypatch.setenv("SHOP_TEXT", "red shoes")
-    for name in ("suites/harness.toml", "trusted.toml"):
+    for name in ("suites/relevance.toml", "trusted.toml"):
         (pytester.path / name).write_text('variables = ["SHOP_TEXT"]\n', encoding="utf-8")
 
 
@@ -71,7 +71,7 @@ def test_a_test_that_changes_the_working_directory_runs_with_the_configuration_o
     path = suite()
     path.write_text(path.read_text().replace("text: red shoes", 'text: "${SHOP_TEXT}"'), encoding="utf-8")
     monkeypatch.setenv("SHOP_TEXT", "red shoes")
-    (pytester.path / "harness.toml").write_text('variables = ["SHOP_TEXT"]\n', encoding="utf-8")
+    (pytester.path / "relevance.toml").write_text('variables = ["SHOP_TEXT"]\n', encoding="utf-8")
     pytester.makepyfile(
         test_elsewhere="""
         def test_elsewhere(relevance, tmp_path, monkeypatch):

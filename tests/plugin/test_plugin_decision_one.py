@@ -1,8 +1,8 @@
 """
 Decision 1 of the product, outcome by outcome, as docs/reference/outcomes.md has it: missing never passes.
 
-Each row is one suite. It is run in pytest and by `harness run`, and the row says what a user of either sees, with which
-status they end, and what JUnit XML tells.
+Each row is one suite. It is run in pytest and by `relevance run`, and the row says what a user of either sees, with
+which status they end, and what JUnit XML tells.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ class Row:
     *more*, *shoes* and *boots* are lines of the suite, *edit* changes its text, *arrange* the engine. *baseline* makes
     of the baseline that was saved what lies beside the suite; where it is None, none does. *later* changes the suite
     after that. *budget* is in seconds.
-    *status* is `harness run`'s, *ended* pytest's, *counts* its items by outcome. *junit* is the element of the
+    *status* is `relevance run`'s, *ended* pytest's, *counts* its items by outcome. *junit* is the element of the
     threshold's entry, None where it passed; *verdict* a property of the entry. *said* is told by pytest, by
-    `harness run`, and in the entry's message where it has one.
+    `relevance run`, and in the entry's message where it has one.
     """
 
     status: int
@@ -141,7 +141,7 @@ def warns(*said: str, **others: object) -> Row:
     return Row(0, PASSED, {"passed": 1, "warnings": 1}, said, None, "warned", **others)
 
 
-SAVE = "`harness baseline save shop.relevance.yaml --url http://"
+SAVE = "`relevance baseline save shop.relevance.yaml --url http://"
 NO_BASELINE = ("there is no baseline: shop.baseline.json does not exist", SAVE)
 UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
 OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)

@@ -73,7 +73,7 @@ def test_command_and_pytest_name_the_same_folders(
 
     [line] = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
     [same] = [line for line in result.outlines if line.startswith("skipped: ")]
-    folders = line.removeprefix("harness: skipped: ").partition(";")[0]
+    folders = line.removeprefix("relevance: skipped: ").partition(";")[0]
     assert folders == same.removeprefix("skipped: ").partition(";")[0]
     named = {part.partition(" (")[0] for part in folders.split(", ")}
     assert named == {*LEFT_OUT, *(f"web/{name}" for name in LEFT_OUT)}
@@ -176,13 +176,13 @@ def test_without_a_suite_the_folders_that_hold_some_are_named(suite: Suite, run:
 
 
 @pytest.mark.parametrize("has_config", [True, False])
-def test_beside_tests_in_python_they_are_named_in_a_project_that_has_a_harness_toml(
+def test_beside_tests_in_python_they_are_named_in_a_project_that_has_a_relevance_toml(
     suite: Suite, run: Run, pytester: pytest.Pytester, has_config: bool
 ) -> None:
     suite(MEAN, name="build/left.relevance.yaml")
     pytester.makepyfile("def test_it(): pass")
     if has_config:
-        (pytester.path / "harness.toml").touch()
+        (pytester.path / "relevance.toml").touch()
 
     result = run()
 
@@ -250,7 +250,7 @@ def test_the_command_warns_of_such_a_name_and_reads_it_where_it_is_named(
 ) -> None:
     suite(MEAN)
     suite(MEAN, name="deep/c.relevance.yml")
-    warning = "harness: warning: deep/c.relevance.yml is not read: the name of a suite ends in .relevance.yaml; "
+    warning = "relevance: warning: deep/c.relevance.yml is not read: the name of a suite ends in .relevance.yaml; "
 
     for command in commands(engine):
         assert main([*command, "."]) == 0, command
@@ -266,7 +266,7 @@ def test_the_command_names_what_it_left_out_at_the_end_of_what_it_says(
 ) -> None:
     suite(MEAN)
     suite(MEAN, name="build/left.relevance.yaml")
-    line = "harness: skipped: build (1 suite); pass a folder to read its suites"
+    line = "relevance: skipped: build (1 suite); pass a folder to read its suites"
 
     for command in commands(engine):
         assert main([*command, "."]) == 0, command

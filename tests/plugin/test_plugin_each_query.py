@@ -133,7 +133,7 @@ def test_a_query_tells_its_own_value_and_not_that_of_the_worst(
     result.stdout.fnmatch_lines(
         [
             "*is >= 0.9 for 0 of 1 query, required for every one; worst: boots 0.6309*",
-            "next: harness show shop.relevance.yaml boots *",
+            "next: relevance show shop.relevance.yaml boots *",
             "FAILED *query.boots - 0.6309 < 0.9: every nDCG@10 >= 0.9; *",
         ]
     )

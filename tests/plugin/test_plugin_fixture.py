@@ -291,7 +291,7 @@ def test_a_traceback_with_local_variables_shows_nothing_of_the_environment(
     )
     path.with_name("bad.relevance.yaml").write_text(path.read_text().replace("request:", "requestt:"))
     login = 'username_env = "USER"\npassword_env = "PASSWORD"'
-    pytester.path.joinpath("harness.toml").write_text(f'[clusters.secure]\nurl = "http://127.0.0.1:9"\n{login}\n')
+    pytester.path.joinpath("relevance.toml").write_text(f'[clusters.secure]\nurl = "http://127.0.0.1:9"\n{login}\n')
     test = pytester.makepyfile(f"def test_call(relevance):\n    relevance.{call}\n")
 
     result = run("-vv", "--showlocals", str(test))

@@ -56,7 +56,7 @@ def test_an_option_or_the_configuration_turns_intervals_off(run: Run, pytester: 
     assert INTERVAL not in run().stdout.str()
     pytester.makeini("[pytest]\n")
     assert INTERVAL in run().stdout.str()
-    pytester.path.joinpath("harness.toml").write_text("intervals = false\n")
+    pytester.path.joinpath("relevance.toml").write_text("intervals = false\n")
     assert INTERVAL not in run().stdout.str()
 
 
@@ -78,6 +78,6 @@ def test_every_output_of_the_command_has_it(
     for text in (capsys.readouterr().out, Path("r.html").read_text(encoding="utf-8"), Path("r.md").read_text()):
         assert "% interval" not in text
 
-    Path("harness.toml").write_text("intervals = false\n")
+    Path("relevance.toml").write_text("intervals = false\n")
     assert main(command) == 1
     assert "% interval" not in capsys.readouterr().out

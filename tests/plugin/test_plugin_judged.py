@@ -29,7 +29,7 @@ def test_too_little_fails_and_names_the_unjudged_documents_of_the_worst_queries(
     assert "mean Judged@10 is 0.5833, required >= 0.9, over 2 queries; worst: boots 0.5000, shoes 0.6667;" in said
     assert "unjudged hits of boots: e (rank 1); of shoes: c (rank 3);" in said
     assert "Judged@10 is >= 0.6 for 1 of 2 queries, required for every one; worst: boots 0.5000;" in said
-    assert "`harness judgments pool` collects them for grading" in said
+    assert "`relevance judgments pool` collects them for grading" in said
     assert any(line.split()[:3] == ["1", "e", "unjudged"] for line in result.outlines)
 
 

@@ -1,4 +1,4 @@
-"""JUnit XML of `harness run` beside that of pytest."""
+"""JUnit XML of `relevance run` beside that of pytest."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def next_lines(text):
 def test_a_failed_item_says_what_to_run_next(suite, engine, pytester, capsys):
     found = next_lines(pytester.runpytest("--relevance-url", engine.url, suite).stdout.str())
     assert found == [
-        f"""harness show {suite} 'it'"'"'s red' --url {engine.url}""",
-        f"harness show {suite} boots --url {engine.url}",
+        f"""relevance show {suite} 'it'"'"'s red' --url {engine.url}""",
+        f"relevance show {suite} boots --url {engine.url}",
     ]
     for line in found:
         capsys.readouterr()

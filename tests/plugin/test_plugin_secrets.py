@@ -108,16 +108,16 @@ def folder(engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     for name, value in {**VARIABLES, "PROXY_USER": "kim"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("HARNESS_DEBUG", "1")
+    monkeypatch.setenv("RELEVANCE_DEBUG", "1")
     login = base64.b64encode(f"kim:{VARIABLES['PROXY_PASSWORD']}".encode()).decode()
     with Proxy(login=f"Basic {login}") as proxy:
-        Path("harness.toml").write_text(CONFIG.replace("URL", engine.url).replace('PROXY"', f'{proxy.url}"', 1))
+        Path("relevance.toml").write_text(CONFIG.replace("URL", engine.url).replace('PROXY"', f'{proxy.url}"', 1))
         Path("shop.relevance.yaml").write_text(SUITE)
         Path("test_shop.py").write_text(TEST)
         yield tmp_path
 
 
-INPUTS = {"harness.toml", "shop.relevance.yaml", "test_shop.py"}
+INPUTS = {"relevance.toml", "shop.relevance.yaml", "test_shop.py"}
 
 
 def clean(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A suite on an engine and a service: pytest sends each request to its target, and decides as `harness run` does."""
+"""A suite on an engine and a service: pytest sends each request to its target, and decides as `relevance run` does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def service(httpserver: HTTPServer) -> HTTPServer:
 @pytest.fixture
 def folder(pytester: pytest.Pytester, service: HTTPServer) -> Path:
     url = service.url_for("").rstrip("/")
-    (pytester.path / "harness.toml").write_text(f'[clusters.app]\nurl = "{url}"\nservice = "http"\n')
+    (pytester.path / "relevance.toml").write_text(f'[clusters.app]\nurl = "{url}"\nservice = "http"\n')
     (pytester.path / "shop.relevance.yaml").write_text(SUITE)
     return pytester.path
 
@@ -66,7 +66,7 @@ def test_pytest_decides_as_the_command_does(run: Any, folder: Path, engine: Scri
 
 
 def test_where_the_service_is_down_the_items_of_the_engine_are_decided(run: Any, folder: Path) -> None:
-    (folder / "harness.toml").write_text('[clusters.app]\nurl = "http://127.0.0.1:9"\nservice = "http"\n')
+    (folder / "relevance.toml").write_text('[clusters.app]\nurl = "http://127.0.0.1:9"\nservice = "http"\n')
     run(*BOTH).assert_outcomes(passed=1, failed=1, errors=3)
 
 

@@ -72,7 +72,7 @@ READERS = {
     "run.jsonl": read_run,
     "run.parquet": read_run,
     "shop.baseline.json": read_baselines,
-    "harness.toml": read_config,
+    "relevance.toml": read_config,
     "shop.judged-by.anna.jsonl": JudgeFile.read,
     "run.journal": lambda path: parse_journal(path.read_bytes(), str(path)),
     "report.json": lambda path: loads_report(path.read_text(errors="surrogateescape")),

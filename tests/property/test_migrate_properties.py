@@ -108,9 +108,9 @@ def check(kind, path, folder, capsys):
     said = capsys.readouterr().err
     assert status in (0, 2), said
     assert "internal error" not in said
-    refused = "harness validate refuses what was written" in said
+    refused = "relevance validate refuses what was written" in said
     if status == 2 and not refused:
-        assert said.startswith((str(path), "harness: ")), said
+        assert said.startswith((str(path), "relevance: ")), said
         assert not suite.parent.exists()
         return
     assert (status == 2) == refused

@@ -89,7 +89,7 @@ def load_bytes(content: bytes, environ):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "any.relevance.yaml"
         path.write_bytes(content)
-        (path.parent / "harness.toml").touch()  # so that this folder is the root
+        (path.parent / "relevance.toml").touch()  # so that this folder is the root
         return load_suite(path, environ)
 
 

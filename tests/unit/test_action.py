@@ -62,7 +62,7 @@ def step(tmp_path):
 
 @needs_bash
 def test_inputs_become_arguments(step):
-    kept = step.fake("harness")
+    kept = step.fake("relevance")
     done = step.run(
         RUN, suites="suites\nmore suites/a.relevance.yaml\n", url="http://h:9200", listed_addresses="true",
         allow_write="true", baseline="kept.json", args="--tag\nhead tail\n\n--strict-xfail",
@@ -81,7 +81,7 @@ def test_inputs_become_arguments(step):
 
 @needs_bash
 def test_what_is_not_given_is_not_an_argument(step):
-    kept = step.fake("harness")
+    kept = step.fake("relevance")
     assert step.run(RUN).returncode == 0
     words = json.loads(kept.read_text())
     assert words[-2:] == ["--", "suites"]
@@ -93,7 +93,7 @@ def test_what_is_not_given_is_not_an_argument(step):
     "evil", ['"; touch hacked; "', "$(touch hacked)", "`touch hacked`", "' ; touch hacked #", "*", "-x"]
 )
 def test_what_is_given_is_never_run(step, evil):
-    kept = step.fake("harness")
+    kept = step.fake("relevance")
     inputs = dict.fromkeys(("suites", "url", "baseline", "args"), evil)
     assert step.run(RUN, **inputs).returncode == 0
     words = json.loads(kept.read_text())
@@ -110,7 +110,7 @@ def test_what_is_given_is_never_run(step, evil):
 @pytest.mark.parametrize("value", ["True", "yes", "true ", '"; touch hacked; "', "$(touch hacked)", "::x::y"])
 def test_a_word_that_is_neither_true_nor_false_is_refused(step, name, value):
     """A misspelled `listed-addresses` must not let suites name addresses."""
-    kept = step.fake("harness")
+    kept = step.fake("relevance")
     done = step.run(RUN, **{name: value})
     assert done.returncode == 2
     assert done.stdout == f"::error::the input {name} is neither 'true' nor 'false'\n"
@@ -121,7 +121,7 @@ def test_a_word_that_is_neither_true_nor_false_is_refused(step, name, value):
 @needs_bash
 @pytest.mark.parametrize("status", [0, 1, 2, 3])
 def test_the_exit_status_is_an_output_and_that_of_the_step(step, status):
-    step.fake("harness", status)
+    step.fake("relevance", status)
     assert step.run(RUN).returncode == status
     assert step.outputs()["exit-status"] == str(status)
 

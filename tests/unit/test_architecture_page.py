@@ -24,7 +24,7 @@ HARNESS = list((ROOT / "harness").rglob("*.py"))
 FOLDERS = [ROOT, ROOT / "harness", ROOT / "tests" / "unit", ROOT / "tests" / "property", ROOT / ".github" / "workflows"]
 """Where a path on the pages may begin."""
 
-NOT_HERE = {"harness.toml", "conftest.py", "dist/"}
+NOT_HERE = {"relevance.toml", "conftest.py", "dist/"}
 """Files of users, and what scripts make."""
 
 

@@ -632,7 +632,7 @@ def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
     write_baselines(path, file_of(make()))
     reference = find_reference(suite_of(), run_of(), path)
     assert (reference.problem, reference.created, reference.depth) == ("", "2026-05-01", 10)
-    assert reference.remedy == f"`harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
+    assert reference.remedy == f"`relevance baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
 
 
 def test_a_query_that_the_suite_lost_is_told_and_one_that_was_not_selected_is_not(tmp_path):
@@ -651,7 +651,7 @@ def test_a_query_that_the_suite_lost_is_told_and_one_that_was_not_selected_is_no
 def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
     searched = RunOptions(embedded=True, request="the candidate").searched()
     reference = find_reference(suite_of(), run_of(), None, searched)
-    remedy = "`harness baseline save suites/shop.relevance.yaml --embedded --request 'the candidate'` saves one"
+    remedy = "`relevance baseline save suites/shop.relevance.yaml --embedded --request 'the candidate'` saves one"
     assert reference.remedy == remedy
     assert reference.problem.endswith(f"; {remedy}")
 
@@ -659,7 +659,7 @@ def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
 def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_do(tmp_path):
     path = tmp_path / "mine.json"
     suite, run = suite_of(), run_of()
-    remedy = f"; `harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
+    remedy = f"; `relevance baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
     missing = find_reference(suite, run, path)
     assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} does not exist{remedy}")
     write_baselines(path, file_of(make()))

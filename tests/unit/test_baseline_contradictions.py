@@ -283,5 +283,5 @@ def test_it_is_as_one_that_cannot_be_read(tmp_path):
     assert reference.run is None
     assert reference.problem == (
         f"the baseline {path} contradicts itself: request current, query shoes: it is scored, and its ranking is "
-        f"empty; `harness baseline save shop.relevance.yaml --baseline {path}` saves one"
+        f"empty; `relevance baseline save shop.relevance.yaml --baseline {path}` saves one"
     )

@@ -141,7 +141,7 @@ def test_a_linked_folder_out_of_the_tree_is_not_searched_and_told(tree, tmp_path
     captured = capsys.readouterr()
     assert "1 suite checked: no problems" in captured.out
     assert captured.err == (
-        "harness: not followed: machine, shared lead out of the folder that is searched; "
+        "relevance: not followed: machine, shared lead out of the folder that is searched; "
         "pass its path, or --root DIR to follow links into DIR\n"
     )
     assert main(["validate", "shared"]) == 2
@@ -268,14 +268,14 @@ def test_the_line_of_what_is_not_quoted_is_told(tree, capsys):
     assert main(["validate", "."]) == 2
     assert capsys.readouterr().err == (
         "judged:2:1: this is not as expected; what was found is not shown, as the name of the real file does not end "
-        "like that of a known format, such as .yaml, .csv or .qrels\nharness: 1 problem\n"
+        "like that of a known format, such as .yaml, .csv or .qrels\nrelevance: 1 problem\n"
     )
 
 
 def test_a_suite_in_a_hidden_folder_names_the_files_there(tree):
     path = write(tree / ".github" / "s.relevance.yaml", SUITE.replace("a: 1", "") + "judgments: deep/judged.qrels\n")
     write(tree / ".github" / "deep" / "judged.qrels", "shoes 0 a 1\n")
-    (tree / "harness.toml").touch()
+    (tree / "relevance.toml").touch()
     assert load_suite(path, {}).queries[0].judgments == {"a": 1}
 
 
@@ -413,12 +413,12 @@ def test_what_an_import_finds_in_a_folder_leads_not_out_of_it(tree, capsys, kind
 def test_the_way_that_the_documentation_has_for_strangers(tmp_path, monkeypatch, capsys, engine_that_answers):
     """The command of docs/explanation/security.md, with a pull request that tries all it can."""
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
-    [command] = re.findall(r"run: harness (run .*theirs.*)$", page, re.MULTILINE)
+    [command] = re.findall(r"run: relevance (run .*theirs.*)$", page, re.MULTILINE)
     monkeypatch.setenv("SEARCH_API_KEY", SECRET)
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     login = f'[clusters.default]\nurl = "{engine_that_answers}"\napi_key_env = "SEARCH_API_KEY"\n'
-    write(ours / "harness.toml", login)
-    write(theirs / "harness.toml", login.replace("api_key_env", "proxy_password_env"))
+    write(ours / "relevance.toml", login)
+    write(theirs / "relevance.toml", login.replace("api_key_env", "proxy_password_env"))
     write(theirs / "suites" / "s.relevance.yaml", SUITE)
     monkeypatch.chdir(ours)
     assert main(command.split()) == 0, printed(capsys)

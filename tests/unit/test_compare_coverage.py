@@ -53,7 +53,7 @@ def test_each_side_says_how_many_hits_have_no_judgment(compare):
     assert "Judged@3 0.8333; 1 of 6 hits have no judgment, in 1 of 2 queries" in said
     assert "Judged@3 0.3333; 4 of 6 hits have no judgment, in 2 of 2 queries" in said
     assert "the sides are not judged alike: 83.3% and 33.3% of the hits" in said
-    assert "`harness judgments pool` collects the unjudged hits" in said
+    assert "`relevance judgments pool` collects the unjudged hits" in said
     assert "`--measure 'nDCG(judged_only=true)@3'` compares without them" in said
 
 
@@ -180,7 +180,7 @@ def test_the_range_is_beside_the_p_value_of_its_measure(compare, monkeypatch):
     said = " ".join(text.split())
     assert "if judged p corrected" in said
     assert "-0.6667 to +0.3333" in said
-    assert "next: `harness judgments pool`" in said
+    assert "next: `relevance judgments pool`" in said
     assert "the sides are not judged alike: 100.0% and 0.0%" in said
 
 
@@ -194,7 +194,7 @@ def test_any_number_of_sides_has_the_range_of_each(tmp_path, capsys, more):
     assert main(["compare", *sides, *words, *files]) == 0
     terminal = capsys.readouterr().out
     assert terminal.count("-0.6667 to +0.3333") >= more
-    assert "next: `harness judgments pool`" in " ".join(terminal.split())
+    assert "next: `relevance judgments pool`" in " ".join(terminal.split())
     assert (tmp_path / "html").read_text().count('data-label="if judged">-0.6667 to +0.3333<') == more
     assert (tmp_path / "markdown").read_text().count("| -0.6667 to +0.3333 |") == more
     report = json.loads((tmp_path / "json").read_text())

@@ -86,7 +86,7 @@ def compare(tmp_path):
         path = tmp_path / side / SUITE
         path.parent.mkdir(parents=True)
         path.touch()
-    harness = tmp_path / "programs" / "harness"
+    harness = tmp_path / "programs" / "relevance"
     harness.parent.mkdir()
     harness.write_text(HARNESS.format(python=sys.executable), encoding="utf-8")
     harness.chmod(0o755)
@@ -120,8 +120,8 @@ def test_both_sides_are_searched_with_the_same_options_and_compared_with_the_jud
 
 def test_the_configuration_of_the_base_branch_counts_for_both(compare, tmp_path):
     for side in ("base", "changed"):
-        (tmp_path / side / "harness.toml").touch()
-    assert all(f" --config {tmp_path}/base/harness.toml " in call for call in compare()[2])
+        (tmp_path / side / "relevance.toml").touch()
+    assert all(f" --config {tmp_path}/base/relevance.toml " in call for call in compare()[2])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from harness.embedded.lock import DEFAULT_VERSION, load_lock
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-HARNESS = SERVICES["harness"]
-ENGINES = [name for name in SERVICES if name != "harness"]
+HARNESS = SERVICES["relevance"]
+ENGINES = [name for name in SERVICES if name != "relevance"]
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -56,7 +56,7 @@ def test_the_harness_has_no_rights_and_writes_nowhere() -> None:
 
 def test_the_base_of_the_image_is_the_one_of_the_dockerfile_unless_another_is_named() -> None:
     [default] = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("ARG BASE=")]
-    assert HARNESS["build"]["args"]["BASE"] == f"${{HARNESS_BASE:-{default.removeprefix('ARG BASE=')}}}"
+    assert HARNESS["build"]["args"]["BASE"] == f"${{RELEVANCE_BASE:-{default.removeprefix('ARG BASE=')}}}"
 
 
 def test_the_image_is_built_from_files_that_are_sent_to_the_builder() -> None:

@@ -1,4 +1,4 @@
-"""harness.toml: what it gives, and each mistake in it with its place and without any secret."""
+"""relevance.toml: what it gives, and each mistake in it with its place and without any secret."""
 
 import ast
 import tomllib
@@ -45,7 +45,7 @@ def write(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write_config(text):
-        path = tmp_path / "harness.toml"
+        path = tmp_path / "relevance.toml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
@@ -56,7 +56,7 @@ def refusal(path):
     with pytest.raises(ConfigError) as caught:
         read_config(path)
     assert caught.value.exit_status == 2
-    return str(caught.value).replace(str(path), "harness.toml")
+    return str(caught.value).replace(str(path), "relevance.toml")
 
 
 def test_every_key_of_a_cluster_is_read(write):
@@ -92,9 +92,9 @@ def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, t
     write(FULL)
     inner = tmp_path / "suites"
     inner.mkdir()
-    (inner / "harness.toml").symlink_to("nowhere.toml")
+    (inner / "relevance.toml").symlink_to("nowhere.toml")
     with pytest.raises(
-        ConfigError, match=r"suites/harness\.toml: this is a link to nowhere.toml, which does not exist"
+        ConfigError, match=r"suites/relevance\.toml: this is a link to nowhere.toml, which does not exist"
     ):
         Configs().read_beside(inner)
 
@@ -113,7 +113,7 @@ def test_the_folder_of_the_history_is_read_and_that_of_the_options_counts_first(
 def test_a_history_that_is_a_link_out_of_its_folder_is_refused(tmp_path, name, is_refused):
     (tmp_path / "out").mkdir()
     (tmp_path / "own" / "real").mkdir(parents=True)
-    path = tmp_path / "own" / "harness.toml"
+    path = tmp_path / "own" / "relevance.toml"
     path.write_text(f'history = "{name}"\n' + FULL)
     (path.parent / "kept").symlink_to(tmp_path / "out")
     (path.parent / "inside").symlink_to("real")
@@ -168,7 +168,7 @@ CASES = {
     "password in the URL": (
         '[clusters.default]\nurl = "https://kim:s3cret@example.org"\n',
         "2:1",
-        "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
+        "a URL must not contain a login; name its environment variables under [clusters.NAME] in relevance.toml: "
         "username_env and password_env, or api_key_env",
         "url ",
         1,
@@ -410,7 +410,7 @@ CASES = {
 @pytest.mark.parametrize(("text", "place", "message", "shown", "column"), CASES.values(), ids=CASES.keys())
 def test_a_mistake_is_told_with_its_place_and_no_value(write, text, place, message, shown, column):
     line = place.split(":")[0]
-    expected = f"harness.toml:{place}: {message}\n{line:>5} | {shown}\n      | {' ' * (column - 1)}^"
+    expected = f"relevance.toml:{place}: {message}\n{line:>5} | {shown}\n      | {' ' * (column - 1)}^"
     refused = refusal(write(text))
     assert refused == expected
     assert "s3cret" not in refused
@@ -425,24 +425,27 @@ def test_the_variables_that_suites_may_read(write):
 @pytest.mark.parametrize("value", ['"SHOP"', '["a b"]', "[1]", "{a = 1}", '["${X}"]'])
 def test_a_list_of_variables_that_is_none_is_told(write, value):
     refused = refusal(write(f"variables = {value}\n"))
-    assert refused.startswith("harness.toml:1:1: expected a list of names of environment variables")
+    assert refused.startswith("relevance.toml:1:1: expected a list of names of environment variables")
 
 
 def test_all_mistakes_are_told_at_once(write):
     refused = refusal(write('[clusters.a]\nurl = 1\n[clusters.b]\nurll = "x"\ntimeout = -1\n'))
-    places = [line.split(": ")[0] for line in refused.splitlines() if line.startswith("harness")]
-    assert places == ["harness.toml:2:1", "harness.toml:4:1", "harness.toml:5:1"]
+    places = [line.split(": ")[0] for line in refused.splitlines() if line.startswith("relevance")]
+    assert places == ["relevance.toml:2:1", "relevance.toml:4:1", "relevance.toml:5:1"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[clusters.default\n", "harness.toml:1:18: this is not TOML: expected ']' at the end of a table declaration"),
-        ('[clusters.a]\nurl = "s3cret\n', "harness.toml:2:14: this is not TOML: illegal character '\\n'"),
-        ("a = [1,\n", "harness.toml:2:1: this is not TOML: invalid value"),
-        ("a = 1\na = 2\n", "harness.toml:2:6: this is not TOML: cannot overwrite a value"),
-        (f"a = {'9' * 5000}\n", "harness.toml: a number has too many digits"),
-        (b"a = '\xff'\n", "harness.toml:1:6: byte 0xff is not UTF-8; expected a file in UTF-8"),
+        (
+            "[clusters.default\n",
+            "relevance.toml:1:18: this is not TOML: expected ']' at the end of a table declaration",
+        ),
+        ('[clusters.a]\nurl = "s3cret\n', "relevance.toml:2:14: this is not TOML: illegal character '\\n'"),
+        ("a = [1,\n", "relevance.toml:2:1: this is not TOML: invalid value"),
+        ("a = 1\na = 2\n", "relevance.toml:2:6: this is not TOML: cannot overwrite a value"),
+        (f"a = {'9' * 5000}\n", "relevance.toml: a number has too many digits"),
+        (b"a = '\xff'\n", "relevance.toml:1:6: byte 0xff is not UTF-8; expected a file in UTF-8"),
     ],
 )
 def test_what_is_no_toml_is_told_without_its_content(write, text, message):
@@ -464,10 +467,10 @@ b = [
 clusters.x = 4
 '''
     refused = refusal(write(text))
-    assert "harness.toml:10:1: found a whole number, expected text in quotes" in refused
-    assert "harness.toml:11:1: unknown key 'clusters'" in refused
-    assert "harness.toml:1:1: unknown key 'a'" in refused
-    assert "harness.toml:5:1: unknown key 'b'" in refused
+    assert "relevance.toml:10:1: found a whole number, expected text in quotes" in refused
+    assert "relevance.toml:11:1: unknown key 'clusters'" in refused
+    assert "relevance.toml:1:1: unknown key 'a'" in refused
+    assert "relevance.toml:5:1: unknown key 'b'" in refused
 
 
 def test_a_value_on_many_lines_is_parsed_once(write, monkeypatch):
@@ -494,7 +497,7 @@ def test_a_statement_ends_where_its_value_does(write, value):
     text = f"a = {value} # ]}}\nb.c = 1\n"
     tomllib.loads(text)
     lines = text.count("\n")
-    assert f"harness.toml:{lines}:1: unknown key 'b'" in refusal(write(text))
+    assert f"relevance.toml:{lines}:1: unknown key 'b'" in refusal(write(text))
 
 
 # ------------------------------------------------------------------------------------- whose configuration counts
@@ -526,7 +529,7 @@ def test_a_url_is_for_the_service_that_the_suites_requests_are_for(write, tmp_pa
     assert resolve(Target(service="http"), tmp_path, url=url).service == "http"
 
 
-def test_a_url_that_harness_toml_has_brings_its_login_and_no_other_does(write, tmp_path):
+def test_a_url_that_relevance_toml_has_brings_its_login_and_no_other_does(write, tmp_path):
     write(LOCAL + SECURE)
     assert resolve(Target(), tmp_path, url="https://example.org:9200").api_key_env == "KEY"
     assert resolve(Target("https://example.org:9200/"), tmp_path).origin is AddressOrigin.CONFIGURATION
@@ -546,8 +549,8 @@ def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(write, tmp_path
     with pytest.raises(UsageError) as caught:
         resolve(Target(), tmp_path)
     assert str(caught.value) == (
-        "the cluster 'default' is not defined, as there is no harness.toml in the working directory, beside the suite, "
-        "or above; give url or embedded, or define it in harness.toml: "
+        "the cluster 'default' is not defined, as there is no relevance.toml in the working directory, beside the "
+        "suite, or above; give url or embedded, or define it in relevance.toml: "
         '[clusters.default] with url = "http://localhost:9200"'
     )
     path = write(LOCAL + SECURE)
@@ -558,13 +561,13 @@ def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(write, tmp_path
 
 def test_a_cluster_that_both_files_define_is_named_once(write, tmp_path):
     (tmp_path / "mine").mkdir()
-    trusted = write(LOCAL).rename(tmp_path / "mine" / "harness.toml")
+    trusted = write(LOCAL).rename(tmp_path / "mine" / "relevance.toml")
     write(LOCAL)
     with pytest.raises(UsageError, match="which has default; "):
         resolve_cluster(Target("x"), Configs(trusted), tmp_path, url=None)
 
 
-def test_a_certificate_is_found_beside_harness_toml(write, tmp_path):
+def test_a_certificate_is_found_beside_relevance_toml(write, tmp_path):
     path = write('[clusters.default]\nurl = "https://localhost:9200"\nca_certs = "ca.pem"\n')
     message = rf"^{path}:1:1: ca_certs of the cluster 'default': there is no file .*ca\.pem"
     with pytest.raises(UsageError, match=message):
@@ -575,7 +578,7 @@ def test_a_certificate_is_found_beside_harness_toml(write, tmp_path):
 
 @pytest.fixture
 def suites(write, tmp_path):
-    """The folder of a suite, below a working directory without a harness.toml."""
+    """The folder of a suite, below a working directory without a relevance.toml."""
     folder = tmp_path / "suites" / "inner"
     folder.mkdir(parents=True)
     return folder
@@ -601,7 +604,7 @@ def test_the_file_that_is_named_is_trusted_then_that_of_the_variable_then_the_on
 
 
 def test_a_file_beside_a_suite_defines_plain_addresses(suites):
-    (suites.parent / "harness.toml").write_text(
+    (suites.parent / "relevance.toml").write_text(
         '[clusters.default]\nurl = "http://localhost:9200"\nnodes = ["http://localhost:9201"]\ntimeout = 5\n'
     )
     for target in (Target(), Target("http://localhost:9200")):
@@ -626,7 +629,7 @@ PRIVATE = {
 
 @pytest.mark.parametrize(("names", "line"), PRIVATE.items(), ids=PRIVATE)
 def test_a_file_beside_a_suite_with_more_than_addresses_is_refused_where_it_would_be_used(write, suites, names, line):
-    beside = suites / "harness.toml"
+    beside = suites / "relevance.toml"
     beside.write_text(f'[clusters.default]\nurl = "https://evil"\n[clusters.other]\nurl = "https://other"\n{line}\n')
     for target in (Target(), Target("other"), Target("https://other")):
         with pytest.raises(UsageError) as caught:
@@ -646,7 +649,7 @@ def test_a_file_beside_a_suite_with_more_than_addresses_is_refused_where_it_woul
 
 
 def test_cloud_ids_and_lists_of_variables_are_more_than_addresses(suites):
-    beside = suites / "harness.toml"
+    beside = suites / "relevance.toml"
     for text, name in (
         ('variables = ["*"]\n[clusters.default]\nurl = "http://a"\n', "1:1: found variables"),
         ('[clusters.default]\ncloud_id = "shop:abc"\n', "2:1: found cloud_id"),
@@ -657,11 +660,11 @@ def test_cloud_ids_and_lists_of_variables_are_more_than_addresses(suites):
 
 
 def test_a_list_of_variables_beside_a_suite_is_not_used_and_named(suites):
-    beside = suites / "harness.toml"
+    beside = suites / "relevance.toml"
     beside.write_text('variables = ["*"]\n')
     refusal = Configs().find_refusal("DATABASE_URL", suites)
     assert refusal == (
-        "the suite may not read the variable DATABASE_URL: name it RELEVANCE_…, or list it in a harness.toml in the "
+        "the suite may not read the variable DATABASE_URL: name it RELEVANCE_…, or list it in a relevance.toml in the "
         f'folder that you run in: variables = ["DATABASE_URL"]; the list in {beside} counts if you run with '
         f"--config {beside}"
     )
@@ -670,14 +673,14 @@ def test_a_list_of_variables_beside_a_suite_is_not_used_and_named(suites):
 
 def test_a_link_beside_a_suite_to_the_trusted_file_is_that_file(write, suites):
     path = write(SECURE)
-    (suites / "harness.toml").symlink_to(path)
+    (suites / "relevance.toml").symlink_to(path)
     assert Configs().read_beside(suites) is None
     assert resolve(Target("secure"), suites).origin is AddressOrigin.CONFIGURATION
 
 
 def test_a_link_beside_a_suite_to_another_file_is_beside_the_suite(suites, tmp_path):
     (tmp_path / "mine.toml").write_text(SECURE)
-    (suites / "harness.toml").symlink_to(tmp_path / "mine.toml")
+    (suites / "relevance.toml").symlink_to(tmp_path / "mine.toml")
     with pytest.raises(UsageError, match="found api_key_env, expected plain addresses only"):
         resolve(Target("secure"), suites)
 
@@ -687,7 +690,7 @@ def test_a_link_beside_a_suite_to_another_kind_of_file_is_not_opened(suites, tmp
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text('SHOP_DATABASE = "postgres"\n')
-    (suites / "harness.toml").symlink_to(path)
+    (suites / "relevance.toml").symlink_to(path)
     with pytest.raises(ConfigError, match="this link is not followed") as caught:
         resolve(Target("nowhere"), suites)
     assert "SHOP_DATABASE" not in str(caught.value)
@@ -695,7 +698,7 @@ def test_a_link_beside_a_suite_to_another_kind_of_file_is_not_opened(suites, tmp
 
 def test_a_repository_below_the_working_directory_is_not_trusted(write, suites):
     (suites / ".git").mkdir()
-    (suites / "harness.toml").write_text(SECURE)
+    (suites / "relevance.toml").write_text(SECURE)
     path = write(LOCAL)
     assert Configs().path == path
     with pytest.raises(UsageError, match="found api_key_env"):
@@ -703,7 +706,7 @@ def test_a_repository_below_the_working_directory_is_not_trusted(write, suites):
 
 
 def test_a_broken_file_beside_a_suite_does_not_matter_where_it_is_not_used(write, suites):
-    (suites / "harness.toml").write_text("[clusters\n")
+    (suites / "relevance.toml").write_text("[clusters\n")
     write(LOCAL)
     assert resolve(Target(), suites).name == "default"
     with pytest.raises(ConfigError, match="this is not TOML"):
@@ -721,3 +724,23 @@ def test_every_suite_is_loaded_with_the_configuration_of_its_command():
             if is_loading and "configs" not in [keyword.arg for keyword in node.keywords]:
                 lacking.append(f"{path.relative_to(root)}:{node.lineno}")
     assert lacking == []
+
+
+@pytest.mark.parametrize("place", ["", "inner"])
+def test_a_file_of_the_former_name_is_refused_with_its_rename(tmp_path, place):
+    former = tmp_path / "harness.toml"
+    former.write_text('addresses = "listed"\n', encoding="utf-8")
+    folder = tmp_path / place
+    folder.mkdir(exist_ok=True)
+    with pytest.raises(ConfigError) as caught:
+        Configs().read_beside(folder)
+    new = tmp_path / "relevance.toml"
+    assert str(caught.value) == (
+        f"{former}: found harness.toml, expected relevance.toml; rename it: `mv {former} {new}`"
+    )
+
+
+def test_a_file_of_the_former_name_that_is_passed_by_is_not_refused(tmp_path):
+    (tmp_path / "harness.toml").write_text('addresses = "listed"\n', encoding="utf-8")
+    (tmp_path / "relevance.toml").write_text("", encoding="utf-8")
+    assert Configs().read_beside(tmp_path) is not None

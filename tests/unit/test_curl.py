@@ -104,7 +104,7 @@ def test_certificates_and_a_proxy_are_options_of_curl():
     assert found[2:] == [*certificate, *proxy, "--insecure", "http://shop/p/_search?a=b&c=d"]
 
 
-# What a suite or a harness.toml may have written to be run by whoever pastes the line.
+# What a suite or a relevance.toml may have written to be run by whoever pastes the line.
 
 SHELL_CODE = "$(touch harm) `touch harm` ${IFS} $(touch harm"
 AUTHORIZATION = {"Authorization": f"{SHELL_CODE}\"; touch harm; ' ${{KEY}}"}

@@ -65,7 +65,7 @@ def test_commands_and_their_options_exist(page, pytestconfig):
     for line in commands(page):
         program, *words = line.split()
         options = {word for word in words if word.startswith("--")}
-        if program == "harness":
+        if program == "relevance":
             command = root.get_command(None, words[0])
             if isinstance(command, click.Group):
                 command = command.get_command(None, words[1])

@@ -7,7 +7,7 @@ import pytest
 from harness import errors
 from harness.errors import EntryPoint, GrammarError, HarnessError, InputError, Option, UsageError
 
-BOTH = UsageError("give ", Option("url"), " or ", Option("allow-write"), ", or say `harness baseline save --url`")
+BOTH = UsageError("give ", Option("url"), " or ", Option("allow-write"), ", or say `relevance baseline save --url`")
 
 
 def test_docstring_examples_hold():
@@ -17,9 +17,9 @@ def test_docstring_examples_hold():
 @pytest.mark.parametrize(
     ("entry", "text"),
     [
-        (EntryPoint.COMMAND, "give --url or --allow-write, or say `harness baseline save --url`"),
-        (EntryPoint.PYTEST, "give --relevance-url or --relevance-allow-write, or say `harness baseline save --url`"),
-        (EntryPoint.PYTHON, "give url or allow_write, or say `harness baseline save --url`"),
+        (EntryPoint.COMMAND, "give --url or --allow-write, or say `relevance baseline save --url`"),
+        (EntryPoint.PYTEST, "give --relevance-url or --relevance-allow-write, or say `relevance baseline save --url`"),
+        (EntryPoint.PYTHON, "give url or allow_write, or say `relevance baseline save --url`"),
     ],
 )
 def test_an_option_has_the_name_of_the_entry_point_and_a_text_stays_what_it_is(entry, text):

@@ -299,8 +299,8 @@ def test_too_few_runs_are_as_a_missing_baseline(folder, optional, status):
     suite = suite_with(DROP, baseline_optional=optional)
     verdict = verdict_of(suite, history_of(suite, both(2), both(2), folder=folder), **both(2))
     problems = {
-        "kept": "kept has 2 runs of this suite and request, expected 3; each `harness run --history kept` adds one",
-        None: "no history was named; `harness run --history DIR` keeps runs in one",
+        "kept": "kept has 2 runs of this suite and request, expected 3; each `relevance run --history kept` adds one",
+        None: "no history was named; `relevance run --history DIR` keeps runs in one",
     }
     assert verdict.status is status
     assert verdict.reason == f"RR@10 cannot be compared with the last 3 runs: {problems[folder]}"

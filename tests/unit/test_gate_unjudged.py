@@ -11,7 +11,7 @@ from harness.metrics.score import score_run
 from harness.metrics.unjudged import bound_differences
 from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Reference, Run, Status
 
-REMEDY = "`harness judgments pool` collects them for grading"
+REMEDY = "`relevance judgments pool` collects them for grading"
 
 
 def verdict_of(text, *, rankings, judgments, of_query=False, **fields):

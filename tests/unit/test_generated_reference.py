@@ -39,13 +39,13 @@ def test_each_part_stands_on_one_page(pages):
 
 
 def test_a_part_that_nothing_makes_is_named(pages):
-    match = pages.GENERATED.search("<!-- begin generated: harness runs -->\n<!-- end generated -->")
-    with pytest.raises(SystemExit, match="there is no part 'harness runs', only "):
+    match = pages.GENERATED.search("<!-- begin generated: relevance runs -->\n<!-- end generated -->")
+    with pytest.raises(SystemExit, match="there is no part 'relevance runs', only "):
         pages.write_part(match)
 
 
 def test_the_help_of_a_command_has_its_short_option_after_it_was_written(pages, monkeypatch):
     command = root.get_command(click.Context(root), "validate")
     monkeypatch.setattr(command, "_help_option", None)
-    pages.PARTS["harness validate"]()
+    pages.PARTS["relevance validate"]()
     assert CliRunner().invoke(root, ["validate", "-h"]).exit_code == 0

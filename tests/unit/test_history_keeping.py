@@ -43,7 +43,7 @@ queries:
 
 @pytest.fixture
 def suite(tmp_path, monkeypatch):
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "shop.relevance.yaml"
     path.write_text(SUITE)
@@ -79,7 +79,7 @@ def test_each_run_adds_an_entry_and_a_failed_one_too(suite, answers):
 
 
 def test_the_folder_may_stand_in_the_configuration(suite, answers):
-    (suite.parent / "harness.toml").write_text('history = "kept"\n[clusters.default]\nurl = "http://one:9200"\n')
+    (suite.parent / "relevance.toml").write_text('history = "kept"\n[clusters.default]\nurl = "http://one:9200"\n')
     run(suite)
     assert len(read_history(suite.parent / "kept", "shop")) == 1
 
@@ -406,7 +406,7 @@ def test_a_deleted_file_that_ran_beside_this_one_was_not_this_one(suite, answers
 
 
 def test_a_project_without_a_root_names_its_files_from_the_history(suite, answers):
-    (suite.parent / "harness.toml").unlink()
+    (suite.parent / "relevance.toml").unlink()
     for name in ("one", "two"):
         Path(name).mkdir()
         Path(name, "shop.relevance.yaml").write_text(SUITE)
@@ -502,7 +502,7 @@ def test_without_a_history_such_a_threshold_fails(suite, answers):
     suite.write_text(SINCE)
     [verdict] = run(suite).suites[0].verdicts
     assert verdict.status is Status.FAILED
-    assert "no history was named; `harness run --history DIR` keeps runs in one" in verdict.reason
+    assert "no history was named; `relevance run --history DIR` keeps runs in one" in verdict.reason
 
 
 # The commit.

@@ -54,7 +54,7 @@ def open_beyond(tmp_path, monkeypatch, httpserver):
     httpserver.expect_request("/documents").respond_with_handler(answer_ids)
     monkeypatch.chdir(tmp_path)
     url = httpserver.url_for("").rstrip("/")
-    (tmp_path / "harness.toml").write_text(f'[clusters.api]\nurl = "{url}"\nservice = "http"\n')
+    (tmp_path / "relevance.toml").write_text(f'[clusters.api]\nurl = "{url}"\nservice = "http"\n')
     suite = tmp_path / "shop.relevance.yaml"
     with ExitStack() as resources:
 

@@ -1,4 +1,4 @@
-"""What docs/reference/judgments.md shows of ``harness judgments`` is what it does."""
+"""What docs/reference/judgments.md shows of ``relevance judgments`` is what it does."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from harness.cli import main
 from harness.cli.judgments import command
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^\$ harness judgments (.*)$", TEXT, re.MULTILINE)
+COMMANDS = re.findall(r"^\$ relevance judgments (.*)$", TEXT, re.MULTILINE)
 
 SUITE = """\
 suite: shop

@@ -1,4 +1,4 @@
-"""[judge.NAME] of harness.toml: what it gives, whose counts, and each mistake with its place and no secret."""
+"""[judge.NAME] of relevance.toml: what it gives, whose counts, and each mistake with its place and no secret."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def write(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write_config(text):
-        path = tmp_path / "harness.toml"
+        path = tmp_path / "relevance.toml"
         path.write_text(text)
         return path
 
@@ -99,7 +99,7 @@ def test_a_table_that_describes_no_judge_is_told(write, text, message):
     assert "s3cret" not in str(raised.value)
 
 
-def test_the_prompt_is_found_beside_harness_toml(write, tmp_path):
+def test_the_prompt_is_found_beside_relevance_toml(write, tmp_path):
     write(FULL)
     with pytest.raises(UsageError, match=r"prompt of the judge 'local': there is no file .*grade\.jinja"):
         find_machine_judge("local", Configs(), tmp_path)
@@ -113,15 +113,17 @@ def test_a_judge_that_is_not_described_is_told_with_the_nearest_name(write, tmp_
     write(FULL + LEAST)
     with pytest.raises(UsageError, match=r"'locl' is not described in .*, which has local, gpt; did you mean 'local'?"):
         find_machine_judge("locl", Configs(), tmp_path)
-    (tmp_path / "harness.toml").unlink()
-    with pytest.raises(UsageError, match=r"there is no harness.toml in the working directory or above.*\[judge.gpt\]"):
+    (tmp_path / "relevance.toml").unlink()
+    with pytest.raises(
+        UsageError, match=r"there is no relevance.toml in the working directory or above.*\[judge.gpt\]"
+    ):
         find_machine_judge("gpt", Configs(), tmp_path)
 
 
 def test_a_file_beside_a_suite_describes_no_judge(write, tmp_path):
     folder = tmp_path / "suites"
     folder.mkdir()
-    beside = folder / "harness.toml"
+    beside = folder / "relevance.toml"
     beside.write_text(LEAST.replace("api.openai.com", "evil.example"))
     for trusted in (None, LEAST.replace("gpt]", "other]")):
         if trusted:

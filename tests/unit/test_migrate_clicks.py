@@ -70,7 +70,7 @@ def test_a_file_that_is_given_twice_is_refused_whatever_its_path(tmp_path, monke
     again = {"log.csv": "is given twice", "./log.csv": "is the same as log.csv", "link.csv": "is the same as log.csv"}
     for path, said in again.items():
         assert main(["import", kind, "log.csv", path, "--output", "out.relevance.yaml"]) == 2
-        assert capsys.readouterr().err == f"harness: {path} {said}, and would count twice; give it once\n"
+        assert capsys.readouterr().err == f"relevance: {path} {said}, and would count twice; give it once\n"
     with pytest.raises(UsageError, match=r"qrels=link\.csv is the same as qrels=log\.csv"):
         refuse_repeated(["topics=copy.csv", "qrels=log.csv", "qrels=link.csv"])
     with pytest.raises(UsageError, match="ubi_events is given twice"):

@@ -187,7 +187,7 @@ def test_a_run_gives_the_depth_and_is_listed(capsys):
     write_files({"topics": ONE_A_LINE, "qrels": QRELS, "bm25.run": RUN})
     suite = moved("trec", ["topics", "qrels", "bm25.run"], *REQUEST)
     assert (suite.depth, [measure.text for measure in suite.measures]) == (30, ["nDCG@10", "AP"])
-    assert "bm25.run: rankings of the run; score them with 'harness evaluate'" in capsys.readouterr().err
+    assert "bm25.run: rankings of the run; score them with 'relevance evaluate'" in capsys.readouterr().err
 
 
 def test_qrels_alone_lack_the_texts_and_validate_says_so(capsys):

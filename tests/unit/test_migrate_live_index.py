@@ -1,4 +1,4 @@
-"""What `harness init` sees in an index that exists, and what it says where it was run before."""
+"""What `relevance init` sees in an index that exists, and what it says where it was run before."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_a_second_time_says_what_is_there_and_how_to_go_on(init, capsys):
     assert init({"title": TEXT}, *rows)[0] == 2
     said = capsys.readouterr().err
     assert "shop.relevance.yaml: this is there already, and nothing was written" in said
-    assert "to go on with this suite, run\n  harness run shop.relevance.yaml\n" in said
+    assert "to go on with this suite, run\n  relevance run shop.relevance.yaml\n" in said
     assert "to write them anew, name another folder, or remove these files" in said
     assert Path("shop.relevance.yaml").read_bytes() == before
 
@@ -119,8 +119,8 @@ def test_the_first_suite_a_second_time(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(["init", "first"]) == 2
     said = capsys.readouterr().err
-    assert "first/harness.toml: this is there already" in said
-    assert "harness run first/products.relevance.yaml --embedded --allow-write" in said
+    assert "first/relevance.toml: this is there already" in said
+    assert "relevance run first/products.relevance.yaml --embedded --allow-write" in said
 
 
 # git.
@@ -142,7 +142,7 @@ def test_a_file_for_git_that_is_there_stays_and_what_it_lacks_is_told(tmp_path, 
     assert main(["init"]) == 0
     printed = capsys.readouterr()
     assert "wrote .gitignore" not in printed.out
-    assert printed.err.rstrip().endswith("what harness keeps for this machine only: .*.judges.json")
+    assert printed.err.rstrip().endswith("what relevance keeps for this machine only: .*.judges.json")
     assert Path(".gitignore").read_bytes() == before
 
 

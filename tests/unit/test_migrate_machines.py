@@ -97,7 +97,7 @@ def test_such_a_file_is_no_file_of_people_s_judgments(capsys, kind):
     capsys.readouterr()
     assert main(["validate", "other.relevance.yaml"]) == 2
     said = capsys.readouterr().err
-    assert said.count("found a grade of gpt, a machine; `harness import` keeps whose it is") == 2
+    assert said.count("found a grade of gpt, a machine; `relevance import` keeps whose it is") == 2
 
 
 def test_a_format_without_a_place_for_it_says_that_the_grades_become_people_s(capsys):

@@ -180,7 +180,7 @@ def test_what_a_case_has_beside_is_listed_and_no_secret_is(capsys):
             "'size' in 'query_params'; a suite's depth is the number of hits",
             "'escape_query', a backslash before characters such as those of '=tent, \"two\"'",
             "documents without a rating; they stay unjudged (document 'sku-3' of query 'red shoes')",
-            "the login in the URL; harness.toml names the variables that hold one",
+            "the login in the URL; relevance.toml names the variables that hold one",
             "'unused' of queries, which no request uses",
             *(f"'{key}'" for key in ("owned", "owner_email", "public", "queries[].arranged_at")),
             "'queries[].ratings[].user_email'",

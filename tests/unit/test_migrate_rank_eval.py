@@ -129,7 +129,7 @@ def test_a_suite_that_validate_refuses_is_written_with_its_problems(tmp_path, mo
     assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml", *words]) == 2
     out, err = capsys.readouterr()
     assert out == "wrote shop.relevance.yaml\nwrote relevance.schema.json\n"
-    assert err.startswith("harness validate refuses what was written; the files stay, to be corrected by hand:\n")
+    assert err.startswith("relevance validate refuses what was written; the files stay, to be corrected by hand:\n")
     assert main(["validate", "shop.relevance.yaml"]) == 2
     refused = capsys.readouterr().err
     assert "shop.relevance.yaml:10:1: ERR(max=1)@3 cannot score query" in refused

@@ -54,7 +54,7 @@ def test_a_column_of_counts_leads_to_what_draws_queries_with_weights(capsys):
     write_files({"searches.csv": "query,count\nrope,12\n"})
     moved("csv", ["searches.csv"], *REQUEST)
     said = capsys.readouterr().err
-    assert "searches.csv:1:1: the column 'count'; `harness queries sample searches.csv` draws queries" in said
+    assert "searches.csv:1:1: the column 'count'; `relevance queries sample searches.csv` draws queries" in said
     write_files({"b.csv": "query,document,grade,count\nrope,007,1,12\n"})
     moved("csv", ["b.csv"], *REQUEST, output="b.relevance.yaml")
     assert "b.csv:1:1: the column 'count'\n" in capsys.readouterr().err

@@ -156,7 +156,7 @@ def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):
     write_files({"r/a.json": ratings, "templates/m.json": f'{{"query": {{"terms": {{"t": ["{names}"]}}}}}}'})
     assert bodies(moved("rre", ["r/a.json"])) == [{"query": {"terms": {"t": list(given.values())}}}]
     assert capsys.readouterr().err == (
-        "moved.relevance.yaml has no judgments: no grade of a document was read; grade with `harness judge`\n"
+        "moved.relevance.yaml has no judgments: no grade of a document was read; grade with `relevance judge`\n"
     )
 
 

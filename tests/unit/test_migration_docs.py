@@ -20,7 +20,7 @@ def test_every_format_has_a_row():
 
 def test_every_format_is_imported_on_a_page():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert set(re.findall(r"harness import ([\w-]+) ", text)) == set(FORMATS) - {"jsonl"}  # as csv
+    assert set(re.findall(r"relevance import ([\w-]+) ", text)) == set(FORMATS) - {"jsonl"}  # as csv
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -28,7 +28,7 @@ def test_what_an_import_writes_is_what_the_page_shows(page, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     for line, shown in follow_page(page.read_text(encoding="utf-8")):
         # The rest needs an engine, or a collection.
-        if re.match(r"harness (import (?!beir|ir_datasets)|export|evaluate)", line):
+        if re.match(r"relevance (import (?!beir|ir_datasets)|export|evaluate)", line):
             status, printed = type_command(line, capfd)
             assert status == 0, printed
             assert_shown(shown, printed, line)

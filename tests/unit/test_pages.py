@@ -93,7 +93,7 @@ def test_each_topic_is_a_section_of_a_page(topic):
 
 def test_each_topic_is_of_an_error_or_a_report():
     classes = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, HarnessError)]
-    # `harness doctor` names the privileges.
+    # `relevance doctor` names the privileges.
     used = {cls.topic for cls in classes} | {*TOPICS_OF_PROBLEMS.values(), Topic.UNJUDGED_DOCUMENTS, Topic.PRIVILEGES}
     used |= {*TOPICS_OF_OUTCOMES.values(), *TOPICS_OF_STATUSES.values()}
     assert set(Topic) == used - {None}
@@ -122,7 +122,7 @@ def test_many_equal_problems_have_one_link_below_their_number(capsys):
         write_suite("mean nDCG@10 is 0.8, mean nDCG@10 => 0.8", name)
     assert main(["validate", "."]) == 2
     assert capsys.readouterr().err.splitlines()[-2:] == [
-        "harness: 6 problems",
+        "relevance: 6 problems",
         "see: docs/reference/thresholds.md#the-grammar",
     ]
 
@@ -141,7 +141,7 @@ def test_a_problem_that_says_all_has_no_link(threshold, topic, capsys):
 
 
 def test_a_configuration_that_cannot_be_used_leads_to_its_keys(capsys):
-    Path("harness.toml").write_text("[clusters.default]\nurll = 1\n", encoding="utf-8")
+    Path("relevance.toml").write_text("[clusters.default]\nurll = 1\n", encoding="utf-8")
     assert main(["validate", write_suite("mean nDCG@10 >= 0.8")]) == 2
     assert list_links(capsys) == ["see: docs/reference/settings.md"]
 

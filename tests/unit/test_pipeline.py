@@ -33,7 +33,7 @@ queries:
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "harness.toml").write_text(
+    (tmp_path / "relevance.toml").write_text(
         '[clusters.default]\nurl = "http://one:9200"\n[clusters.away]\nurl = "http://away:9200"\n'
     )
     return tmp_path
@@ -224,7 +224,7 @@ def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(f
 
 
 def test_no_mistake_is_anything_but_a_harness_error(folder, search):
-    (folder / "harness.toml").write_text("[clusters")
+    (folder / "relevance.toml").write_text("[clusters")
     with pytest.raises(HarnessError) as caught:
         run(write(folder, "one"))
     assert caught.value.exit_status == 2
@@ -238,7 +238,7 @@ def test_one_baseline_file_is_for_one_suite(folder, search):
 def test_a_suite_with_a_drop_fails_for_want_of_a_baseline_and_warns_where_it_is_optional(folder, search):
     [required] = run(write(folder, "one", threshold='"drop P@1 <= 0"')).suites
     assert required.verdicts[0].status is Status.FAILED
-    assert "harness baseline save" in required.verdicts[0].reason
+    assert "relevance baseline save" in required.verdicts[0].reason
     optional = run(write(folder, "one", threshold='"drop P@1 <= 0"', body="baseline: optional"))
     assert (optional.suites[0].verdicts[0].status, optional.exit_status) == (Status.WARNED, 0)
 

@@ -19,19 +19,19 @@ WHOLE, CHANGED = HOOKS["relevance-validate"], HOOKS["relevance-validate-changed"
 def run(hook: dict, files: list[str]) -> int:
     """The exit status of *hook*'s command, given *files* where the hook takes any, as pre-commit gives them."""
     program, *words = [*shlex.split(hook["entry"]), *hook.get("args", [])]
-    assert program == "harness"
+    assert program == "relevance"
     return main([*words, *(files if hook.get("pass_filenames", True) else [])])
 
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """The repository that `harness init` makes, with a second suite."""
+    """The repository that `relevance init` makes, with a second suite."""
     write_scaffold(tmp_path)
     monkeypatch.chdir(tmp_path)
     Path("more").mkdir()
     good = Path("products.relevance.yaml").read_text(encoding="utf-8")
     Path("more", "second.relevance.yaml").write_text(good.replace("products/", "../products/"), encoding="utf-8")
-    Path("harness.toml").touch()
+    Path("relevance.toml").touch()
     return ["more/second.relevance.yaml", "products.relevance.yaml"]
 
 
@@ -45,7 +45,7 @@ def spoil(path: str, before: str, after: str) -> None:
 @pytest.mark.parametrize("hook", HOOKS.values(), ids=HOOKS)
 def test_the_hook_is_installed_with_the_package(hook):
     assert hook["language"] == "python"
-    assert shlex.split(hook["entry"])[:2] == ["harness", "validate"]
+    assert shlex.split(hook["entry"])[:2] == ["relevance", "validate"]
 
 
 def test_the_pattern_finds_every_suite_and_nothing_else():

@@ -111,7 +111,7 @@ def test_the_citation_has_the_version_of_the_package():
 def test_the_form_of_a_bug_asks_for_what_harness_info_prints():
     form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / "bug.yml").read_text(encoding="utf-8"))
     fields = {field["id"]: field for field in form["body"]}
-    assert "`harness info`" in fields["info"]["attributes"]["label"]
+    assert "`relevance info`" in fields["info"]["attributes"]["label"]
     assert fields["info"]["validations"]["required"]
 
 

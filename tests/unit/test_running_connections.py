@@ -57,7 +57,7 @@ def suite_at(folder, cluster="default", engine=None, name="s", variables=None):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "harness.toml").write_text(
+    (tmp_path / "relevance.toml").write_text(
         '[clusters.default]\nurl = "http://one:9200"\n[clusters.other]\nurl = "http://two:9200"\n'
     )
     return tmp_path
@@ -76,11 +76,11 @@ def test_suites_on_one_cluster_share_a_connection(openings, folder):
     assert all(search.closed for search in openings.searches)
 
 
-def test_the_harness_toml_of_a_linked_suite_is_the_one_above_the_link(openings, folder):
+def test_the_relevance_toml_of_a_linked_suite_is_the_one_above_the_link(openings, folder):
     suite = suite_at(folder / "inner")
     for name, url in (("elsewhere", "http://three:9200"), ("inner", "http://four:9200")):
         (folder / name).mkdir()
-        (folder / name / "harness.toml").write_text(f'[clusters.default]\nurl = "{url}"\n')
+        (folder / name / "relevance.toml").write_text(f'[clusters.default]\nurl = "{url}"\n')
     (folder / "elsewhere" / "s.relevance.yaml").touch()
     (folder / "inner" / "s.relevance.yaml").symlink_to(folder / "elsewhere" / "s.relevance.yaml")
 
@@ -110,7 +110,7 @@ def test_a_url_takes_the_place_of_every_cluster_and_is_asked_for_its_engine(open
     [
         (RunOptions(url="http://three:9200"), Target("other", engine="opensearch 2.17"), None, "opensearch 2.17"),
         (RunOptions(cluster="other"), Target(engine="opensearch 2.17"), None, "opensearch 2.17"),
-        # The cluster that is replaced says it in harness.toml.
+        # The cluster that is replaced says it in relevance.toml.
         (RunOptions(url="http://three:9200"), Target("typed"), None, "elasticsearch 8.15"),
         (RunOptions(cluster="other"), Target("http://four:9200/"), None, "elasticsearch 8.15"),
         # It is the suite's own server.
@@ -124,12 +124,12 @@ def test_a_url_takes_the_place_of_every_cluster_and_is_asked_for_its_engine(open
 def test_what_is_stated_of_an_engine_is_assumed_of_the_server_in_its_place(
     openings, folder, options, target, engine, assumed
 ):
-    with (folder / "harness.toml").open("a") as config:
+    with (folder / "relevance.toml").open("a") as config:
         config.write('[clusters.typed]\nurl = "http://four:9200"\nengine = "elasticsearch 8.15"\n')
     suite = replace(suite_at(folder), target=target)
 
     with Connections({}, options) as connections:
-        connections.open_all([suite], Configs(folder / "harness.toml"))
+        connections.open_all([suite], Configs(folder / "relevance.toml"))
 
     assert [opened[1] for opened in openings.opened] == [engine]
     assert openings.assumed == [assumed]
@@ -196,14 +196,14 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_left_open(openings, folder
     assert all(search.closed for search in openings.searches)
 
 
-def test_a_wrong_harness_toml_is_told_beside_the_other_mistakes(openings, folder, tmp_path):
+def test_a_wrong_relevance_toml_is_told_beside_the_other_mistakes(openings, folder, tmp_path):
     broken = tmp_path / "broken"
     broken.mkdir()
-    (broken / "harness.toml").write_text("[clusters.default]\nurl = 3\n")
+    (broken / "relevance.toml").write_text("[clusters.default]\nurl = 3\n")
     with pytest.raises(ConfigError) as caught, Connections({}, RunOptions()) as connections:
         connections.open_all([suite_at(folder, "nowhere", name="a"), suite_at(broken), suite_at(broken)], Configs())
     problems = {problem.path: problem.message for problem in caught.value.problems}
-    assert set(problems) == {str(broken / "harness.toml"), str(folder / "a.relevance.yaml")}
+    assert set(problems) == {str(broken / "relevance.toml"), str(folder / "a.relevance.yaml")}
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def test_a_refusal_of_a_cluster_does_not_show_the_variables_of_its_suite(folder,
 
 def test_nor_where_it_stands_beside_a_problem_of_a_configuration(folder):
     (folder / "wrong").mkdir()
-    (folder / "wrong" / "harness.toml").write_text("[clusters.other]\nurls = 1\n")
+    (folder / "wrong" / "relevance.toml").write_text("[clusters.other]\nurls = 1\n")
     suites = [
         suite_at(folder, "t0ken-value", variables={"RELEVANCE_TOKEN": "t0ken-value"}),
         suite_at(folder / "wrong", "other"),
@@ -336,10 +336,10 @@ def test_requests_over_http_do_not_go_to_a_cluster_that_is_an_engine(openings, f
     suite = replace(suite, target=replace(suite.target, service=service))
 
     with Connections({}, RunOptions()) as connections, pytest.raises(UsageError) as caught:
-        connections.open_all([suite], Configs(folder / "harness.toml"))
+        connections.open_all([suite], Configs(folder / "relevance.toml"))
     assert str(caught.value) == (
-        f"{folder / 'harness.toml'}:1:1: the cluster 'default' is an engine, and the requests of {suite.path} go over "
-        f'HTTP; expected service = "{service}" in [clusters.default]'
+        f"{folder / 'relevance.toml'}:1:1: the cluster 'default' is an engine, and the requests of {suite.path} go "
+        f'over HTTP; expected service = "{service}" in [clusters.default]'
     )
     assert openings.opened == []
 

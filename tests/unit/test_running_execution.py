@@ -462,7 +462,7 @@ def test_the_file_that_is_named_takes_the_place_of_the_one_beside_the_suite(kept
     moved = (tmp_path / "s.baseline.json").rename(tmp_path / "other.json")
     [missing] = execute(suite, search).report.verdicts
     assert missing.status is Status.FAILED
-    assert "s.baseline.json does not exist; `harness baseline save" in missing.reason
+    assert "s.baseline.json does not exist; `relevance baseline save" in missing.reason
     [found] = execute(suite, search, RunOptions(today=DAY, baseline=moved)).report.verdicts
     assert found.status is Status.PASSED
 

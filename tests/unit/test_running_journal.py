@@ -97,7 +97,7 @@ def test_what_had_no_answer_is_asked_again_by_the_next_run(engine, capsys):
     capsys.readouterr()
     assert run(engine, "--resume") == whole
     assert set(engine.asked) == {"text 7", "text 8"}
-    assert "harness: shop: going on with an earlier run: 58 of 60 queries answered" in capsys.readouterr().err
+    assert "relevance: shop: going on with an earlier run: 58 of 60 queries answered" in capsys.readouterr().err
     assert not Path("report.json.journal").exists()
 
 
@@ -118,7 +118,7 @@ def test_another_suite_starts_anew_and_says_what_differs(engine, what, capsys):
     run(engine, "--journal", str(JOURNAL), "--resume")
     assert sum(engine.asked.values()) == QUERIES
     told = capsys.readouterr().err
-    assert f"harness: shop: starting anew: the run in run.journal differs in {what}\n" in told
+    assert f"relevance: shop: starting anew: the run in run.journal differs in {what}\n" in told
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_run_whose_index_could_not_be_built_leaves_a_journal_to_go_on_with(eng
     assert run(engine)[0] == 3
     monkeypatch.setattr(harness.search.fixtures, "ensure_index", lambda *_, **__: "products")
     resumed = run(engine, "--resume")
-    assert "harness: shop: going on with an earlier run: 0 of 60 queries answered" in capsys.readouterr().err
+    assert "relevance: shop: going on with an earlier run: 0 of 60 queries answered" in capsys.readouterr().err
     assert not Path("report.json.journal").exists()
     assert resumed == run(engine)
 
@@ -287,7 +287,7 @@ def test_a_flipped_bit_is_noticed_and_what_it_hit_is_asked_again(engine, capsys)
         assert 1 <= sum(engine.asked.values()) <= 2, place  # 2 where the line break is gone
         number = content[:place].count(b"\n") + 1
         said = capsys.readouterr().err
-        assert "harness: run.journal: left out what is damaged, line" in said
+        assert "relevance: run.journal: left out what is damaged, line" in said
         assert f" {number}" in said
         assert not parse_journal(JOURNAL.read_bytes(), "run.journal").damaged
 
@@ -451,7 +451,7 @@ def test_another_value_of_a_variable_is_another_run(engine, monkeypatch, capsys)
 
 def test_without_a_place_for_a_journal_a_resumed_run_starts_anew(engine, capsys):
     assert main(["run", "shop.relevance.yaml", "--url", engine.url, "-q", "--resume"]) == 1
-    assert "harness: starting anew: without --journal and --output no run leaves a journal" in capsys.readouterr().err
+    assert "relevance: starting anew: without --journal and --output no run leaves a journal" in capsys.readouterr().err
 
 
 def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the_run_that_goes_on(engine, monkeypatch):
@@ -470,7 +470,7 @@ def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the
 @pytest.mark.parametrize("tenant", ["1", "ee", "name", "suite", "kind", "state", "products", "journal"])
 def test_a_header_of_few_or_usual_letters_spoils_no_journal(engine, monkeypatch, tenant):
     monkeypatch.setenv("TENANT", tenant)
-    Path("harness.toml").write_text(
+    Path("relevance.toml").write_text(
         f'[clusters.default]\nurl = "{engine.url}"\nheaders_env = {{X-Tenant = "TENANT"}}\n', encoding="utf-8"
     )
     command = ["run", "shop.relevance.yaml", "-q", "--journal", str(JOURNAL), "--output", "json=report.json"]
@@ -501,7 +501,7 @@ def test_a_finished_section_is_asked_anew_when_its_index_was_replaced(engine, ca
     again = run(engine, "--journal", str(JOURNAL), "--resume")
     assert sum(engine.asked.values()) == QUERIES
     told = capsys.readouterr().err
-    assert "harness: shop: starting anew: the target changed during the run: products was deleted" in told
+    assert "relevance: shop: starting anew: the target changed during the run: products was deleted" in told
     assert again == run(engine)
 
 

@@ -17,26 +17,26 @@ def test_the_suite_its_documents_and_judgments_are_written(tmp_path, capsys):
     written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert written == {
         ".gitignore",
-        "harness.toml",
+        "relevance.toml",
         "products.relevance.yaml",
         "products/documents.jsonl",
         "products/judgments.qrels",
         "relevance.schema.json",
     }
-    assert f"harness run {folder}/products.relevance.yaml --embedded --allow-write" in capsys.readouterr().out
+    assert f"relevance run {folder}/products.relevance.yaml --embedded --allow-write" in capsys.readouterr().out
 
 
 def test_the_next_step_is_quoted_for_a_shell(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["init", "sp ace"]) == 0
-    assert "  harness run 'sp ace/products.relevance.yaml' --embedded --allow-write\n" in capsys.readouterr().out
+    assert "  relevance run 'sp ace/products.relevance.yaml' --embedded --allow-write\n" in capsys.readouterr().out
 
 
 def test_without_a_folder_it_writes_here(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
     assert (tmp_path / "products.relevance.yaml").is_file()
-    assert "harness run products.relevance.yaml --embedded --allow-write" in capsys.readouterr().out
+    assert "relevance run products.relevance.yaml --embedded --allow-write" in capsys.readouterr().out
 
 
 def test_nothing_is_replaced_and_nothing_half_written(tmp_path, capsys):
@@ -50,8 +50,8 @@ def test_nothing_is_replaced_and_nothing_half_written(tmp_path, capsys):
 
 
 def test_a_link_that_leads_nowhere_counts_as_there(tmp_path):
-    (tmp_path / "harness.toml").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match=r"harness\.toml: this is there already"):
+    (tmp_path / "relevance.toml").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match=r"relevance\.toml: this is there already"):
         write_scaffold(tmp_path)
 
 
@@ -77,7 +77,7 @@ def test_a_suite_from_an_index_names_the_cluster_and_holds_no_login(tmp_path, mo
     with ScriptedEngine() as engine:
         engine.gets["/i/_field_caps?fields=*&include_unmapped=true"] = {"fields": {"title": text, "a.body": text}}
         engine.faults.append(Fault("/i/_search", status=400, body=b'{"error": "no sample for you"}'))
-        (tmp_path / "harness.toml").write_text(f'[clusters.shop]\nurl = "{engine.url}"\napi_key_env = "SHOP_KEY"\n')
+        (tmp_path / "relevance.toml").write_text(f'[clusters.shop]\nurl = "{engine.url}"\napi_key_env = "SHOP_KEY"\n')
         (tmp_path / "queries.txt").write_text("red ${SHOP_KEY}\n")
         queries = ["--queries", str(tmp_path / "queries.txt")]
         for options in (["--cluster", "shop"], ["--url", engine.url]):

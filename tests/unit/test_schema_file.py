@@ -49,7 +49,7 @@ def read_outdated():
 
 def test_the_schema_of_the_example_suites_is_that_of_today():
     written = (SUITES / SCHEMA_NAME).read_text(encoding="utf-8")
-    assert written == render_schema(), f"harness schema --output suites/{SCHEMA_NAME}"
+    assert written == render_schema(), f"relevance schema --output suites/{SCHEMA_NAME}"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_validate_names_a_schema_of_another_version_and_what_updates_it(capsys):
     capsys.readouterr()
 
     assert main(["validate", "sp ace"]) == 0
-    command = f"harness schema --output 'sp ace/{SCHEMA_NAME}'"
+    command = f"relevance schema --output 'sp ace/{SCHEMA_NAME}'"
     told = capsys.readouterr().out
     assert f"sp ace/{SCHEMA_NAME} is the schema of another version of the harness; update it with {command}\n" in told
 

@@ -1,4 +1,4 @@
-"""Which addresses suites, harness.toml and the command line may name, and that the checked one is connected to."""
+"""Which addresses suites, relevance.toml and the command line may name, and that the checked one is connected to."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class TestNamedAddresses:
             refuse_address(f"https://{host}", origin)
         with pytest.raises(UsageError, match="is link-local, which a suite's own address must not be") as caught:
             refuse_address(f"https://{host}", SUITE)
-        assert caught.value.text(EntryPoint.COMMAND).endswith("define it in harness.toml, or give --url")
+        assert caught.value.text(EntryPoint.COMMAND).endswith("define it in relevance.toml, or give --url")
 
     @pytest.mark.parametrize("origin", AddressOrigin)
     @pytest.mark.parametrize("host", ORDINARY)

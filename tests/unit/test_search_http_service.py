@@ -46,7 +46,7 @@ from harness.search.service_requests import Permissions
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
 DEFINED = AddressOrigin.CONFIGURATION
-"""The place of a service that harness.toml defines."""
+"""The place of a service that relevance.toml defines."""
 
 
 def service(server: HTTPServer | str, **more: Any) -> Cluster:
@@ -485,22 +485,22 @@ def test_what_may_change_data_is_not_sent_to_a_url(httpserver: HTTPServer, http:
         ask(httpserver, *(replace(one, params={"from": reason}) for one in (SEARCH, http)))
 
     assert reason in str(caught.value)
-    assert "harness.toml" in str(caught.value)
+    assert "relevance.toml" in str(caught.value)
     assert "allow_write" in str(caught.value)
     assert not [request for request, _ in httpserver.log if "from" in request.args]
 
 
 @pytest.mark.parametrize("http", [http for http, _ in WRITES])
-def test_nor_to_a_service_of_harness_toml_that_does_not_list_it(httpserver: HTTPServer, http: HttpRequest) -> None:
+def test_nor_to_a_service_of_relevance_toml_that_does_not_list_it(httpserver: HTTPServer, http: HttpRequest) -> None:
     httpserver.expect_request(re.compile("/api/victim.*")).respond_with_json({"ids": []})
-    cluster = {"origin": DEFINED, "requests": ("POST /other", "PUT /search/*"), "mark": Mark("harness.toml", 3, 1)}
+    cluster = {"origin": DEFINED, "requests": ("POST /other", "PUT /search/*"), "mark": Mark("relevance.toml", 3, 1)}
 
     if http.method == "GET":
         assert ask(httpserver, http, **cluster) == [Ranking(exact_scores=True)], "it only reads"
         return
     with pytest.raises(SearchError) as caught:
         ask(httpserver, http, **cluster)
-    line = f'add `requests = ["{http.method} /search"]` to [clusters.shop] (harness.toml:3:1)'
+    line = f'add `requests = ["{http.method} /search"]` to [clusters.shop] (relevance.toml:3:1)'
     assert str(caught.value).endswith(f"{line}, or give allow_write")
     assert httpserver.log == []
 

@@ -510,7 +510,7 @@ def test_a_variable_that_is_no_proxy_is_told_without_its_value(value: str) -> No
 
 
 @pytest.mark.parametrize("environ", [{"HTTPS_PROXY": "http://other"}, {}])
-def test_the_proxy_of_harness_toml_wins_over_the_environment(
+def test_the_proxy_of_relevance_toml_wins_over_the_environment(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert Login(proxy=VIA, environment=environ).find_proxy("https://h") == VIA

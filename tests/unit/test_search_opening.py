@@ -283,7 +283,7 @@ class TestUnreachable:
     def test_nothing_listens(self) -> None:
         with (
             closed_port() as port,
-            pytest.raises(EngineUnreachable, match=r"connection refused.*`harness engine up` starts"),
+            pytest.raises(EngineUnreachable, match=r"connection refused.*`relevance engine up` starts"),
         ):
             open_search(cluster(f"http://127.0.0.1:{port}"), {})
 

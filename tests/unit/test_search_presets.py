@@ -26,9 +26,9 @@ NAMES = sorted(PRESETS)
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Loads a suite of a target and keys of `http`, with a harness.toml that gives the cluster `solr` its service."""
+    """Loads a suite of a target and keys of `http`, with a relevance.toml that gives the cluster `solr` its service."""
     monkeypatch.chdir(tmp_path)
-    Path("harness.toml").write_text(
+    Path("relevance.toml").write_text(
         '[clusters.solr]\nurl = "http://localhost:8983/solr"\nservice = "solr"\n'
         '[clusters.other]\nurl = "http://localhost:9999"\nservice = "http"\n',
         encoding="utf-8",

@@ -315,7 +315,7 @@ def test_a_get_request_with_a_body_may_change_data(service: str, body: Any) -> N
 
 
 class TestSuites:
-    """`harness validate` and a run load a suite in the same way."""
+    """`relevance validate` and a run load a suite in the same way."""
 
     @staticmethod
     def load(folder: Path, http: str, query: str = "text: tents") -> Any:

@@ -70,18 +70,18 @@ queries:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(DIALECTS, "shelf", ShelfDialect())
     monkeypatch.setattr(shape, "SERVICES", [*shape.SERVICES, "shelf"])
-    (tmp_path / "harness.toml").write_text('[clusters.library]\nurl = "http://127.0.0.1:1"\nservice = "shelf"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.library]\nurl = "http://127.0.0.1:1"\nservice = "shelf"\n')
     (tmp_path / "books.relevance.yaml").write_text(SUITE)
     return tmp_path
 
 
-def test_harness_toml_takes_every_kind_of_server() -> None:
+def test_relevance_toml_takes_every_kind_of_server() -> None:
     """`config` is a layer below `search`, and so has a list of its own."""
     assert set(shape.SERVICES) == DIALECTS.keys()
 
 
 def test_a_third_engine_runs_a_suite(folder: Path) -> None:
-    options = RunOptions(config=folder / "harness.toml")
+    options = RunOptions(config=folder / "relevance.toml")
     report = run_suites([folder / "books.relevance.yaml"], options, environ={})
     [suite] = report.suites
     assert (str(suite.engine), suite.index, suite.name) == ("shelf 1", "shelf", "books")

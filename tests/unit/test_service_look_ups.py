@@ -37,7 +37,7 @@ def shop(httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A service with 40 documents, d1 to d40, all of which match in this order."""
     monkeypatch.chdir(tmp_path)
     toml = f'[clusters.default]\nurl = "{httpserver.url_for("/api")}"\nservice = "http"\n'
-    Path("harness.toml").write_text(toml, encoding="utf-8")
+    Path("relevance.toml").write_text(toml, encoding="utf-8")
     ids = [f"d{number}" for number in range(1, 41)]
     service = CatalogueService({id: {"title": f"Tent {id}"} for id in ids})
     service.rankings["tent"] = [(id, 100.0 - place) for place, id in enumerate(ids)]
@@ -361,7 +361,7 @@ def test_what_one_request_by_ids_finds_does_not_count_for_another(
     monkeypatch.chdir(tmp_path)
     httpserver.expect_request(re.compile("/api/.*")).respond_with_handler(respond)
     toml = f'[clusters.default]\nurl = "{httpserver.url_for("/api")}"\nservice = "http"\n'
-    Path("harness.toml").write_text(toml, encoding="utf-8")
+    Path("relevance.toml").write_text(toml, encoding="utf-8")
     text = "suite: shop\nrequests:\n"
     for name, differing in (("ra", first), ("rb", second)):
         join = "" if "join" in differing else ', join: ","'

@@ -52,7 +52,7 @@ class Shop:
 def shop(httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.chdir(tmp_path)
     toml = f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n'
-    Path("harness.toml").write_text(toml, encoding="utf-8")
+    Path("relevance.toml").write_text(toml, encoding="utf-8")
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
     return Shop(httpserver)
 
@@ -68,7 +68,7 @@ def save_baseline() -> None:
     assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
 
 
-@pytest.mark.smoke("harness run")
+@pytest.mark.smoke("relevance run")
 @pytest.mark.parametrize(("great", "lesser"), PAIRS, ids=IDS)
 def test_another_order_of_near_scores_is_a_drop(shop: Shop, great: float, lesser: float) -> None:
     shop.hits = [("a", great), ("b", lesser)]

@@ -43,7 +43,7 @@ class Shop:
         self._server = server
         self._folder = folder
         toml = f'[clusters.default]\nurl = "{server.url_for("/")}"\nservice = "http"\n'
-        (folder / "harness.toml").write_text(toml, encoding="utf-8")
+        (folder / "relevance.toml").write_text(toml, encoding="utf-8")
 
     def answer(self, hits: list[dict[str, Any]], **beside: Any) -> None:
         self._server.clear()
@@ -154,7 +154,7 @@ def test_a_login_that_a_service_repeats_as_it_was_sent_is_masked_in_all_that_is_
         return Response(json.dumps({"hits": [hit], "partial": False, "total": EXACT}), content_type="application/json")
 
     httpserver.expect_request("/search").respond_with_handler(respond)
-    with Path("harness.toml").open("a", encoding="utf-8") as file:
+    with Path("relevance.toml").open("a", encoding="utf-8") as file:
         file.write(keys)
     environ = {"SHOP_USER": "kim", "SHOP_PASSWORD": "s3cret-word", "SHOP_KEY": "an-id:a-k3y"}
     text = SUITE.replace("THRESHOLD", "mean nDCG@3 >= 0").replace("    hits:", "    titles: $.title\n    hits:")

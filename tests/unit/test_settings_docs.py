@@ -1,4 +1,4 @@
-"""What docs/reference/settings.md shows of harness.toml is read."""
+"""What docs/reference/settings.md shows of relevance.toml is read."""
 
 import re
 import tomllib
@@ -15,9 +15,9 @@ TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_t
 FILE = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)[0]
 
 
-def test_the_harness_toml_of_the_page_is_read(tmp_path):
-    (tmp_path / "harness.toml").write_text(FILE, encoding="utf-8")
-    assert list(read_config(tmp_path / "harness.toml").clusters) == ["default", "staging", "cloud", "api"]
+def test_the_relevance_toml_of_the_page_is_read(tmp_path):
+    (tmp_path / "relevance.toml").write_text(FILE, encoding="utf-8")
+    assert list(read_config(tmp_path / "relevance.toml").clusters) == ["default", "staging", "cloud", "api"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,15 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.mark.parametrize(
     "entry_point",
-    ["harness --help", "harness run", "harness evaluate", "harness compare", "harness validate", "pytest", "Python"],
+    [
+        "relevance --help",
+        "relevance run",
+        "relevance evaluate",
+        "relevance compare",
+        "relevance validate",
+        "pytest",
+        "Python",
+    ],
 )
 def test_each_entry_point_has_a_smoke_test(entry_point):
     mark = re.compile(rf'^@pytest\.mark\.smoke\("{entry_point}"\)\n(@.*\n)*def test_', re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What a suite brings along is checked with it: its documents, the ids that it names, and the harness.toml above it."""
+"""What a suite brings along is checked with it: its documents, the ids that it names, the relevance.toml above it."""
 
 from pathlib import Path
 
@@ -108,8 +108,8 @@ def test_documents_whose_place_is_not_known_yet_are_not_read(folder):
     assert len(refusals(folder, text, {"RELEVANCE_DOCUMENTS": "products.jsonl"})) == 2
 
 
-def test_a_broken_harness_toml_is_told_once_for_all_suites_below_it(folder):
-    (folder / "harness.toml").write_text("[clusters.default]\nurll = 'http://localhost:9200'\n")
+def test_a_broken_relevance_toml_is_told_once_for_all_suites_below_it(folder):
+    (folder / "relevance.toml").write_text("[clusters.default]\nurll = 'http://localhost:9200'\n")
     for name in ("a", "b"):
         (folder / f"{name}.relevance.yaml").write_text(SUITE)
     with pytest.raises(SuiteError) as caught:
@@ -117,7 +117,7 @@ def test_a_broken_harness_toml_is_told_once_for_all_suites_below_it(folder):
     assert [(problem.line, problem.message.split(",")[0]) for problem in caught.value.problems] == [
         (2, "unknown key 'urll'")
     ]
-    assert {problem.path for problem in caught.value.problems} == {str(folder / "harness.toml")}
+    assert {problem.path for problem in caught.value.problems} == {str(folder / "relevance.toml")}
 
 
 # ------------------------------------------------------------------------------------------------ over HTTP

@@ -95,7 +95,7 @@ def test_a_file_for_other_queries_too_is_refused_only_if_all_that_it_has_of_the_
 
 @pytest.mark.parametrize("header", ["query,docid,rating", "query;doc_id;rating", "Query Text,Doc ID,Rating"])
 def test_a_header_of_quepid_names_its_import(write, header):
-    with pytest.raises(SuiteError, match="; `harness import quepid` writes a suite from ratings of Quepid\n"):
+    with pytest.raises(SuiteError, match="; `relevance import quepid` writes a suite from ratings of Quepid\n"):
         load_suite(write("j.csv", j_csv=f"{header}\n"), None)
 
 

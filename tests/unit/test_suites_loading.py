@@ -429,7 +429,7 @@ api_key_env = "SHOP_LOGIN"
         ("SHOP_NOTE", URL, '"SHOP_*"', ""),
         ("SHOP_NOTE", "staging", '"OTHER", "SHOP_NOTE"', ""),
         ("SHOP_NOTE", "staging", "", "3:44: the suite may not read the variable SHOP_NOTE: name it RELEVANCE_…, or "),
-        ("SHOP_NOTE", URL, '"OTHER"', '/harness.toml: variables = ["OTHER", "SHOP_NOTE"]'),
+        ("SHOP_NOTE", URL, '"OTHER"', '/relevance.toml: variables = ["OTHER", "SHOP_NOTE"]'),
         ("SHOP_NOTE:-none", "staging", "", "3:44: the suite may not read the variable SHOP_NOTE"),
         ("NOT_SET", "staging", "", "3:44: the suite may not read the variable NOT_SET"),
         ("SHOP_TOKEN", "staging", '"SHOP_TOKEN"', ""),
@@ -452,7 +452,7 @@ api_key_env = "SHOP_LOGIN"
 @pytest.mark.parametrize("runs", [True, False], ids=["run", "validate"])
 def test_a_suite_reads_the_variables_that_it_may(write, monkeypatch, tmp_path, runs, name, cluster, listed, refused):
     monkeypatch.chdir(tmp_path)
-    path = write(READING.format(cluster=cluster, name=name), harness_toml=TRUSTED.format(listed=listed))
+    path = write(READING.format(cluster=cluster, name=name), relevance_toml=TRUSTED.format(listed=listed))
     environ = {
         "RELEVANCE_URL": URL,
         "RELEVANCE_CLUSTER": "staging",
@@ -684,14 +684,14 @@ def test_a_wrong_file_of_queries_is_told(write, monkeypatch, tmp_path, suffix, c
     assert message in str(caught.value)
 
 
-def test_the_root_is_the_folder_of_harness_toml_where_there_is_one(write, tmp_path):
-    (tmp_path / "harness.toml").write_text("")
+def test_the_root_is_the_folder_of_relevance_toml_where_there_is_one(write, tmp_path):
+    (tmp_path / "relevance.toml").write_text("")
     path = write(SMALL, a_qrels="shoes 0 a 1\n")
     inner = tmp_path / "deep" / path.name
     inner.parent.mkdir()
     inner.write_text(SMALL + "judgments: ../a.qrels\n")
     assert load_suite(inner, {}).queries[0].judgments == {"sku-1": 1.0, "a": 1.0}
-    (inner.parent / "harness.toml").write_text("")
+    (inner.parent / "relevance.toml").write_text("")
     with pytest.raises(SuiteError, match="outside of the suite's root"):
         load_suite(inner, {})
 

@@ -594,7 +594,7 @@ CASES = {
         SHOP[: SHOP.index("    judgments:")],
         "9:1",
         "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'; "
-        "grade hits with `harness judge shop.relevance.yaml`",
+        "grade hits with `relevance judge shop.relevance.yaml`",
         "queries:",
     ),
     "missing file": (

@@ -124,7 +124,7 @@ def test_a_suite_of_another_shape_does_not_fit(old, new):
 
 
 def test_the_schema_beside_the_example_suites_is_current():
-    remedy = "run: harness schema > suites/relevance.schema.json"
+    remedy = "run: relevance schema > suites/relevance.schema.json"
     assert read_schema_state(SUITES) is SchemaState.CURRENT, remedy
 
 

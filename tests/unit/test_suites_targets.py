@@ -204,7 +204,7 @@ def test_a_request_without_an_index_in_any_target_is_told_by_its_target(load):
 
 
 def test_a_login_is_not_sent_to_an_address_of_one_request(load, tmp_path):
-    (tmp_path / "harness.toml").write_text(
+    (tmp_path / "relevance.toml").write_text(
         'variables = ["SHOP_TOKEN"]\n[clusters.es]\nurl = "http://es"\n[clusters.app]\nurl = "http://app"\n'
     )
     request = HTTP.replace('q: "{{text}}"', 'q: "{{text}}", token: "${SHOP_TOKEN}"')

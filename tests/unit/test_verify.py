@@ -1,4 +1,4 @@
-"""``harness verify`` where `_rank_eval` answers what no sound cluster would, or nothing."""
+"""``relevance verify`` where `_rank_eval` answers what no sound cluster would, or nothing."""
 
 import json
 

@@ -125,7 +125,7 @@ class ChatClient:
             api_key=key or NO_KEY,
             max_retries=0,
             timeout=judge.timeout,
-            # Documents are sent to the server of harness.toml, and not to one that it names.
+            # Documents are sent to the server of relevance.toml, and not to one that it names.
             http_client=openai.DefaultHttpxClient(
                 follow_redirects=False,
                 event_hooks={"request": [self._leave_own_headers], "response": [self._check_status]},
@@ -248,7 +248,7 @@ def require_installed() -> None:
         UsageError: It is not.
     """
     if find_spec("openai") is None:
-        raise UsageError("harness judge --machine needs the package openai: pip install 'relevance-harness[llm]'")
+        raise UsageError("relevance judge --machine needs the package openai: pip install 'relevance-harness[llm]'")
 
 
 def read_key(judge: MachineJudge, environ: Mapping[str, str]) -> str | None:

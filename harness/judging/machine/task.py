@@ -83,7 +83,7 @@ def open_task(
         progress: Receives how far the run is.
 
     Raises:
-        InputError: The suite or harness.toml is wrong.
+        InputError: The suite or relevance.toml is wrong.
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """

@@ -12,7 +12,7 @@ import click
 from harness.cli import COMMAND_GROUPS, COMMANDS, root
 from reference.markdown import mark_code, write_block, write_paragraph, write_table
 
-CONTEXT = click.Context(root, info_name="harness", **root.context_settings)
+CONTEXT = click.Context(root, info_name="relevance", **root.context_settings)
 """As of a call: a command keeps the option for its help that it makes for the first context, such as -h."""
 
 
@@ -20,7 +20,9 @@ def write_list_of_commands() -> str:
     """All commands, each with what it does and a link to its options."""
     tables = []
     for title, commands in COMMAND_GROUPS.items():
-        rows = [(f"[`harness {name}`](#harness-{name})", mark_code(sentence)) for name, sentence in commands.items()]
+        rows = [
+            (f"[`relevance {name}`](#relevance-{name})", mark_code(sentence)) for name, sentence in commands.items()
+        ]
         tables.append(write_table((title.lower(), "what it does"), rows))
     return "\n\n".join(tables)
 
@@ -30,10 +32,10 @@ def write_command(name: str) -> str:
     command = root.get_command(CONTEXT, name)
     assert command is not None
     if not isinstance(command, click.Group):
-        return describe_command(f"harness {name}", command)
+        return describe_command(f"relevance {name}", command)
     sections = [write_paragraph(paragraph) for paragraph in split_paragraphs(command.help or "")]
     for word, subcommand in command.commands.items():
-        full_name = f"harness {name} {word}"
+        full_name = f"relevance {name} {word}"
         sections.append(f"### {full_name}\n\n{describe_command(full_name, subcommand)}")
     return "\n\n".join(sections)
 
@@ -91,16 +93,16 @@ def make_key(option: click.Option) -> tuple[str, str]:
 
 @cache
 def find_describing_commands() -> dict[tuple[str, str], str]:
-    """For each option the command that describes it: `harness run`, else the first one that has it."""
+    """For each option the command that describes it: `relevance run`, else the first one that has it."""
     commands = {}
     for name in ["run", *COMMANDS]:
         command = root.get_command(CONTEXT, name)
         assert command is not None
         if isinstance(command, click.Group):
             for word, subcommand in command.commands.items():
-                commands[f"harness {name} {word}"] = subcommand
+                commands[f"relevance {name} {word}"] = subcommand
         else:
-            commands[f"harness {name}"] = command
+            commands[f"relevance {name}"] = command
     found: dict[tuple[str, str], str] = {}
     for full_name, command in commands.items():
         for option in list_options(command):
@@ -151,5 +153,5 @@ def describe_option(option: click.Option) -> str:
 
 PARTS = {
     "the commands": write_list_of_commands,
-    **{f"harness {name}": partial(write_command, name) for name in COMMANDS},
+    **{f"relevance {name}": partial(write_command, name) for name in COMMANDS},
 }

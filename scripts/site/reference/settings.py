@@ -1,4 +1,4 @@
-"""The keys of harness.toml, from the shape that it is read by."""
+"""The keys of relevance.toml, from the shape that it is read by."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def list_plain_keys() -> str:
 
 
 PARTS = {
-    "keys at the top of harness.toml": write_top_level_keys,
+    "keys at the top of relevance.toml": write_top_level_keys,
     "keys of a cluster": partial(write_keys, ClusterShape),
     "keys of a judge": partial(write_keys, JudgeShape),
     "keys of a cluster beside a suite": list_plain_keys,

@@ -58,7 +58,7 @@ PLACES = (
     Place("vectors", "VectorFileShape", "What a name of `vectors` stands for is the path of a file, or a mapping:"),
     Place("display", "DisplayShape", "What is shown of a document beside its id."),
     Place("fixture", "FixtureShape", "An index that the suite builds with `--allow-write`."),
-    Place("tune", "TuneShape", "What `harness tune` may change of the requests."),
+    Place("tune", "TuneShape", "What `relevance tune` may change of the requests."),
     Place("tune parameters", "ParameterShape", "A parameter has a range, `choices` or a `switch`.", 3),
 )
 """In the order of the page."""

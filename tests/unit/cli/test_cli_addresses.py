@@ -1,4 +1,4 @@
-"""Which addresses a suite may name: those of the trusted harness.toml and the command line are the owner's."""
+"""Which addresses a suite may name: those of the trusted relevance.toml and the command line are the owner's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted
 
 def write(cluster: str, config: str = "") -> None:
     Path("shop.relevance.yaml").write_text(SUITE.replace("CLUSTER", cluster), encoding="utf-8")
-    Path("harness.toml").write_text(config, encoding="utf-8")
+    Path("relevance.toml").write_text(config, encoding="utf-8")
 
 
 def run(*words: str) -> int:
@@ -49,7 +49,7 @@ def test_an_address_of_the_suites_own_is_refused_where_only_listed_ones_are_allo
     sent = list(engine.sent)
 
     assert run("--listed-addresses") == 2
-    assert f"shop.relevance.yaml:2:1: {engine.url} {REFUSED}harness.toml, or give --url" in capsys.readouterr().err
+    assert f"shop.relevance.yaml:2:1: {engine.url} {REFUSED}relevance.toml, or give --url" in capsys.readouterr().err
     assert engine.sent == sent
     with Relevance() as relevance, pytest.raises(UsageError, match="only listed addresses are allowed"):
         relevance.run("shop.relevance.yaml", listed_addresses=True)
@@ -58,7 +58,7 @@ def test_an_address_of_the_suites_own_is_refused_where_only_listed_ones_are_allo
 def test_the_trusted_file_says_the_same(engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
     write(engine.url, 'addresses = "listed"\n')
     assert run() == 2
-    assert f"shop.relevance.yaml:2:1: {engine.url} {REFUSED}harness.toml, or give --url" in capsys.readouterr().err
+    assert f"shop.relevance.yaml:2:1: {engine.url} {REFUSED}relevance.toml, or give --url" in capsys.readouterr().err
     assert engine.sent == []
 
     assert run("--url", engine.url) == 0
@@ -70,7 +70,7 @@ def test_a_file_beside_a_suite_lists_no_address(engine: ScriptedEngine, capsys: 
     write("shop", 'addresses = "listed"\n')
     Path("suites").mkdir()
     Path("shop.relevance.yaml").rename("suites/shop.relevance.yaml")
-    Path("suites/harness.toml").write_text(f'[clusters.shop]\nurl = "{engine.url}"\n', encoding="utf-8")
+    Path("suites/relevance.toml").write_text(f'[clusters.shop]\nurl = "{engine.url}"\n', encoding="utf-8")
 
     assert main(["run", "suites"]) == 2
     assert f"suites/shop.relevance.yaml:2:1: {engine.url} {REFUSED}" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``harness baseline``: from suites in files over a search that needs no server to the files that are written."""
+"""``relevance baseline``: from suites in files over a search that needs no server to the files that are written."""
 
 import errno
 import json
@@ -33,7 +33,7 @@ queries:
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE.format(name="shop"))
     return tmp_path
 
@@ -116,7 +116,7 @@ def test_means_are_weighted_and_say_so(folder, engine, capsys):
 
 def test_what_was_saved_is_what_a_run_is_held_against(folder, engine, capsys):
     assert main(["run", "shop.relevance.yaml", "-q"]) == 1
-    assert "`harness baseline save shop.relevance.yaml` saves one" in capsys.readouterr().out.replace("\n", " ")
+    assert "`relevance baseline save shop.relevance.yaml` saves one" in capsys.readouterr().out.replace("\n", " ")
     harness_baseline("save", "shop.relevance.yaml", "-q")
     assert main(["run", "shop.relevance.yaml", "-q"]) == 0
     engine.now(q=["x", "y", "a"])
@@ -548,7 +548,7 @@ def test_in_ci_nothing_is_saved_unless_that_is_forced(folder, engine, capsys, mo
 
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"harness: baseline save: {variable} is set, and a job that saves its own ")
+    assert said.err.startswith(f"relevance: baseline save: {variable} is set, and a job that saves its own ")
     assert said.err.endswith("or say --force\n")
     assert (engine.requests, list(folder.glob("*.json"))) == ([], [])
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--force") == 0

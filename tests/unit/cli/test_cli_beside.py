@@ -45,7 +45,7 @@ def suites(tmp_path, monkeypatch):
     suites, out = tmp_path / "root" / "suites", tmp_path / "out"
     suites.mkdir(parents=True)
     out.mkdir()
-    (tmp_path / "root" / "harness.toml").touch()
+    (tmp_path / "root" / "relevance.toml").touch()
     lines = [f"  - {{id: q{number}, text: text {number}, judgments: {{a: 1}}}}\n" for number in range(40)]
     (suites / "shop.relevance.yaml").write_text(SUITE + "".join(lines))
     (out / "victim").write_text(f'{SECRET}\n{{"op_code": 1}}\n')

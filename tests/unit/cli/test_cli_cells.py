@@ -1,4 +1,4 @@
-"""``harness run`` with several requests and indexes: from suites in files to what is printed and written."""
+"""``relevance run`` with several requests and indexes: from suites in files to what is printed and written."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class ByRequest(FakeSearch):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     write("shop")
     return tmp_path
 
@@ -99,7 +99,7 @@ def test_suites_whose_requests_have_other_names_run_together(folder, opened, cap
     write("store", second="trial")
     assert main(["run", ".", "--request", "candidate"]) == 2
     error = capsys.readouterr().err
-    assert error == "harness: store.relevance.yaml: found no request 'candidate', known are current, trial\n"
+    assert error == "relevance: store.relevance.yaml: found no request 'candidate', known are current, trial\n"
     assert main(["run", ".", "--all-requests"]) == 1
     assert "2 suites in 4 cells" in capsys.readouterr().out
 
@@ -113,7 +113,7 @@ def test_an_index_that_cannot_be_searched_is_refused_before_anything_is(folder, 
     write("shop", more=more)
     assert main(["run", "shop.relevance.yaml", "--index", "v2"]) == 2
     assert capsys.readouterr().err == (
-        f"harness: shop.relevance.yaml: {reason}, so that no other index can be asked for\n"
+        f"relevance: shop.relevance.yaml: {reason}, so that no other index can be asked for\n"
     )
     assert opened == []
 

@@ -1,4 +1,4 @@
-"""``harness compare``: what the two sides may be, what is refused with which sentence, and the exit status."""
+"""``relevance compare``: what the two sides may be, what is refused with which sentence, and the exit status."""
 
 import pytest
 
@@ -77,7 +77,7 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     toml = '[clusters.default]\nurl = "http://one:9200"\n[clusters.staging]\nurl = "http://two:9200"\n'
-    (tmp_path / "harness.toml").write_text(toml)
+    (tmp_path / "relevance.toml").write_text(toml)
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     shop = Shop()
     monkeypatch.setattr(harness.search, "open_search", shop.open)
@@ -118,7 +118,7 @@ def write_run(name, rankings):
 # ------------------------------------------------------------------------------------------------ what is compared
 
 
-@pytest.mark.smoke("harness compare")
+@pytest.mark.smoke("relevance compare")
 def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop, capsys):
     status, report = told(capsys, *PAIR)
     assert (status, report.exit_status, report.suite, report.gain) == (0, 0, "shop", "exponential")
@@ -526,8 +526,8 @@ FORMS = (
         (("embedded:", *PAIR[1:]), "found 'embedded:', expected embedded:VERSION, or embedded alone"),
         (("run:none.run", *PAIR[1:]), "run:none.run: the file none.run does not exist"),
         (("report:.", *PAIR[1:]), "report:.: the file . is a folder"),
-        (("harness.toml", *PAIR[1:]), "the name of harness.toml does not determine its type; write run:harness.toml"),
-        (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of harness run nor a baseline; write report:odd"),
+        (("relevance.toml", *PAIR[1:]), "the name of relevance.toml does not determine its type; write run:rele"),
+        (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of relevance run nor a baseline; write report:"),
         (("report:latin.json", *PAIR[1:]), "latin.json cannot be read: it is not UTF-8"),
         (("broken.json", *PAIR[1:]), "broken.json cannot be read as JSON"),
         (("request:candidat", *PAIR[1:]), "found no request 'candidat', known are current, candidate; did you mean"),
@@ -750,7 +750,7 @@ def test_a_baseline_is_read_once(shop, capsys, monkeypatch):
 
 def test_a_login_that_a_server_repeats_is_masked(shop, capsys, monkeypatch, tmp_path):
     toml = '[clusters.default]\nurl = "http://one:9200"\nusername_env = "USER_NAME"\npassword_env = "PASS"\n'
-    (tmp_path / "harness.toml").write_text(toml)
+    (tmp_path / "relevance.toml").write_text(toml)
     monkeypatch.setenv("USER_NAME", "shop-user")
     monkeypatch.setenv("PASS", "s3cr3t-value")
     shop.answers["match_phrase"] = {**CANDIDATE, "r": Failure(FailureKind.ERROR, "s3cr3t-value is refused", 403)}

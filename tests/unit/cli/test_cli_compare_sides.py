@@ -1,4 +1,4 @@
-"""``harness compare`` with more than two sides, each compared with the first."""
+"""``relevance compare`` with more than two sides, each compared with the first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whose configuration counts: a pull request changes suites and the harness.toml beside them, and a secret is set."""
+"""Whose configuration counts: a pull request changes suites and the relevance.toml beside them, and a secret is set."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def engine(tmp_path, monkeypatch):
 
 def beside(engine, *lines):
     text = "\n".join([f'[clusters.default]\nurl = "{engine.url}"', *lines])
-    SUITE.with_name("harness.toml").write_text(f"{text}\n", encoding="utf-8")
+    SUITE.with_name("relevance.toml").write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_variable(name="DATABASE_URL"):
@@ -63,7 +63,7 @@ def test_no_command_sends_a_login_that_the_file_beside_a_suite_names(engine, com
     beside(engine, 'bearer_token_env = "DATABASE_URL"')
     status, printed = run_all(words_of(command), capsys)
     assert status == 2
-    assert "harness.toml:3:1: found bearer_token_env, expected plain addresses only" in printed
+    assert "relevance.toml:3:1: found bearer_token_env, expected plain addresses only" in printed
     assert "give --config" in printed
     assert not engine.sent
 
@@ -84,13 +84,13 @@ def test_show_compare_and_init_send_no_login_of_the_file_beside_a_suite(engine, 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "validate", "export"])
 def test_no_command_reads_a_variable_that_is_not_listed(engine, command, capsys):
-    Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\n', encoding="utf-8")
-    SUITE.with_name("harness.toml").write_text('variables = ["*"]\n', encoding="utf-8")
+    Path("relevance.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\n', encoding="utf-8")
+    SUITE.with_name("relevance.toml").write_text('variables = ["*"]\n', encoding="utf-8")
     read_variable()
     words = {"validate": ["validate", str(SUITE)], "export": ["export", "trec", str(SUITE), "--output", "out"]}
     status, printed = run_all(words.get(command) or words_of(command), capsys)
     assert status == 2
-    assert 'harness.toml: variables = ["DATABASE_URL"]' in printed
+    assert 'relevance.toml: variables = ["DATABASE_URL"]' in printed
     assert not engine.sent
 
 
@@ -119,16 +119,16 @@ def test_suites_with_plain_addresses_run_from_the_root_of_a_repository_and_repor
     beside(engine)
     outputs = [f"--output={kind}=report.{kind}" for kind in ("json", "html", "markdown")]
     assert main(["run", "suites/", *outputs]) == 1
-    assert "config   suites/harness.toml" in capsys.readouterr().out
-    Path("harness.toml").write_text("", encoding="utf-8")
+    assert "config   suites/relevance.toml" in capsys.readouterr().out
+    Path("relevance.toml").write_text("", encoding="utf-8")
     assert main(["run", "suites/", *outputs]) == 1
-    assert "config   harness.toml and suites/harness.toml" in capsys.readouterr().out
+    assert "config   relevance.toml and suites/relevance.toml" in capsys.readouterr().out
     suite = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"][0]
-    assert suite["configuration"] == ["harness.toml", "suites/harness.toml"]
-    assert "harness.toml and suites/harness.toml" in Path("report.html").read_text(encoding="utf-8")
-    assert "config <code>harness.toml</code> and <code>suites/harness.toml</code>" in Path("report.markdown").read_text(
-        encoding="utf-8"
-    )
+    assert suite["configuration"] == ["relevance.toml", "suites/relevance.toml"]
+    assert "relevance.toml and suites/relevance.toml" in Path("report.html").read_text(encoding="utf-8")
+    assert "config <code>relevance.toml</code> and <code>suites/relevance.toml</code>" in Path(
+        "report.markdown"
+    ).read_text(encoding="utf-8")
 
 
 def test_a_merge_elsewhere_reads_what_the_parts_were_allowed_to_read(engine, monkeypatch, tmp_path, capsys):
@@ -155,6 +155,6 @@ def test_a_merge_elsewhere_reads_what_the_parts_were_allowed_to_read(engine, mon
 
 
 def test_the_workers_of_a_scheduler_are_sent_the_configuration():
-    options = RunOptions(config=Path("/srv/shop/harness.toml"), variables=("SHOP_TEXT", "SEASON_*"))
-    words = ["--config=/srv/shop/harness.toml", "--variable=SHOP_TEXT", "--variable=SEASON_*"]
+    options = RunOptions(config=Path("/srv/shop/relevance.toml"), variables=("SHOP_TEXT", "SEASON_*"))
+    words = ["--config=/srv/shop/relevance.toml", "--variable=SHOP_TEXT", "--variable=SEASON_*"]
     assert list_command_words(options, Matrix()) == words

@@ -45,7 +45,7 @@ def folder(tmp_path: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "200")
     httpserver.expect_request("/search").respond_with_json(ANSWER)
     url = httpserver.url_for("").rstrip("/")
-    (tmp_path / "harness.toml").write_text(f'[clusters.shop]\nurl = "{url}"\nservice = "http"\n')
+    (tmp_path / "relevance.toml").write_text(f'[clusters.shop]\nurl = "{url}"\nservice = "http"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     return tmp_path
 

@@ -27,7 +27,7 @@ def test_the_page_of_commands_names_no_other_option():
 
 def test_the_page_of_commands_has_them_in_the_order_of_the_help():
     text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## harness ([a-z]+)$", text, re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^## relevance ([a-z]+)$", text, re.MULTILINE) == list(COMMANDS)
 
 
 def test_the_page_s_limits_are_told():

@@ -1,4 +1,4 @@
-"""``harness doctor`` and ``harness info`` without an engine."""
+"""``relevance doctor`` and ``relevance info`` without an engine."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ def test_a_server_that_does_not_answer_is_broken(capsys):
 def test_a_login_is_named_and_not_shown(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SHOP_KEY", "geheim123")
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://127.0.0.1:1"\napi_key_env = "SHOP_KEY"\n')
+    (tmp_path / "relevance.toml").write_text(
+        '[clusters.default]\nurl = "http://127.0.0.1:1"\napi_key_env = "SHOP_KEY"\n'
+    )
     assert main(["doctor"]) == 3
     assert main(["info"]) == 0
     text = capsys.readouterr().out
@@ -118,7 +120,7 @@ def test_a_login_is_named_and_not_shown(capsys, monkeypatch, tmp_path):
 
 def test_info_does_not_quote_a_broken_configuration(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "harness.toml").write_text('password = "geheim123"\n')
+    (tmp_path / "relevance.toml").write_text('password = "geheim123"\n')
     assert main(["info"]) == 0
     text = capsys.readouterr().out
     assert "geheim123" not in text

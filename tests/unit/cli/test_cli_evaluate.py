@@ -47,7 +47,7 @@ def evaluated(capsys, words):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.smoke("harness evaluate")
+@pytest.mark.smoke("relevance evaluate")
 def test_trec_has_linear_gain_and_breaks_ties_by_document_from_the_last(files, capsys):
     found = evaluated(capsys, [*files, "--measure", "nDCG@10", "--measure", "RR", "--profile", "trec"])
     assert found["profile"] == "trec"
@@ -151,12 +151,12 @@ def test_a_run_and_qrels_that_changed_places_are_one_problem(files, tmp_path, ca
     text = capsys.readouterr().err
     assert "long.run:1:1: found 6 columns in every line, expected 4: query, iteration, document, grade" in text
     assert "is this the run file?" in text
-    assert text.endswith("harness: 1 problem\n")
+    assert text.endswith("relevance: 1 problem\n")
     assert main([*words, str(tmp_path / "long.qrels"), "--run", str(tmp_path / "long.qrels")]) == 2
     text = capsys.readouterr().err
     assert "long.qrels:1:1: found 4 columns in every line, expected 6: query, Q0, document, rank, score, tag" in text
     assert "is this the judgment file?" in text
-    assert text.endswith("harness: 1 problem\n")
+    assert text.endswith("relevance: 1 problem\n")
 
 
 def test_a_line_of_the_other_kind_among_good_ones_is_told_as_it_is(files, tmp_path, capsys):
@@ -173,7 +173,7 @@ def test_the_number_of_problems_is_that_of_the_file(files, tmp_path, capsys):
     text = capsys.readouterr().err
     assert text.count("'high'") == 20
     assert "r.run: 280 more problems are not shown" in text
-    assert text.endswith("harness: 300 problems\n")
+    assert text.endswith("relevance: 300 problems\n")
 
 
 def test_counts_give_their_sum(files, capsys):

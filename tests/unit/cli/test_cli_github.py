@@ -98,7 +98,7 @@ def test_elsewhere_it_is_refused_before_anything_runs(command, summary, pipeline
         assert main([command, "a.yaml", "--github"]) == 2
         printed = capsys.readouterr()
         assert printed.out == ""
-        assert printed.err.startswith("harness: --github")
+        assert printed.err.startswith("relevance: --github")
         assert sentence in printed.err
 
 

@@ -1,4 +1,4 @@
-"""``harness history`` from a folder of entries to what is printed and written."""
+"""``relevance history`` from a folder of entries to what is printed and written."""
 
 import re
 from pathlib import Path
@@ -53,8 +53,8 @@ def test_the_runs_of_a_suite_are_shown(history):
     )
 
 
-def test_the_word_show_may_be_said_and_harness_toml_names_the_folder(history, folder):
-    (folder / "harness.toml").write_text('history = "history"\n')
+def test_the_word_show_may_be_said_and_relevance_toml_names_the_folder(history, folder):
+    (folder / "relevance.toml").write_text('history = "history"\n')
     assert history("shop.relevance.yaml") == history("show", "shop.relevance.yaml")
     assert (
         history("--last", "2", "shop.relevance.yaml")[1]
@@ -87,8 +87,8 @@ def test_a_page_in_place_of_the_suite_is_refused(history):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "no history is named: give its folder with --history DIR, or as `history` in harness.toml"),
-        (("--history", "other"), "the history other has no run of the suite 'shop'; keep runs with harness run"),
+        ((), "no history is named: give its folder with --history DIR, or as `history` in relevance.toml"),
+        (("--history", "other"), "the history other has no run of the suite 'shop'; keep runs with relevance run"),
         (
             ("--history", "history", "--request", "curent"),
             "no run has the request 'curent', only current; did you mean",
@@ -151,4 +151,4 @@ def test_the_last_run_is_exported(history, name, start):
 def test_an_export_needs_a_run(history, folder):
     (folder / "shop.relevance.yaml").write_text(SUITE.replace("suite: shop", "suite: other"))
     status, _, err = history("export", "shop.relevance.yaml", "--history", "history", "--format", "bencher")
-    assert (status, "has no run of the suite 'other'; keep runs with harness run" in err) == (2, True)
+    assert (status, "has no run of the suite 'other'; keep runs with relevance run" in err) == (2, True)

@@ -46,6 +46,6 @@ def test_an_interrupt_is_130_and_leaves_no_report(tmp_path, silent_server, name)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert out == ""
-    assert err.splitlines()[-1] == "harness: interrupted"
+    assert err.splitlines()[-1] == "relevance: interrupted"
     assert "Traceback" not in err
     assert not (tmp_path / "r.json").exists()

@@ -1,4 +1,4 @@
-"""``harness judge`` from a suite in a file to grades in it; the browser is a function that gives them."""
+"""``relevance judge`` from a suite in a file to grades in it; the browser is a function that gives them."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from harness.search.testing import FakeSearch
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
     return tmp_path
@@ -88,14 +88,14 @@ def test_the_fields_that_were_asked_for_are_shown_and_a_missing_one_is_named(jud
     assert judge("--fields", "shop.city,text,colour", act=lambda page: seen.extend(page.documents) or finish(page)) == 0
     assert {one["name"]: one["text"] for one in seen[0]["fields"]} == {"shop.city": "Bern", "text": "The words of x."}
     assert seen[0]["snippet"] is None
-    assert "harness: none of 3 documents has a text in colour\n" in capsys.readouterr().err
+    assert "relevance: none of 3 documents has a text in colour\n" in capsys.readouterr().err
 
 
 def test_queries_that_found_nothing_are_named(judge, capsys, monkeypatch):
     monkeypatch.setitem(RANKINGS, "boots", [])
     seen = []
     assert judge(act=lambda page: seen.append(page.ask("/session")) or finish(page)) == 0
-    assert capsys.readouterr().err == "harness: zero hits: boots\n"
+    assert capsys.readouterr().err == "relevance: zero hits: boots\n"
     assert seen[0]["notes"] == ["zero hits: boots"]
 
 
@@ -160,7 +160,7 @@ def test_grades_that_another_session_kept_meanwhile_count(folder, judge, capsys)
 
     assert judge("--scale", "0..3", act=act, shoes__x=0, shoes__y=1) == 0
     assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 1, y: 2}}   # two")
-    options = "harness judge SUITE --agreement, --settle or --resolve"
+    options = "relevance judge SUITE --agreement, --settle or --resolve"
     assert capsys.readouterr().out.splitlines()[1:] == [
         "wrote 1 new grade to shop.relevance.yaml",
         f"no grade was written for 1 document on which judges differ; see {options}",
@@ -178,7 +178,7 @@ def test_grades_go_to_files_of_their_own_where_these_are_named(folder, judge, ca
     (folder / "out.csv").write_text("query,document,grade\nshoes,x,9\n")
     capsys.readouterr()
     assert judge(*outputs) == 2
-    assert capsys.readouterr().err == "harness: out.csv holds 1 grade that no judge gave; write to another file\n"
+    assert capsys.readouterr().err == "relevance: out.csv holds 1 grade that no judge gave; write to another file\n"
 
 
 @pytest.mark.parametrize("words", [["--judge", "anna"], ["--write"], ["--agreement"]])
@@ -186,7 +186,7 @@ def test_suites_of_one_file_name_do_not_share_grades(folder, judge, capsys, word
     (folder / "y").mkdir()
     other = SUITE.replace("suite: shop", "suite: othershop").replace("red shoes", "shoes for horses")
     (folder / "y" / "shop.relevance.yaml").write_text(other)
-    (folder / "y" / "harness.toml").write_text((folder / "harness.toml").read_text())
+    (folder / "y" / "relevance.toml").write_text((folder / "relevance.toml").read_text())
     assert judge("--judge", "anna", "--progress", ".", shoes__x=1) == 0
     capsys.readouterr()
     assert main(["judge", "y/shop.relevance.yaml", "-q", "--progress", ".", *words]) == 2
@@ -202,7 +202,7 @@ def test_grades_of_a_query_that_changed_are_left_out_and_named(folder, judge, ca
     said = "left out 1 grade of anna, given before the text or params changed: 1 query (shoes); grade again"
     assert judge("--judge", "anna", act=interrupt) == 130
     told = capsys.readouterr()
-    assert f"harness: {said}\n" in told.err
+    assert f"relevance: {said}\n" in told.err
     assert "3 documents to judge, 1 of them graded: " in told.out
     assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
     assert capsys.readouterr().out.splitlines() == [said, "wrote 1 new grade to shop.relevance.yaml"]
@@ -356,7 +356,7 @@ def test_judges_who_share_no_document_are_an_error_without_a_number(folder, caps
     assert main(["judge", "shop.relevance.yaml", "--agreement", *words]) == 2
     said = "agreement needs documents that two judges graded, found none among those of anna, bob; let one of them"
     told = capsys.readouterr()
-    assert (told.out, told.err) == ("", f"harness: {said} grade what another one graded\n")
+    assert (told.out, told.err) == ("", f"relevance: {said} grade what another one graded\n")
 
 
 def test_where_no_document_has_all_judges_or_two_grades_a_sentence_says_why_there_is_no_number(folder, capsys):
@@ -591,7 +591,7 @@ def test_who_has_graded_nothing_settles_nothing(two_judges, judge, folder, capsy
     capsys.readouterr()
     before = suite_lines(folder)
     assert main(["judge", "shop.relevance.yaml", "--judge", name, "--settle", "--write"]) == 2
-    assert (capsys.readouterr().err, suite_lines(folder)) == (f"harness: {said}\n", before)
+    assert (capsys.readouterr().err, suite_lines(folder)) == (f"relevance: {said}\n", before)
 
 
 def test_what_is_to_be_settled_is_shown_though_it_is_no_hit_any_more(two_judges, judge, monkeypatch):
@@ -753,7 +753,7 @@ def test_a_suite_that_is_not_there_and_a_folder_of_several_are_refused(folder, c
     assert "gone.relevance.yaml" in capsys.readouterr().err
     (folder / "more.relevance.yaml").write_text(SUITE)
     assert main(["judge", "."]) == 2
-    assert capsys.readouterr().err == "harness: found 2 suites in ., expected one\n"
+    assert capsys.readouterr().err == "relevance: found 2 suites in ., expected one\n"
 
 
 def test_an_engine_that_is_gone_is_said_with_its_status(folder, judge, capsys, monkeypatch):
@@ -828,7 +828,7 @@ def test_where_no_browser_has_a_window_the_address_is_printed(folder, capsys, mo
 
     monkeypatch.setattr("harness.cli.judge.click.echo", print_and_judge)
     assert main(["judge", "shop.relevance.yaml", "-q", *words]) == 0
-    assert ("harness: no browser could be opened; open the address above" in told) == (not words)
+    assert ("relevance: no browser could be opened; open the address above" in told) == (not words)
     assert told[-1] == "no grade is new; nothing was written"
 
 
@@ -848,7 +848,7 @@ def test_a_judge_grades_in_one_command_at_a_time(folder, judge, capsys, name):
     assert judge("--judge", name, act=act, shoes__x=1) == 0
     assert statuses == [2, 0, 0]
     said = capsys.readouterr().err
-    assert said.startswith(f"harness: shop.judged-by.{name}.jsonl: process {os.getpid()}, started 20")
+    assert said.startswith(f"relevance: shop.judged-by.{name}.jsonl: process {os.getpid()}, started 20")
     remedy = f"grades as {name} already; finish on its page or end it with Ctrl-C, or grade under another name"
     assert remedy in said
     assert (folder / f"shop.judged-by.{name}.jsonl").read_text().count("\n") == 2
@@ -862,7 +862,7 @@ def test_where_the_system_has_no_locks_the_judge_is_told(judge, capsys, monkeypa
     assert judge("--judge", "anna") == 0
     told = capsys.readouterr().err
     assert (
-        told == "harness: this system has no lock for shop.judged-by.anna.jsonl; grade as anna in this command only\n"
+        told == "relevance: this system has no lock for shop.judged-by.anna.jsonl; grade as anna in this command only\n"
     )
 
 

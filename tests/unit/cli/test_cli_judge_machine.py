@@ -1,4 +1,4 @@
-"""``harness judge --machine``: from a suite and a harness.toml to grades in a file, on a scripted model."""
+"""``relevance judge --machine``: from a suite and a relevance.toml to grades in a file, on a scripted model."""
 
 import errno
 import json
@@ -76,7 +76,7 @@ def folder(tmp_path, monkeypatch, model):
 
 def configure(folder, model, **keys):
     lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items()]
-    (folder / "harness.toml").write_text(
+    (folder / "relevance.toml").write_text(
         '[clusters.default]\nurl = "http://one:9200"\n'
         f'[judge.gpt]\nbase_url = "{model.url}"\nmodel = "scripted"\n' + "\n".join(lines) + "\n"
     )
@@ -146,7 +146,7 @@ def test_a_dry_run_prints_calls_tokens_and_cost_and_sends_nothing(folder, model,
     out = capsys.readouterr().out
     assert model.calls == []
     assert kept() == []
-    assert sorted(path.name for path in folder.iterdir()) == ["guide.md", "harness.toml", "shop.relevance.yaml"]
+    assert sorted(path.name for path in folder.iterdir()) == ["guide.md", "relevance.toml", "shop.relevance.yaml"]
     assert "  calls      3, and at most one more for each answer that is no grade\n" in out
     assert "  tokens     about 1," in out
     assert "; the budget is 0.50\nnothing was sent\n" in out
@@ -298,7 +298,7 @@ def test_the_budget_ends_the_calls_and_the_next_command_goes_on(folder, model, c
     model.answer = lambda _: Reply('{"reason": "", "grade": 1}', usage={"prompt_tokens": 2500, "completion_tokens": 50})
     assert run() == 3
     assert len(kept()) == 1
-    assert "harness: 2 documents of 3 got no answer: the budget is spent\n" in capsys.readouterr().err
+    assert "relevance: 2 documents of 3 got no answer: the budget is spent\n" in capsys.readouterr().err
     assert run() == 3
     assert run() == 0
     assert len(model.calls) == len(kept()) == 3

@@ -1,4 +1,4 @@
-"""``harness judge --serve``: links, locks, shares and decisions; each judge is a function that has the link."""
+"""``relevance judge --serve``: links, locks, shares and decisions; each judge is a function that has the link."""
 
 import pytest
 
@@ -24,7 +24,7 @@ LOCAL = ("--serve", "127.0.0.1:0")
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
     return tmp_path
@@ -80,7 +80,7 @@ def test_each_judge_gets_a_link_and_grades_into_a_file_of_their_own(folder, serv
     assert printed.err.splitlines() == [
         "anna graded 2 of 3 documents: shop.judged-by.anna.jsonl",
         "ben graded 1 of 3 documents: shop.judged-by.ben.jsonl",
-        "nothing more was written to the suite; harness judge shop.relevance.yaml --write writes the grades",
+        "nothing more was written to the suite; relevance judge shop.relevance.yaml --write writes the grades",
     ]
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
     assert {path.name for path in folder.glob("*.jsonl")} == {"shop.judged-by.anna.jsonl", "shop.judged-by.ben.jsonl"}
@@ -105,7 +105,7 @@ def test_what_judges_disagree_on_is_decided_and_written_while_they_go_on(folder,
     assert "judgments: {a: 2, b: 0, x: 2, y: 0}" in (folder / "shop.relevance.yaml").read_text()
     assert "judgments: {d: 1}" in (folder / "shop.relevance.yaml").read_text()
     # The command that is printed at the end lets the decisions stand.
-    command = re.search(r"harness (judge .* --write) writes the grades", capsys.readouterr().err)[1]
+    command = re.search(r"relevance (judge .* --write) writes the grades", capsys.readouterr().err)[1]
     assert main(command.split()) == 0
     assert "judgments: {d: 1, z: 0}" in (folder / "shop.relevance.yaml").read_text()
 
@@ -182,7 +182,9 @@ def test_where_every_hit_has_a_grade_nothing_is_served(folder, serve, capsys):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_command_and_its_locks(tmp_path, httpserver, sent):
     httpserver.expect_request("/search").respond_with_json({"hits": [{"id": "a"}]})
-    (tmp_path / "harness.toml").write_text(f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n')
+    (tmp_path / "relevance.toml").write_text(
+        f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n'
+    )
     request = '{http: {path: /search, params: {q: "{{text}}"}, ids: "$.hits[*].id"}}'
     suite = f"suite: shop\ntarget: {{cluster: default}}\nrequest: {request}\nmeasures: [nDCG@5]\n"
     (tmp_path / "shop.relevance.yaml").write_text(f"{suite}queries: [{{id: q, text: shoes}}]\n")

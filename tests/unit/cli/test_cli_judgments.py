@@ -1,4 +1,4 @@
-"""``harness judgments`` from suites in files, over a search that needs no server, to what is printed and written."""
+"""``relevance judgments`` from suites in files, over a search that needs no server, to what is printed and written."""
 
 import csv
 import json
@@ -75,7 +75,7 @@ class Index(FakeSearch):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     (tmp_path / "more.csv").write_text("query,document,grade\n")
     return tmp_path
@@ -271,7 +271,7 @@ def _down():
 
 def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, capsys):
     (folder / "api.relevance.yaml").write_text(API)
-    (folder / "harness.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
+    (folder / "relevance.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
 
     class Service(FakeSearch):
         def _respond(self, request):
@@ -294,7 +294,7 @@ def test_a_service_brings_the_fields_that_the_request_has_paths_for(folder, http
     answer = {"hits": [{"id": "x", "name": "X", "price": 9.5, "grade": "A"}, {"id": "y", "name": "Y", "price": None}]}
     httpserver.expect_request("/search").respond_with_json(answer)
     url = httpserver.url_for("").rstrip("/")
-    (folder / "harness.toml").write_text(f'[clusters.api]\nurl = "{url}"\nservice = "http"\n')
+    (folder / "relevance.toml").write_text(f'[clusters.api]\nurl = "{url}"\nservice = "http"\n')
     command = ["judgments", "pool", "api.relevance.yaml", "-q", "--output", "csv=u.csv"]
 
     (folder / "api.relevance.yaml").write_text(suite + "display: {title: name}\n")
@@ -586,7 +586,7 @@ def test_a_document_twice_in_the_suite_itself_is_found_with_all_else(folder, eng
 
 def test_a_service_is_not_asked_for_documents(folder, monkeypatch, capsys):
     (folder / "api.relevance.yaml").write_text(API)
-    (folder / "harness.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
+    (folder / "relevance.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
     service = FakeSearch({}, engine=Engine("http"))
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
     assert main(["judgments", "lint", "api.relevance.yaml"]) == 0

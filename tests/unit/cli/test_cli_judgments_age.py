@@ -1,4 +1,4 @@
-"""``harness judgments age``: grades of documents that changed, and grades that are old."""
+"""``relevance judgments age``: grades of documents that changed, and grades that are old."""
 
 import json
 
@@ -25,7 +25,7 @@ def documents(monkeypatch):
 @pytest.fixture
 def folder(tmp_path, monkeypatch, documents):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
     return tmp_path
@@ -58,7 +58,7 @@ def test_a_document_that_changed_since_it_was_graded_is_listed_with_the_fields_t
         1,
         [
             "shop.relevance.yaml:8:46: document 'a' for query 'shoes' changed in title since anna gave it grade 2 on "
-            "2026-03-01; grade it again with harness judge SUITE --regrade"
+            "2026-03-01; grade it again with relevance judge SUITE --regrade"
         ],
     )
     documents["a"]["text"] = "Other words."
@@ -108,7 +108,7 @@ def test_grades_older_than_a_day_are_listed_and_those_without_a_day_are_counted(
         1,
         [
             "shop.relevance.yaml:8:46: grade 2 of document 'a' for query 'shoes', of anna, of 2026-03-01, is older "
-            "than 2026-05-01; grade it again with harness judge SUITE --regrade"
+            "than 2026-05-01; grade it again with relevance judge SUITE --regrade"
         ],
     )
     assert "nothing says when 1 of 3 grades were given" in err[0]
@@ -126,7 +126,7 @@ def test_a_document_that_is_gone_is_a_matter_of_lint(folder, age, documents):
     del documents["a"]
     status, out, err = age()
     assert (status, out) == (0, [])
-    assert any("1 graded document not found; see harness judgments lint" in line for line in err)
+    assert any("1 graded document not found; see relevance judgments lint" in line for line in err)
 
 
 def test_json_has_the_kind_of_each_finding(folder, age, documents):
@@ -214,7 +214,7 @@ class Service(FakeSearch):
 def test_of_a_service_the_documents_that_it_returns_are_compared(folder, monkeypatch, capsys):
     service = Service({})
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
-    (folder / "harness.toml").write_text(
+    (folder / "relevance.toml").write_text(
         '[clusters.api]\nurl = "http://one:8000"\nservice = "http"\nrequests = ["GET /search"]\n'
     )
     path = folder / "api.relevance.yaml"

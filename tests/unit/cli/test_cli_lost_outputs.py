@@ -51,7 +51,7 @@ def answers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     known = {"shoes": ["a", "b"], "boots": ["a", "b"], **{f"q{n}": ["a", "b"] for n in range(40)}}
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch(known))
-    Path("harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    Path("relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     write_suite(PASSES)
     queries = "".join(f"  - {{id: q{n}, text: text {n}, judgments: {{a: 1}}}}\n" for n in range(40))
     Path("tuned.relevance.yaml").write_text(TUNED + queries)
@@ -179,7 +179,7 @@ def test_a_file_in_place_of_the_folder_of_a_suite_costs_no_verdict(answers, caps
     assert main(["run", "shop.relevance.yaml", "--history", "kept"]) == 2
     printed = capsys.readouterr()
     assert "1 threshold: 1 passed" in printed.out
-    assert "harness: the history kept/shop/" in printed.err
+    assert "relevance: the history kept/shop/" in printed.err
 
 
 def test_merging_loses_no_verdict_with_the_history(answers, capsys, monkeypatch):

@@ -120,7 +120,7 @@ def test_a_query_without_an_answer_is_one_of_the_whole_run(engine, capsys):
     whole = run_whole(engine)
     first, second = send_part(engine, "1/2"), send_part(engine, "2/2")
     assert [first[0], second[0]] == [0, 3]
-    assert "part 2/2: 29 of 30 queries answered, nothing was decided; `harness merge` reads 2of2.journal" in (
+    assert "part 2/2: 29 of 30 queries answered, nothing was decided; `relevance merge` reads 2of2.journal" in (
         capsys.readouterr().out
     )
     assert merge(first[1], second[1]) == whole
@@ -283,7 +283,7 @@ def test_a_part_whose_header_is_damaged_is_refused_until_it_ran_again(engine, ca
     content = Path(second).read_bytes()
     Path(second).write_bytes(content.replace(b'"name": "shop"', b'"name": "shoq"', 1))
     told = refusal(capsys, first, second)
-    assert f"{second}:1:1: found no line of a journal of `harness run` with the checksum of its content" in told
+    assert f"{second}:1:1: found no line of a journal of `relevance run` with the checksum of its content" in told
     send_part(engine, "2/2", "--resume")
     assert merge(first, second) == whole
 
@@ -387,7 +387,7 @@ def test_a_part_that_is_not_merged_is_not_replaced_by_another_run(engine, option
     assert main([*words, *(["--resume"] if resumes else [])]) == 2
     told = capsys.readouterr().err
     assert f"{name} holds part 1/3 of shop (20 of 20 queries answered), which this run would replace" in told
-    assert f"name another file with --journal, or remove {name} if `harness merge` does not need it any more" in told
+    assert f"name another file with --journal, or remove {name} if `relevance merge` does not need it any more" in told
     assert Path(name).read_bytes() == before
     assert not engine.asked
 

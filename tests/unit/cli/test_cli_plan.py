@@ -1,4 +1,4 @@
-"""``harness plan``: from two sides to what is printed, what is refused, and the exit status."""
+"""``relevance plan``: from two sides to what is printed, what is refused, and the exit status."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``harness queries sample`` from a log to a file that a suite reads."""
+"""``relevance queries sample`` from a log to a file that a suite reads."""
 
 import csv
 import json

@@ -159,7 +159,7 @@ def original(tmp_path_factory):
     few = "".join(f"  - {{id: q{n}, text: text {n}, judgments: {{a: 1}}}}\n" for n in range(3))
     since = SUITE.replace("suite: shop", "suite: since").replace("mean P@1 >= 0.5", "drop P@1 <= 0.1 since 2 runs")
     files = {
-        "harness.toml": '[clusters.default]\nurl = "http://one:9200"\n',
+        "relevance.toml": '[clusters.default]\nurl = "http://one:9200"\n',
         "wrong.toml": "[clusters.default]\nurll = 3\n",
         "shop.relevance.yaml": SUITE,
         "wrong.relevance.yaml": SUITE.replace("measures", "mesures").replace("suite: shop", "suite: wrong"),

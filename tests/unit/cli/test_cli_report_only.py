@@ -1,4 +1,4 @@
-"""`harness run --report-only`: figures, and no verdict."""
+"""`relevance run --report-only`: figures, and no verdict."""
 
 import re
 from pathlib import Path

@@ -20,7 +20,7 @@ def raising(error):
     return action
 
 
-@pytest.mark.smoke("harness --help")
+@pytest.mark.smoke("relevance --help")
 def test_help_lists_every_command(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
@@ -30,7 +30,7 @@ def test_help_lists_every_command(capsys):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(name, capsys):
     assert main([name, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"Usage: harness {name}")
+    assert capsys.readouterr().out.startswith(f"Usage: relevance {name}")
 
 
 def test_help_imports_nothing_heavy():
@@ -101,7 +101,7 @@ def test_each_error_has_its_exit_status_and_no_traceback(error, status, capsys):
 
 def test_errors_are_told_in_their_own_words(capsys):
     run_guarded(raising(SuiteError.at("s.yaml", 3, 1, "wrong")))
-    assert capsys.readouterr().err == "s.yaml:3:1: wrong\nharness: 1 problem\n"
+    assert capsys.readouterr().err == "s.yaml:3:1: wrong\nrelevance: 1 problem\n"
 
 
 @pytest.mark.parametrize("error", [UsageError("no \x1b[31msuite"), SuiteError.at("a\x1b[2J.yaml", 3, 1, "wrong")])
@@ -116,12 +116,12 @@ def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
     run_guarded(raising(ZeroDivisionError("secret-password")))
     text = capsys.readouterr().err
     assert "internal error: ZeroDivisionError in exits.py" in text
-    assert "HARNESS_DEBUG=1" in text
+    assert "RELEVANCE_DEBUG=1" in text
     assert "secret-password" not in text
 
 
 def test_the_traceback_is_there_for_who_asks(capsys, monkeypatch):
-    monkeypatch.setenv("HARNESS_DEBUG", "1")
+    monkeypatch.setenv("RELEVANCE_DEBUG", "1")
     assert run_guarded(raising(ZeroDivisionError("text"))) == 3
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
@@ -147,7 +147,7 @@ def test_output_that_does_not_fit_on_a_disk_is_told_and_no_fault_of_ours():
         done = subprocess.run(
             [sys.executable, "-m", "harness", "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    said = "harness: standard output could not be written: No space left on device\n"
+    said = "relevance: standard output could not be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, said)
 
 
@@ -265,7 +265,7 @@ def test_every_command_has_examples_that_its_options_allow(words):
     assert examples
     for example in examples:
         given = shlex.split(example.partition(" > ")[0])
-        name = ["harness", *words.split()]
+        name = ["relevance", *words.split()]
         assert given[: len(name)] == name
         context = click.Context(command)
         values, rest, _ = command.make_parser(context).parse_args(given[len(name) :])
@@ -285,14 +285,14 @@ def test_alone_it_names_the_suites_near_by_and_the_commands_for_them(tmp_path, m
         (tmp_path / name).touch()
     text = print_next_steps(tmp_path, monkeypatch, capsys)
     assert text.startswith("2 suites: my suites/a.relevance.yaml, my suites/b.relevance.yaml\n")
-    assert "  harness validate 'my suites' " in text
+    assert "  relevance validate 'my suites' " in text
 
 
 def test_alone_it_runs_the_whole_folder_where_suites_are_in_several(tmp_path, monkeypatch, capsys):
     for name in ("one/a.relevance.yaml", "two/b.relevance.yaml"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).touch()
-    assert "  harness run . " in print_next_steps(tmp_path, monkeypatch, capsys)
+    assert "  relevance run . " in print_next_steps(tmp_path, monkeypatch, capsys)
 
 
 def test_alone_it_names_a_server_where_nothing_else_does_and_the_embedded_one_where_suites_have_documents(
@@ -301,35 +301,35 @@ def test_alone_it_names_a_server_where_nothing_else_does_and_the_embedded_one_wh
     suite = tmp_path / "a.relevance.yaml"
     suite.touch()
     text = print_next_steps(tmp_path, monkeypatch, capsys)
-    assert "  harness run . --url http://localhost:9200 " in text
+    assert "  relevance run . --url http://localhost:9200 " in text
     assert "--embedded" not in text
     suite.write_text("suite: a\nfixture: {documents: a.jsonl}\n")
-    (tmp_path / "harness.toml").touch()
+    (tmp_path / "relevance.toml").touch()
     text = print_next_steps(tmp_path, monkeypatch, capsys)
-    assert "  harness run .  " in text
-    assert "  harness run . --embedded --allow-write  " in text
+    assert "  relevance run .  " in text
+    assert "  relevance run . --embedded --allow-write  " in text
 
 
 def test_alone_without_suites_it_names_the_ways_to_a_first_one(tmp_path, monkeypatch, capsys):
     (tmp_path / "shop.relevance.yml").touch()
     text = print_next_steps(tmp_path, monkeypatch, capsys)
     assert "shop.relevance.yml is not read; name it *.relevance.yaml" in text
-    assert "  harness init " in text
+    assert "  relevance init " in text
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shells_of_the_manual_have_a_completion(shell):
-    environ = {**os.environ, "_HARNESS_COMPLETE": f"{shell}_source"}
+    environ = {**os.environ, "_RELEVANCE_COMPLETE": f"{shell}_source"}
     code = "from harness.cli import main; raise SystemExit(main([]))"
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
-    assert "_harness_completion" in done.stdout
+    assert "_relevance_completion" in done.stdout
 
 
 def test_options_of_a_command_are_completed():
     environ = {
         **os.environ,
-        "_HARNESS_COMPLETE": "bash_complete",
-        "COMP_WORDS": "harness run --outp",
+        "_RELEVANCE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "relevance run --outp",
         "COMP_CWORD": "2",
     }
     code = "from harness.cli import main; raise SystemExit(main([]))"

@@ -1,4 +1,4 @@
-"""``harness run`` beside a baseline that no threshold needs: what it shows, and what it may not cost."""
+"""``relevance run`` beside a baseline that no threshold needs: what it shows, and what it may not cost."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def shop(tmp_path, monkeypatch):
     """A suite, and a baseline beside it in which every query has RR 1."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     path = tmp_path / "shop.relevance.yaml"
     path.write_text(SUITE)
     return path
@@ -139,7 +139,7 @@ def test_a_file_that_no_threshold_needs_and_nothing_can_be_read_from_is_a_remark
     [note] = [note for note in suite.notes if "baseline" in note]
     assert note.startswith("not compared with a baseline: ")
     assert why in note
-    assert note.split(": ", 2)[1] in printed
+    assert note.split(": ", 2)[1] in " ".join(printed.split())
 
 
 def test_without_a_file_nothing_is_said_unless_one_was_named(shop, engine, capsys):

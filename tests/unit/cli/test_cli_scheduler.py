@@ -51,7 +51,7 @@ def workers(tmp_path_factory):
 
 
 def run(*words):
-    """`harness run` in a process of its own, as Dask's threads are not to outlive a test."""
+    """`relevance run` in a process of its own, as Dask's threads are not to outlive a test."""
     command = [sys.executable, "-m", "harness", "run", SUITE, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -99,11 +99,11 @@ def test_the_files_of_a_folder_are_scored_on_workers_as_here(engine, workers):
 
 def test_what_is_wrong_on_a_worker_is_said(engine, workers):
     address, _ = workers
-    Path("harness.toml").write_text("[clusters.default]\nurl = 3\n", encoding="utf-8")
+    Path("relevance.toml").write_text("[clusters.default]\nurl = 3\n", encoding="utf-8")
     refused = run("--scheduler", address)
     assert refused.returncode == 2
     assert "ended with 2 on a worker: " in refused.stderr
-    assert "harness.toml" in refused.stderr
+    assert "relevance.toml" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""harness schema."""
+"""relevance schema."""
 
 import json
 

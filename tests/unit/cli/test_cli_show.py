@@ -1,4 +1,4 @@
-"""``harness show``: one query, run as a run of the suite would run it, and nothing decided."""
+"""``relevance show``: one query, run as a run of the suite would run it, and nothing decided."""
 
 import json
 import subprocess
@@ -257,7 +257,7 @@ def test_a_secret_is_named_by_its_variable(show, monkeypatch):
 
 
 def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch):
-    Path("harness.toml").write_text(
+    Path("relevance.toml").write_text(
         f'[clusters.default]\nurl = "{engine.url}"\nusername_env = "SHOP_USER"\npassword_env = "SHOP_PASSWORD"\n'
     )
     monkeypatch.setenv("SHOP_USER", "reader")
@@ -269,7 +269,7 @@ def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch)
 
 @pytest.mark.parametrize("place", ["text", "request"])
 def test_no_login_is_filled_in_where_the_suite_has_its_variable_as_text(show, engine, monkeypatch, place):
-    Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\napi_key_env = "KEY"\n')
+    Path("relevance.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\napi_key_env = "KEY"\n')
     monkeypatch.setenv("KEY", "k3y-of-the-login")
     engine.rankings["what is ${KEY}"] = ["d"]
     changed = {"text": ("rubber boots", '"what is $${KEY}"'), "request": ("plain: {", 'plain: {stats: ["$${KEY}"], ')}
@@ -298,7 +298,7 @@ def test_a_header_of_a_suite_does_not_stand_beside_the_login(show, engine, monke
     monkeypatch.setenv("NAME", "reader")
     header = f"{name}: '$(touch harm) a-suites-own ${{RELEVANCE_TOKEN}}'"
     Path("shop.relevance.yaml").write_text(SERVICE.replace('x-token: "${RELEVANCE_TOKEN}"', header))
-    Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\nservice = "http"\n{login}\n')
+    Path("relevance.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\nservice = "http"\n{login}\n')
     monkeypatch.setenv("RELEVANCE_TOKEN", "id:k3y-of-the-login")
     engine.root, engine.headers = {"hits": ["b", "x"]}, {}
 
@@ -341,7 +341,7 @@ def test_a_cause_beside_the_ranking_is_a_headline(shown, show, engine):
 def test_an_unknown_query_names_the_nearest(show):
     status, printed = show("red-shoe")
     assert (status, printed.out) == (2, "")
-    assert printed.err == "harness: shop.relevance.yaml: no query has the id 'red-shoe'; did you mean 'red-shoes'?\n"
+    assert printed.err == "relevance: shop.relevance.yaml: no query has the id 'red-shoe'; did you mean 'red-shoes'?\n"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, value in GITHUB.items():
         monkeypatch.setenv(name, value)
-    tmp_path.joinpath("harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    tmp_path.joinpath("relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
 
     def call(*words, thresholds="", expect="params: {}", unanswered=()):
         suite = SUITE.replace("THRESHOLDS", f"thresholds: [{thresholds}]" if thresholds else "").replace(

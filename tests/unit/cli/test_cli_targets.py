@@ -91,7 +91,7 @@ def folder(
 
 
 def write_config(folder: Path, engine_url: str, service_url: str) -> None:
-    (folder / "harness.toml").write_text(f"""\
+    (folder / "relevance.toml").write_text(f"""\
 [clusters.engine]
 url = "{engine_url}"
 api_key_env = "ENGINE_KEY"
@@ -235,7 +235,7 @@ def test_a_url_takes_the_place_of_the_suites_cluster_where_several_are_searched(
         "the request 'app' was sent to its own cluster, app: the server that was named takes the place of the suite's"
     )
     assert not any("its own cluster" in note for note in of_engine["notes"])
-    assert f"harness show shop.relevance.yaml boots --request app --url {other.url}" not in printed
+    assert f"relevance show shop.relevance.yaml boots --request app --url {other.url}" not in printed
 
 
 def test_a_url_takes_the_place_of_the_cluster_of_the_only_request_that_is_sent(run, folder, service):

@@ -1,4 +1,4 @@
-"""``harness tune``: trials on a part of the queries, a decision on the others, and a study that is never lost."""
+"""``relevance tune``: trials on a part of the queries, a decision on the others, and a study that is never lost."""
 
 import pytest
 
@@ -598,7 +598,7 @@ class TestRefusals:
         status, _, err = tune(effect="0.01")
         assert status == 2
         shown, needed, total = re.search(
-            r"^harness: this suite can show gains in RR@5 from (\S+) on, with the 16 queries of its hold-out and a "
+            r"^relevance: this suite can show gains in RR@5 from (\S+) on, with the 16 queries of its hold-out and a "
             r"chance of 80 %; a gain of 0.01 would need (\S+) there, about (\S+) in the suite",
             " ".join(err.split()),
         ).groups()
@@ -717,12 +717,12 @@ class TestTheSuite:
     def test_the_choice_becomes_a_request_that_is_compared(self, shop, tune, capsys):
         _, out, _ = tune("--candidate", "tuned")
         said = out.splitlines()[-1]
-        assert said.startswith("wrote the request tuned to shop.relevance.yaml: harness compare ")
+        assert said.startswith("wrote the request tuned to shop.relevance.yaml: relevance compare ")
         text = Path("shop.relevance.yaml").read_text()
         assert (
             "  # Tuned from request: a gain in RR@5: +0.4792 (95 % interval +0.2917 to +0.6667, p 0.0005) on 16" in text
         )
-        command = said.partition(": harness ")[2].split()
+        command = said.partition(": relevance ")[2].split()
         assert main([*command, "--url", shop.url]) == 0
         assert "request:tuned" in capsys.readouterr().out
         status, _, err = tune("--candidate", "tuned")

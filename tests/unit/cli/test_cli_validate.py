@@ -22,7 +22,7 @@ def line_of(text, words):
     return next(number for number, line in enumerate(text.splitlines(), start=1) if words in line)
 
 
-@pytest.mark.smoke("harness validate")
+@pytest.mark.smoke("relevance validate")
 def test_what_was_checked_is_said(scaffold, capsys):
     assert main(["validate", str(scaffold)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -75,7 +75,7 @@ def test_all_problems_of_all_files_come_at_once(scaffold, capsys):
     assert f"{suite}:{line_of(good, 'measures:')}:1" in places
     assert f"{scaffold}/other.relevance.yaml:{line_of(good, 'mean nDCG@10 >= 0.85')}:5" in places
     assert "did you mean 'measures'" in printed.err
-    assert printed.err.endswith("harness: 2 problems\n")
+    assert printed.err.endswith("relevance: 2 problems\n")
 
 
 def test_a_folder_without_suites_is_wrong_use(tmp_path, capsys):
@@ -114,7 +114,7 @@ def test_a_measure_that_only_pytest_knows_is_told_from_a_slip(tmp_path, capsys, 
     write_scaffold(suite.parent)
     suite.write_text(suite.read_text().replace("mean nDCG@10 >= 0.85", text))
     assert main([command, str(suite)]) == 2
-    assert f"harness: {conftest} {HINT}\n" in capsys.readouterr().err
+    assert f"relevance: {conftest} {HINT}\n" in capsys.readouterr().err
     conftest.write_text("import pytest\n")
     assert main([command, str(suite)]) == 2
     assert HINT not in capsys.readouterr().err

@@ -131,17 +131,17 @@ def test_with_a_baseline_the_queries_that_fell_come_first_and_expected_failures_
     assert order_blamed(fallen, mean) == ["fell", "fell a little", "new", "rose", "always bad"]
     assert [query.id for query in find_attention(fallen).queries] == ["fell", "fell a little", "new"]
     searched = replace(fallen, path="a.yaml", searched={})
-    assert suggest_command(searched, mean) == "harness show a.yaml fell"
-    assert suggest_command(replace(searched, baseline=None), mean) == "harness show a.yaml 'always bad'"
+    assert suggest_command(searched, mean) == "relevance show a.yaml fell"
+    assert suggest_command(replace(searched, baseline=None), mean) == "relevance show a.yaml 'always bad'"
 
 
 @pytest.mark.parametrize(
     ("if_judged", "command"),
     [
-        (None, "harness show a.yaml fell --index shop"),
-        ((-0.4, -0.1), "harness show a.yaml fell --index shop"),
-        ((-0.4, 0.0), "harness judge a.yaml --index shop"),
-        ((-0.4, 0.2), "harness judge a.yaml --index shop"),
+        (None, "relevance show a.yaml fell --index shop"),
+        ((-0.4, -0.1), "relevance show a.yaml fell --index shop"),
+        ((-0.4, 0.0), "relevance judge a.yaml --index shop"),
+        ((-0.4, 0.2), "relevance judge a.yaml --index shop"),
     ],
 )
 def test_a_significant_drop_that_judgments_may_make_none_leads_to_judging(suite, if_judged, command):
@@ -151,11 +151,11 @@ def test_a_significant_drop_that_judgments_may_make_none_leads_to_judging(suite,
 
 
 def test_what_a_run_is_compared_with_is_no_option_of_judging(suite):
-    """`harness judge` has no option --baseline."""
+    """`relevance judge` has no option --baseline."""
     drop = replace(failed_mean("fell", unit=Unit.P_VALUE), if_judged=(-0.4, 0.0))
     given = {"url": "http://shop", "baseline": "old.json"}
     searched = replace(make_suite_with_fall(suite, drop), path="a.yaml", searched=given)
-    assert suggest_command(searched, drop) == "harness judge a.yaml --url http://shop"
+    assert suggest_command(searched, drop) == "relevance judge a.yaml --url http://shop"
 
 
 def test_a_weight_counts_in_what_changed_the_mean(suite):

@@ -186,7 +186,7 @@ READ = (
     "near.npy",
     "near.ids",
     "sub/documents.jsonl",
-    "harness.toml",
+    "relevance.toml",
     "ca.pem",
     "kept.json",
 )
@@ -200,7 +200,7 @@ def inputs(tmp_path, monkeypatch):
     for name in (*READ, *NOT_READ):
         Path(name).write_text(name)
     Path("shop.relevance.yaml").write_text(SUITE)
-    Path("harness.toml").write_text('[clusters.c]\nurl = "https://h:9200"\nca_certs = "ca.pem"\n')
+    Path("relevance.toml").write_text('[clusters.c]\nurl = "https://h:9200"\nca_certs = "ca.pem"\n')
     options = RunOptions(baseline=Path("kept.json"))
     return RunInputs([Path("shop.relevance.yaml")], options, {"RELEVANCE_MORE": "more.csv"})
 
@@ -243,9 +243,9 @@ def test_what_a_suite_with_mistakes_names_is_refused_too(inputs, mistake):
 def test_the_configuration_that_is_named_or_beside_a_suite_is_refused(inputs, tmp_path):
     other = tmp_path / "sub" / "mine.toml"
     other.write_text("")
-    (tmp_path / "sub" / "harness.toml").write_text("")
+    (tmp_path / "sub" / "relevance.toml").write_text("")
     below = RunInputs([tmp_path / "sub" / "b.relevance.yaml"], RunOptions(config=other), {})
-    for path in (other, tmp_path / "sub" / "harness.toml"):
+    for path in (other, tmp_path / "sub" / "relevance.toml"):
         with pytest.raises(UsageError, match="is read by this run"):
             refuse_inputs([Output("json", path)], below)
 

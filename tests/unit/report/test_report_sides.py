@@ -45,7 +45,7 @@ def test_a_strip_has_every_side_and_the_greatest_change_of_any_is_first():
     assert [strip.changes for strip in strips] == [(0.0, -0.4), (pytest.approx(0.1), 0.0), (None, None)]
     table = build_sides_document(report, most=1).strips
     assert [row[0][0].text for row in table.rows] == ["r"]
-    assert table.remarks == ("1 more query changed; `harness compare --output html=FILE` shows them",)
+    assert table.remarks == ("1 more query changed; `relevance compare --output html=FILE` shows them",)
 
 
 def test_a_mean_of_the_reference_over_other_queries_is_told():

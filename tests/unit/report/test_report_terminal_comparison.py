@@ -110,7 +110,7 @@ def test_as_many_queries_are_shown_as_asked_for():
     assert "query ties" in text_of(report)
     short = text_of(report, most=1)
     assert "query red-shoes" not in short
-    assert "2 more queries moved; `harness compare --output html=FILE` shows them." in short
+    assert "2 more queries moved; `relevance compare --output html=FILE` shows them." in short
     assert "query hat" not in text_of(report, most=99)
 
 
