@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
 from harness.errors import UsageError, missing_package
-from harness.model import Disagreement, JudgeAgreement
+from harness.model.judging import Disagreement, JudgeAgreement
 from harness.words import listed
 
 Pair: TypeAlias = tuple[str, str]

@@ -21,18 +21,8 @@ from harness import hookspecs
 from harness.errors import HookError, UsageError
 from harness.masking import Masker, find_login_values
 from harness.metrics.ranking import exact_number, finite
-from harness.model import (
-    Cluster,
-    Definitions,
-    Failure,
-    FailureKind,
-    Hit,
-    IndexFacts,
-    IndexState,
-    Ranking,
-    Response,
-    SearchRequest,
-)
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Definitions, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response
 from harness.search import ResponseStream, Search, StreamedResponse, in_order
 from harness.search.definitions import References
 from harness.search.hits import MalformedAnswer, drop_repeated_hits, is_text

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pluggy import HookspecMarker
 
 if TYPE_CHECKING:  # every pytest run imports this module if the package is installed
-    from harness.model import Cluster, Query, Response, SearchRequest
+    from harness.model.request import Cluster, SearchRequest
+    from harness.model.run import Response
+    from harness.model.suite import Query
 
 
 hookspec = HookspecMarker("pytest")

@@ -17,36 +17,33 @@ from operator import is_
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
-from harness.model import (
+from harness.model.baseline import TextDiff
+from harness.model.comparison import ComparisonReport, MovedDocument, QueryComparison, Side
+from harness.model.inspection import ClauseMatch, Explanation, ScorePart
+from harness.model.report import (
     BaselineSummary,
+    MissingDocument,
+    QueryBaseline,
+    QueryReport,
+    RankedDocument,
+    SuiteReport,
+)
+from harness.model.request import Cluster
+from harness.model.run import (
     CheckedField,
-    ClauseMatch,
-    Cluster,
-    ComparisonReport,
     Definitions,
-    Explanation,
     Highlight,
     Hit,
     IndexState,
-    Json,
-    MissingDocument,
-    MovedDocument,
     NamedField,
-    QueryBaseline,
-    QueryComparison,
-    QueryReport,
-    RankedDocument,
     Ranking,
     Repeat,
     Run,
-    ScorePart,
-    ShardCopy,
-    Side,
-    SuiteReport,
     TargetChecks,
-    TextDiff,
     Verdict,
 )
+from harness.model.suite import Json
+from harness.model.timing import ShardCopy
 
 
 class Environment(Mapping[str, str]):

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from opensearchpy import OpenSearch
 
-from harness.model import Cluster
+from harness.model.request import Cluster
 
 
 def pytest_relevance_client(cluster: Cluster) -> OpenSearch | None:

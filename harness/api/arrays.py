@@ -10,7 +10,7 @@ from harness.api.choices import AnyGain, read_argument, refuse
 from harness.errors import UsageError, missing_package
 from harness.metrics import parse_measure
 from harness.metrics.profiles import rules_of
-from harness.model import Measure, Profile
+from harness.model.suite import Measure, Profile
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from harness.errors import UsageError
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
-from harness.model import Gain, Profile
+from harness.model.suite import Gain, Profile
 from harness.options import (
     FILE,
     FLAG,
@@ -32,7 +32,7 @@ AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 
 
 class CompareChoices(Options, total=False):
-    """The further options of `Relevance.compare`; see `harness.compare`."""
+    """The further options of `Relevance.compare`; see `harness.extensions.compare`."""
 
     qrels: str | os.PathLike[str] | None
     measures: Sequence[str]

@@ -10,29 +10,19 @@ from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.api.frames import ColumnType, TypedColumn, list_ranking_columns, make_frame, read_content
-from harness.compare.sides import ComparedSide, make_run_side
 from harness.errors import SearchError, UndefinedScore, UsageError
+from harness.extensions.compare.sides import ComparedSide, make_run_side
 from harness.gate.finding import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import finite, gain_of
 from harness.metrics.score import score_of
-from harness.model import (
-    Engine,
-    Hit,
-    Measure,
-    Profile,
-    Query,
-    RankedDocument,
-    Ranking,
-    Run,
-    Score,
-    SideKind,
-    Suite,
-    Target,
-    index_scores,
-)
+from harness.model.comparison import SideKind
+from harness.model.report import RankedDocument
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.scores import Score, index_scores
+from harness.model.suite import Measure, Profile, Query, Suite, Target
 from harness.words import count, did_you_mean, listed
 
 

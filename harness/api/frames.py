@@ -10,7 +10,8 @@ from typing import Any
 
 from harness.api.choices import refuse
 from harness.errors import UsageError, pip_install
-from harness.model import ComparisonReport, RankedDocument
+from harness.model.comparison import ComparisonReport
+from harness.model.report import RankedDocument
 from harness.words import one_of
 
 PACKAGES = ("pandas", "polars")

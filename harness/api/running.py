@@ -22,29 +22,26 @@ from harness.api.choices import (
 )
 from harness.api.evaluation import Scores, evaluate
 from harness.api.frames import list_compared_ranking_columns, list_compared_score_columns, make_frame, read_content
-from harness.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
-from harness.compare.scores import list_absent_packages
-from harness.compare.sides import ComparedSide
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
+from harness.extensions.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
+from harness.extensions.compare.scores import list_absent_packages
+from harness.extensions.compare.sides import ComparedSide
 from harness.files.runs import read_measures
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter
 from harness.masking import Environment
 from harness.metrics import parse_measure
-from harness.model import (
+from harness.model.comparison import (
+    TEST_OPTIONS,
     Agreement,
     ComparisonReport,
     MeasureComparison,
     QueryComparison,
-    QueryReport,
-    RankedDocument,
-    Status,
-    Suite,
-    SuiteReport,
-    Verdict,
 )
-from harness.model.comparison import TEST_OPTIONS
+from harness.model.report import QueryReport, RankedDocument, SuiteReport
+from harness.model.run import Status, Verdict
+from harness.model.suite import Suite
 from harness.options import Options, RunOptions
 from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_report
 from harness.report.terminal import comparison as comparison_texts

@@ -41,7 +41,10 @@ from harness.errors import BaselineError, UnwritableBaseline, UsageError
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import needs_baseline
 from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
-from harness.model import Baseline, BaselineFile, Query, Reference, Run, Score, Suite
+from harness.model.baseline import Baseline, BaselineFile, Reference
+from harness.model.run import Run
+from harness.model.scores import Score
+from harness.model.suite import Query, Suite
 from harness.words import count, counted, listed
 
 __all__ = [

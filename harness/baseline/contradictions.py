@@ -21,7 +21,9 @@ from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.score import score_of
-from harness.model import Baseline, BaselineQuery, Measure, Outcome, Suite
+from harness.model.baseline import Baseline, BaselineQuery
+from harness.model.scores import Outcome
+from harness.model.suite import Measure, Suite
 from harness.words import count
 
 OF_A_SCORE = (Outcome.SCORED, Outcome.ZERO_HITS)

@@ -15,23 +15,12 @@ from harness.gate.ties import group_ties, pair_groups, truncate_ranking
 from harness.masking import Masker, fingerprint, is_vector, keep_small, shorten_vectors
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import measures_of
-from harness.model import (
-    Baseline,
-    Gain,
-    Hit,
-    IndexFacts,
-    Json,
-    Measure,
-    MovedDocument,
-    QueryBaseline,
-    Ranking,
-    Reference,
-    Run,
-    Score,
-    Suite,
-    TextDiff,
-    index_scores,
-)
+from harness.model.baseline import Baseline, Reference, TextDiff
+from harness.model.comparison import MovedDocument
+from harness.model.report import QueryBaseline
+from harness.model.run import Hit, IndexFacts, Ranking, Run
+from harness.model.scores import Score, index_scores
+from harness.model.suite import Gain, Json, Measure, Suite
 from harness.words import count, counted, listed
 
 # Two rankings.

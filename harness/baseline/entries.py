@@ -11,22 +11,10 @@ from harness.gate.stability import explain_changed_target
 from harness.gate.ties import compute_bands, truncate_ranking
 from harness.masking import Masker, fingerprint, keep_small
 from harness.metrics.score import measures_of, outcome_of
-from harness.model import (
-    Baseline,
-    BaselineFile,
-    BaselineQuery,
-    Engine,
-    Hit,
-    IndexFacts,
-    Json,
-    Outcome,
-    Query,
-    Question,
-    Ranking,
-    Run,
-    Score,
-    Suite,
-)
+from harness.model.baseline import Baseline, BaselineFile, BaselineQuery, Question
+from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Json, Query, Suite
 from harness.words import count, counted, listed
 
 # Fingerprints and changes.

@@ -19,7 +19,8 @@ from harness.files.beside import BesideFile
 from harness.files.border import Border
 from harness.files.json import MOST_READ, WrongJson, read_json_text, refuse_repeated_keys
 from harness.files.writing import is_replaceable, write_whole
-from harness.model import BaselineFile, Json, Suite
+from harness.model.baseline import BaselineFile
+from harness.model.suite import Json, Suite
 from harness.options import format_options
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.masking import Masker, fingerprint, keep_small, shorten_vector, shorten_vectors
-from harness.model import BaselineQuery, Json, Query, Question, Run, Suite
-from harness.model.baseline import TEXT
+from harness.model.baseline import TEXT, BaselineQuery, Question
+from harness.model.run import Run
+from harness.model.suite import Json, Query, Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.baseline.entries import fingerprint_request
-from harness.model import BaselineFile, Suite
+from harness.model.baseline import BaselineFile
+from harness.model.suite import Suite
 
 
 def match_renamed(before: Mapping[str, str], now: Mapping[str, str], *, is_only: bool) -> dict[str, str]:

@@ -58,6 +58,26 @@ COMMAND_GROUPS = {
 COMMANDS = {name: sentence for group in COMMAND_GROUPS.values() for name, sentence in group.items()}
 
 
+_EXTENSIONS = {
+    "judge": "harness.extensions.judging.commands.judge",
+    "judgments": "harness.extensions.judging.commands.judgments",
+    "compare": "harness.extensions.compare.command",
+    "plan": "harness.extensions.compare.plan_command",
+    "significance": "harness.extensions.compare.significance_command",
+    "queries": "harness.extensions.sampling.command",
+    "import": "harness.extensions.migrate.import_command",
+    "export": "harness.extensions.migrate.export_command",
+    "verify": "harness.extensions.migrate.verify_command",
+    "history": "harness.extensions.history.command",
+    "tune": "harness.extensions.tuning.command",
+    "merge": "harness.extensions.distributed.merge_command",
+    "init": "harness.extensions.start.init_command",
+    "doctor": "harness.extensions.start.doctor_command",
+    "info": "harness.extensions.start.info_command",
+}
+"""The modules of commands that are no part of the core."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a command when it is called."""
 
@@ -66,11 +86,11 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of that name, or None; its module, `importing` for the word of Python, has it as ``command``."""
+        """The command of that name, or None; its module has it as ``command``."""
         if cmd_name not in COMMANDS:
             return None
-        module = "importing" if cmd_name == "import" else cmd_name
-        command = importlib.import_module(f"harness.cli.{module}").command
+        module = _EXTENSIONS.get(cmd_name, f"harness.cli.{cmd_name}")
+        command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         return command
 

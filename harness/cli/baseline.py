@@ -30,12 +30,13 @@ from harness.cli.shared_options import (
 )
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
-from harness.compare import compare_with_baseline
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
+from harness.extensions.compare import compare_with_baseline
 from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
-from harness.model import Baseline, Suite
+from harness.model.baseline import Baseline
+from harness.model.suite import Suite
 from harness.options import explain_baseline_refusal
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal.comparison import print_comparison_report

@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.scheduler import score_on_scheduler
 from harness.cli.shared_options import Command, add_options, existing_file, json_option
 from harness.cli.terminal import show
 from harness.errors import UsageError
+from harness.extensions.distributed.scheduler import score_on_scheduler
 from harness.files.partitions import join_evaluations, list_partitions
 from harness.files.query_ids import check_common_queries
 from harness.files.runs import FileOptions, evaluate_files, list_gains, read_measures
 from harness.metrics import read_gain
 from harness.metrics.evaluate import RunScores
-from harness.model import Profile
+from harness.model.suite import Profile
 from harness.report.json import dump_scores
 from harness.report.run_sentences import describe_left_out
 from harness.report.terminal.scores import print_scores

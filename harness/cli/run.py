@@ -11,7 +11,6 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER, Delivery, print_command
-from harness.cli.scheduler import send_on_scheduler
 from harness.cli.shared_options import (
     DECIDING,
     Command,
@@ -31,7 +30,10 @@ from harness.cli.shared_options import (
 )
 from harness.cli.terminal import run_progress, show
 from harness.errors import HistoryError
-from harness.model import Ranking, Report
+from harness.extensions.distributed.merging import MergedJournal
+from harness.extensions.distributed.scheduler import send_on_scheduler
+from harness.model.report import Report
+from harness.model.run import Ranking
 from harness.options import ALL_QUERIES, RunOptions
 from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
@@ -42,7 +44,6 @@ from harness.report.terminal.run import print_report
 from harness.report.topics import find_topics
 from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
-from harness.run.merging import MergedJournal
 from harness.suites.inputs import RunInputs
 from harness.words import count, one_of
 

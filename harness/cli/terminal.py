@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from harness.model import Ranking, Run, Suite, Verdict
+from harness.model.run import Ranking, Run, Verdict
+from harness.model.suite import Suite
 from harness.report.sentences import format_tally, make_loggable
 from harness.report.terminal import WIDTH, render_plain
 from harness.run.cell import Progress

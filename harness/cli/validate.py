@@ -28,7 +28,7 @@ from harness.config import Configs
 from harness.gate.selection import gates_anything
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
-from harness.model import Measure, Suite
+from harness.model.suite import Measure, Suite
 from harness.report.sentences import format_value, make_loggable
 from harness.suites import load_suites
 from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.errors import Problem
 from harness.files.opening import TextSource
-from harness.model import Mark
+from harness.model.suite import Mark
 
 Key = tuple[str, ...]
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from harness.config.places import ConfigProblems, find_places
 from harness.errors import ConfigError, InputError, Problem
 from harness.files.opening import TextSource, read_source
-from harness.model import AddressOrigin, Cluster, MachineJudge, Mark
+from harness.model.judging import MachineJudge
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.suite import Mark
 
 CONFIG_NAME = "relevance.toml"
 FORMER_NAME = "harness.toml"

@@ -15,7 +15,8 @@ from pydantic_core import PydanticCustomError
 from harness.config.addresses import VARIABLE_PATTERN, find_engine_problem, find_url_problem, uses_tls
 from harness.config.places import ConfigProblems
 from harness.files.judge_files import JUDGE_NAME
-from harness.model import Cluster, MachineJudge
+from harness.model.judging import MachineJudge
+from harness.model.request import Cluster
 from harness.words import did_you_mean, listed, one_of, unknown_key
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

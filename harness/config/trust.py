@@ -21,7 +21,9 @@ from harness.errors import ConfigError, Option, UsageError
 from harness.files.border import is_quotable
 from harness.files.paths import shorten_path
 from harness.masking import names_login
-from harness.model import AddressOrigin, Cluster, MachineJudge, Target
+from harness.model.judging import MachineJudge
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.suite import Target
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from unicodedata import normalize
 
 from harness.errors import FormatError, UsageError
+from harness.extensions.tuning.model import HoldOut, HoldOutLook
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.query_samples import fingerprint_population
-from harness.model import HoldOut, HoldOutLook, Query
+from harness.model.suite import Query
 from harness.words import count
 
 SHARE = 0.4

@@ -29,7 +29,8 @@ from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.writing import PRIVATE
 from harness.masking import fingerprint, is_vector, shorten_vectors
-from harness.model import Json, JudgeAnswer, MachineAnswer, Query, Suite
+from harness.model.judging import JudgeAnswer, MachineAnswer
+from harness.model.suite import Json, Query, Suite
 from harness.words import count, counted
 
 

@@ -18,7 +18,7 @@ from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.masking import fingerprint
-from harness.model import QuerySample, Suite
+from harness.model.suite import QuerySample, Suite
 from harness.words import count
 
 

@@ -25,7 +25,7 @@ from harness.metrics.evaluate import RunScores, evaluate, evaluate_novelty, eval
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.registry import batch_formula_of
 from harness.metrics.ties import find_tie_ranges
-from harness.model import Gain, Measure, Profile
+from harness.model.suite import Gain, Measure, Profile
 
 if TYPE_CHECKING:
     from harness.metrics.bulk import TrecJudgments

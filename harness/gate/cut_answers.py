@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from harness.gate.finding import Finding
 from harness.gate.judge_answers import RequestedDepth, explain_what_may_follow
-from harness.model import Json, Query, Ranking, RequestTemplate, Run, Status, Suite
+from harness.model.run import Ranking, Run, Status
+from harness.model.suite import Json, Query, RequestTemplate, Suite
 from harness.words import count, listed
 
 LIMITING_KEYS = frozenset(

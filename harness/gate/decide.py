@@ -32,13 +32,17 @@ from harness.gate.selection import (
 from harness.gate.stability import explain_changed_target, find_unstable_queries, judge_repeats
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
-from harness.model import (
+from harness.model.baseline import Reference
+from harness.model.history import History
+from harness.model.report import SuiteReport
+from harness.model.run import Run, Status, UnstableQuery, Verdict
+from harness.model.scores import Score, index_scores
+from harness.model.suite import (
     AgreementCondition,
     BaselineCondition,
     Before,
     DropCondition,
     FieldExpectation,
-    History,
     HitCount,
     InTop,
     KappaCondition,
@@ -46,24 +50,18 @@ from harness.model import (
     LossCondition,
     MachineShareCondition,
     Query,
-    Reference,
-    Run,
-    Score,
     ScoreCondition,
     SignificanceCondition,
-    Status,
     Suite,
-    SuiteReport,
     UnresolvedCondition,
-    UnstableQuery,
     VariantCondition,
-    Verdict,
     Waiver,
     WorseCondition,
-    index_scores,
+    find_first_ended,
+    find_first_in_force,
+    is_in_force,
     select_by_id,
 )
-from harness.model.suite import find_first_ended, find_first_in_force, is_in_force
 from harness.words import listed
 
 NOT_OF_RANKS = (LatencyCondition, MachineShareCondition, KappaCondition, HitCount)

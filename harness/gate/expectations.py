@@ -29,7 +29,7 @@ import re
 from datetime import UTC, date, datetime
 
 from harness.gate.grammar import NUMBER, Cursor, read_tag
-from harness.model import (
+from harness.model.suite import (
     Before,
     Condition,
     DistinctValues,

@@ -19,7 +19,8 @@ from enum import Enum, auto
 from harness.gate.expectations import read_date, read_number
 from harness.gate.finding import is_met
 from harness.gate.grammar import TOLERANCE
-from harness.model import FieldBound, FieldRequirement, FieldScalar, FieldValue
+from harness.model.run import FieldScalar
+from harness.model.suite import FieldBound, FieldRequirement, FieldValue
 
 NUMERIC_TYPES = frozenset(
     {

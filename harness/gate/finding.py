@@ -11,19 +11,10 @@ from unicodedata import normalize
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model import (
-    ComparedRun,
-    Json,
-    Operator,
-    Outcome,
-    Query,
-    Question,
-    Score,
-    ScoreTable,
-    Status,
-    Unit,
-)
-from harness.model.suite import is_in_force
+from harness.model.baseline import Question
+from harness.model.run import ComparedRun, Status, Unit
+from harness.model.scores import Outcome, Score, ScoreTable
+from harness.model.suite import Json, Operator, Query, is_in_force
 from harness.words import count, grouped, listed
 
 _FEWEST_DIGITS = 4

@@ -31,7 +31,7 @@ from typing import NoReturn
 from harness.errors import GrammarError, MeasureError
 from harness.metrics import measure_range, parse_measure
 from harness.metrics.grammar import begins_agreement, read_agreement
-from harness.model import (
+from harness.model.suite import (
     AgreementCondition,
     Condition,
     DistinctValues,

@@ -7,7 +7,11 @@ from datetime import date
 
 from harness.gate.judge_answers import RequestedDepth
 from harness.gate.ties import RunBands
-from harness.model import History, Reference, Run, ScoreTable, Suite
+from harness.model.baseline import Reference
+from harness.model.history import History
+from harness.model.run import Run
+from harness.model.scores import ScoreTable
+from harness.model.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)

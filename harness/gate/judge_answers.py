@@ -17,23 +17,8 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.metrics.score import failure_text
-from harness.model import (
-    Before,
-    Condition,
-    Failure,
-    HitCount,
-    InTop,
-    LatencyCondition,
-    Operator,
-    Query,
-    Ranking,
-    Response,
-    Run,
-    Status,
-    Suite,
-    TargetChecks,
-    Unit,
-)
+from harness.model.run import Failure, Ranking, Response, Run, Status, TargetChecks, Unit
+from harness.model.suite import Before, Condition, HitCount, InTop, LatencyCondition, Operator, Query, Suite
 from harness.words import count, describe_invisible, listed
 
 

@@ -27,16 +27,9 @@ from harness.gate.finding import (
 from harness.gate.grammar import TOLERANCE
 from harness.gate.pairs import Pairs
 from harness.means import mean
-from harness.model import (
-    BaselineCondition,
-    DropCondition,
-    Operator,
-    SignificanceCondition,
-    Status,
-    Unit,
-    WorseCondition,
-)
 from harness.model.comparison import POWER
+from harness.model.run import Status, Unit
+from harness.model.suite import BaselineCondition, DropCondition, Operator, SignificanceCondition, WorseCondition
 from harness.words import count, counted, format_rounded_up, listed
 
 if TYPE_CHECKING:

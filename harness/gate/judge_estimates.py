@@ -18,20 +18,17 @@ from harness.gate.finding import Finding, format_number, is_met, name_mean, read
 from harness.gate.inputs import GateInputs
 from harness.gate.pairs import pair_scores
 from harness.metrics.score import gain_text, score_of
-from harness.model import (
+from harness.model.run import Ranking, Run, Status, Unit
+from harness.model.suite import (
     PEOPLE,
     Condition,
     DropCondition,
     Measure,
     Operator,
     Query,
-    Ranking,
-    Run,
     ScoreCondition,
     StatisticKind,
-    Status,
     Suite,
-    Unit,
 )
 from harness.words import count, listed
 

@@ -29,25 +29,18 @@ from harness.gate.judge_answers import (
     judge_expectation,
     list_without_hits,
 )
-from harness.model import (
-    CheckedField,
+from harness.model.run import CheckedField, FieldScalar, Hit, Ranking, Response, Run, Status, Unit
+from harness.model.suite import (
     DistinctValues,
     FieldExpectation,
     FieldInTop,
     FieldRequirement,
-    FieldScalar,
     FieldValue,
-    Hit,
     HitCount,
     HitQuantifier,
     NoRepeats,
     Operator,
     Query,
-    Ranking,
-    Response,
-    Run,
-    Status,
-    Unit,
 )
 from harness.words import count, listed, one_of, shorten
 

@@ -20,7 +20,9 @@ from harness.gate.finding import (
 from harness.gate.inputs import GateInputs
 from harness.gate.judge_answers import describe_without_ranking, list_without_ranking
 from harness.means import mean_of
-from harness.model import KappaCondition, MachineShareCondition, Operator, Query, ScoreTable, Status, Unit
+from harness.model.run import Status, Unit
+from harness.model.scores import ScoreTable
+from harness.model.suite import KappaCondition, MachineShareCondition, Operator, Query
 from harness.words import count, listed
 
 

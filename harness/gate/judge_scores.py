@@ -26,18 +26,8 @@ from harness.gate.inputs import GateInputs
 from harness.gate.judge_answers import RequestedDepth, explain_what_may_follow
 from harness.means import mean_of
 from harness.metrics.score import score_of
-from harness.model import (
-    Hit,
-    Operator,
-    Query,
-    Ranking,
-    Response,
-    ScoreCondition,
-    StatisticKind,
-    Status,
-    Unit,
-    select_by_id,
-)
+from harness.model.run import Hit, Ranking, Response, Status, Unit
+from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, select_by_id
 from harness.words import count, counted, listed
 
 

@@ -39,23 +39,20 @@ from harness.gate.ties import (
 from harness.metrics.agreement import agreement_value, find_agreement_range
 from harness.metrics.grammar import read_agreement
 from harness.metrics.score import gain_text, measures_of, score_of
-from harness.model import (
+from harness.model.run import Hit, Ranking, Run, Status
+from harness.model.suite import (
     Condition,
-    Hit,
     LossCondition,
     Measure,
     Query,
-    Ranking,
-    Run,
     ScoreCondition,
     StatisticKind,
-    Status,
     Suite,
     Variant,
     VariantCondition,
+    is_in_force,
     select_by_id,
 )
-from harness.model.suite import is_in_force
 from harness.words import count, listed, shorten
 
 

@@ -16,7 +16,8 @@ from itertools import chain, zip_longest
 from unicodedata import category, normalize
 
 from harness.errors import UsageError
-from harness.model import (
+from harness.model.run import Status, Unit, Verdict
+from harness.model.suite import (
     AgreementCondition,
     BaselineCondition,
     Condition,
@@ -27,18 +28,15 @@ from harness.model import (
     Query,
     ScoreCondition,
     StatisticKind,
-    Status,
     Suite,
     Threshold,
-    Unit,
     UnresolvedCondition,
     VariantCondition,
-    Verdict,
     Waiver,
     WorseCondition,
+    is_in_force,
     select_tagged,
 )
-from harness.model.suite import is_in_force
 from harness.options import RunOptions
 from harness.words import choose_unused, did_you_mean, listed
 

@@ -15,20 +15,9 @@ from typing import TypeVar
 
 from harness.gate.finding import Finding, format_number
 from harness.gate.ties import is_tie, suggest_tie_break
-from harness.model import (
-    IndexState,
-    Instability,
-    Query,
-    Ranking,
-    Repeat,
-    RequestTemplate,
-    Response,
-    Run,
-    ShardCopy,
-    Status,
-    Unit,
-    UnstableQuery,
-)
+from harness.model.run import IndexState, Instability, Ranking, Repeat, Response, Run, Status, Unit, UnstableQuery
+from harness.model.suite import Query, RequestTemplate
+from harness.model.timing import ShardCopy
 from harness.words import count, listed
 
 T = TypeVar("T")

@@ -12,19 +12,17 @@ from itertools import pairwise, takewhile
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
-from harness.model import (
-    Hit,
+from harness.model.request import find_sort_places
+from harness.model.run import Hit, Ranking, Run
+from harness.model.suite import (
     Json,
     Measure,
     Profile,
     Query,
-    Ranking,
     RequestTemplate,
-    Run,
     ScoreCondition,
     Suite,
     Threshold,
-    find_sort_places,
     iterate_members,
 )
 

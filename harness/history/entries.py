@@ -14,25 +14,11 @@ from harness.gate.ties import compute_bands, group_ties, replace_scores, truncat
 from harness.masking import Masker, fingerprint
 from harness.means import mean_of
 from harness.metrics.score import measures_of, outcome_of
-from harness.model import (
-    Engine,
-    HistoryEntry,
-    HistoryFigure,
-    HistoryQuery,
-    HistoryState,
-    Hit,
-    IndexFacts,
-    MeasureSummary,
-    Outcome,
-    Query,
-    Ranking,
-    Run,
-    Score,
-    ScoreTable,
-    Suite,
-    SuiteReport,
-    index_scores,
-)
+from harness.model.history import HistoryEntry, HistoryFigure, HistoryQuery, HistoryState
+from harness.model.report import MeasureSummary, SuiteReport
+from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
+from harness.model.scores import Outcome, Score, ScoreTable, index_scores
+from harness.model.suite import Query, Suite
 
 SCHEMA = 1
 """The version that is written, and the only one that is read."""

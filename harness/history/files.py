@@ -27,7 +27,8 @@ from harness.files.beside import BesideFile
 from harness.files.json import MOST_READ
 from harness.history.entries import SCHEMA, format_created
 from harness.masking import fingerprint
-from harness.model import HistoryEntry, Json
+from harness.model.history import HistoryEntry
+from harness.model.suite import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.history.entries import format_created
 from harness.history.files import PACKED, list_files, make_file_name, name_moment, read_file, read_history
-from harness.model import HistoryEntry
+from harness.model.history import HistoryEntry
 
 _MOMENT = re.compile(rf"(?:{PACKED})?(\d{{4}}-\d{{2}}-\d{{2}}T\d{{6}}Z)-")
 """Begins the names of files: the place of the entry, or of the last one of a packed file."""

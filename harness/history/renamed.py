@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from harness.baseline.entries import fingerprint_request
 from harness.baseline.renamed import match_renamed
-from harness.model import HistoryEntry, Suite
+from harness.model.history import HistoryEntry
+from harness.model.suite import Suite
 
 
 def rename_entries(entries: Sequence[HistoryEntry], suite: Suite) -> list[HistoryEntry]:

@@ -15,7 +15,9 @@ from harness.baseline.entries import fingerprint_request
 from harness.gate.ties import group_ties, replace_scores, truncate_ranking
 from harness.history.commits import DIRTY
 from harness.history.entries import fingerprint_content, restore_ranking
-from harness.model import HistoryEntry, IndexFacts, Ranking, Run, Suite
+from harness.model.history import HistoryEntry
+from harness.model.run import IndexFacts, Ranking, Run
+from harness.model.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)

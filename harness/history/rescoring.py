@@ -10,7 +10,11 @@ from harness.baseline.questions import select_all_values, select_request_values
 from harness.history.entries import restore_run
 from harness.masking import Masker
 from harness.metrics.score import measures_of, score_run
-from harness.model import HistoryEntry, HistoryQuery, Query, Question, RescoredEntry, Run, Score, Suite
+from harness.model.baseline import Question
+from harness.model.history import HistoryEntry, HistoryQuery, RescoredEntry
+from harness.model.run import Run
+from harness.model.scores import Score
+from harness.model.suite import Query, Suite
 
 
 def rescore(entries: Iterable[HistoryEntry], suite: Suite, *, hooked: bool = False) -> tuple[RescoredEntry, ...]:

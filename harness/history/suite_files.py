@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from harness.config import CONFIG_NAME
-from harness.model import HistoryEntry
+from harness.model.history import HistoryEntry
 
 
 def name_suite_file(suite: Path, folder: Path) -> str:

@@ -13,7 +13,8 @@ from harness.errors import UndefinedScore
 from harness.means import mean_of
 from harness.metrics.grammar import OVERLAP
 from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
-from harness.model import Agreement, Measure
+from harness.model.comparison import Agreement
+from harness.model.suite import Measure
 
 PERSISTENCE = 0.9
 """The p of RBO where none is given: 86 % of the weight is on the first ten ranks."""

@@ -24,7 +24,8 @@ from harness.metrics.definition import (
     Settings,
 )
 from harness.metrics.ranking import GradedRanking, gain_function, gains_of, ideal_gains
-from harness.model import GainKind, RankContribution
+from harness.model.inspection import RankContribution
+from harness.model.suite import GainKind
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats

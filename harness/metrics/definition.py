@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from harness.errors import MeasureError, UsageError
 from harness.metrics.ranking import DiverseRanking, GradedRanking, finite
-from harness.model import Gain, GainKind, Parameter
+from harness.model.suite import Gain, GainKind, Parameter
 from harness.words import one_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from harness.errors import UndefinedScore, UsageError
 from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.registry import batch_formula_of, deepest_cutoff, definition_of
 from harness.metrics.score import score_diverse_query, score_query
-from harness.model import Gain, Measure, Profile
+from harness.model.suite import Gain, Measure, Profile
 
 if TYPE_CHECKING:
     from harness.metrics.bulk import Batch, Floats, TrecJudgments, TrecRankings

@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from harness.errors import MeasureError
 from harness.metrics.definition import Cutoff, Definition, as_text
 from harness.metrics.registry import definition_named, settings_of
-from harness.model import Measure, Parameter
+from harness.model.suite import Measure, Parameter
 
 
 def parse_measure(text: str) -> Measure:

@@ -13,7 +13,7 @@ from typing import cast
 from harness.errors import GradeError, UsageError
 from harness.metrics.definition import SMALLEST_POSITIVE, Formula, Reach, Settings
 from harness.metrics.ranking import GradedRanking
-from harness.model import Gain, GainKind, Parameter, Profile
+from harness.model.suite import Gain, GainKind, Parameter, Profile
 from harness.words import did_you_mean, format_exactly
 
 # The Rated Ranking Evaluator computes with decimals and truncates or rounds in between, counts every judged document as

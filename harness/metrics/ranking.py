@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import TypeVar, cast
 
 from harness.errors import GradeError, UsageError
-from harness.model import Gain, GainKind
+from harness.model.suite import Gain, GainKind
 from harness.words import format_exactly
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from harness.errors import HarnessError, MeasureError, UndefinedScore, UnknownMe
 from harness.metrics import binary, cumulative, diversity, incomplete, rank_correlation, sets, user_models
 from harness.metrics.definition import BatchFormula, Definition, Range, Settings, read_gain
 from harness.metrics.profiles import profile_gain, rules_of
-from harness.model import Gain, Measure, Profile
+from harness.model.suite import Gain, Measure, Profile
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats

@@ -25,26 +25,21 @@ from harness.metrics.registry import (
     settings_of,
     takes_level,
 )
-from harness.model import (
+from harness.model.inspection import Contributions
+from harness.model.judging import UnjudgedBounds
+from harness.model.run import Failure, FailureKind, Ranking, Response, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import (
     BaselineCondition,
-    Contributions,
-    Failure,
-    FailureKind,
     Gain,
     LossCondition,
     MachineShareCondition,
     Measure,
-    Outcome,
     Profile,
     Query,
-    Ranking,
-    Response,
-    Run,
-    Score,
     ScoreCondition,
     Suite,
     Threshold,
-    UnjudgedBounds,
 )
 
 GREATEST_SCORE = 1e100

@@ -17,7 +17,7 @@ from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.metrics.registry import definition_of, settings_for
 from harness.metrics.score import score_graded, score_query
-from harness.model import Gain, Measure, Profile
+from harness.model.suite import Gain, Measure, Profile
 from harness.words import grouped
 
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000

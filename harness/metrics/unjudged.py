@@ -10,7 +10,8 @@ from harness.metrics.definition import Needs
 from harness.metrics.profiles import rules_of
 from harness.metrics.registry import definition_of, settings_of
 from harness.metrics.score import score_query
-from harness.model import GainKind, Measure, Query, Ranking, Suite
+from harness.model.run import Ranking
+from harness.model.suite import GainKind, Measure, Query, Suite
 
 
 def needs_grades(measure: Measure) -> bool:

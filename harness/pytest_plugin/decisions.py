@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.gate import compute_comparison_status, compute_exit_status
-from harness.model import Status, SuiteReport, Verdict
+from harness.model.report import SuiteReport
+from harness.model.run import Status, Verdict
 from harness.pytest_plugin.session import FAILURE
 from harness.words import count, counted
 

@@ -9,7 +9,7 @@ from harness.api.running import SuiteRun
 from harness.config import Configs
 from harness.errors import HarnessError
 from harness.gate import compute_exit_status
-from harness.model import Suite
+from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import list_run_properties
 from harness.pytest_plugin.runs import SessionRuns

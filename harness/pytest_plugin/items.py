@@ -15,7 +15,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.files.paths import shorten_path
 from harness.gate.selection import check_query_ids, check_tags
-from harness.model import Status
+from harness.model.run import Status
 from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.plugin_options import only_shows_items

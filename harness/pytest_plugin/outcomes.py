@@ -11,23 +11,13 @@ from harness.errors import HarnessError
 from harness.gate import decide
 from harness.gate.selection import collect_thresholds
 from harness.metrics.score import contributions_of, score_run
-from harness.model import (
-    Contributions,
-    History,
-    Instability,
-    Outcome,
-    Query,
-    QueryReport,
-    Ranking,
-    Reference,
-    Response,
-    Run,
-    Status,
-    SuiteReport,
-    Threshold,
-    Verdict,
-    Waiver,
-)
+from harness.model.baseline import Reference
+from harness.model.history import History
+from harness.model.inspection import Contributions
+from harness.model.report import QueryReport, SuiteReport
+from harness.model.run import Instability, Ranking, Response, Run, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Query, Threshold, Waiver
 from harness.pytest_plugin.plan import PlannedItem
 from harness.report.attention import find_repeated_causes
 from harness.report.junit import (

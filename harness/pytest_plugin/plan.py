@@ -17,8 +17,7 @@ from harness.gate.selection import (
     is_selected,
     name_queries,
 )
-from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
-from harness.model.suite import find_first_in_force
+from harness.model.suite import Mark, Query, Suite, UnresolvedCondition, Waiver, find_first_in_force
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,9 @@ from pydantic import TypeAdapter
 
 from harness.errors import EntryPoint, HarnessError, InputError, Problem
 from harness.files.writing import write_whole
-from harness.model import Query, Run, Suite, SuiteReport
+from harness.model.report import SuiteReport
+from harness.model.run import Run
+from harness.model.suite import Query, Suite
 from harness.options import RunOptions
 from harness.report.json import dumps_report, loads_report
 from harness.run import make_report

@@ -19,7 +19,10 @@ from harness.history.commits import find_commit
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
-from harness.model import History, MissingSuite, Reference, Report, Suite, SuiteReport
+from harness.model.baseline import Reference
+from harness.model.history import History
+from harness.model.report import MissingSuite, Report, SuiteReport
+from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.decisions import DecidingItems, mark_undecided_verdicts

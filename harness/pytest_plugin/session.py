@@ -29,7 +29,7 @@ from harness.report.outputs import read_states
 from harness.suites.discovery import describe_misnamed, explain_refusal, find_suites_left_in, is_suite_name
 
 if TYPE_CHECKING:
-    from harness.model import Suite
+    from harness.model.suite import Suite
     from harness.pytest_plugin.plugin_options import PluginOptions
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from harness.errors import Problem, list_topics
 from harness.files.paths import shorten_path
-from harness.model import Outcome, Report, Status, SuiteReport
+from harness.model.report import Report, SuiteReport
+from harness.model.run import Status
+from harness.model.scores import Outcome
 from harness.pages import format_links
 from harness.pytest_plugin.run_cache import CachedError
 from harness.pytest_plugin.runs import SessionRuns

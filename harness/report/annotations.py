@@ -16,7 +16,9 @@ from pathlib import Path
 
 from harness.errors import Problem, SearchError
 from harness.gate import compute_exit_status
-from harness.model import Mark, Report, Status, SuiteReport, Verdict
+from harness.model.report import Report, SuiteReport
+from harness.model.run import Status, Verdict
+from harness.model.suite import Mark
 from harness.report.attention import LOOKED_AT, only_repeats_unanswered
 from harness.report.overview import name_cells
 from harness.report.run_sentences import describe_outcomes, describe_ranking_causes

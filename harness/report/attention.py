@@ -6,7 +6,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.gate.selection import interleave_blamed
-from harness.model import Outcome, QueryReport, Status, SuiteReport, Unit, Verdict
+from harness.model.report import QueryReport, SuiteReport
+from harness.model.run import Status, Unit, Verdict
+from harness.model.scores import Outcome
 
 BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
 """The statuses of thresholds that do not hold: the exit status is not 0."""

@@ -6,7 +6,8 @@ import csv
 import io
 
 from harness.files.records import mark_as_text, mark_encoding
-from harness.model import Outcome, QueryReport, Report, SuiteReport
+from harness.model.report import QueryReport, Report, SuiteReport
+from harness.model.scores import Outcome
 from harness.report.sentences import join_lines, printable
 
 COLUMNS = ("suite", "request", "index", "cluster", "query", "text", "tags", "weight", "outcome", "reason")

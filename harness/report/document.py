@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
-from harness.model import Verdict
+from harness.model.run import Verdict
 
 
 class Tone(Enum):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from harness.errors import Problem, UsageError
 
 if TYPE_CHECKING:
-    from harness.model import Report
+    from harness.model.report import Report
     from harness.report.annotations import Annotation
 
 

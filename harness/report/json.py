@@ -14,23 +14,14 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, core_schema, to_json
 
 from harness.errors import FormatError
-from harness.model import (
-    Comparison,
-    ComparisonReport,
-    Json,
-    LatencyFigures,
-    Measure,
-    MeasureComparison,
-    PlanReport,
-    QueryInspection,
-    QueryReport,
-    Report,
-    SidesReport,
-    TuningReport,
-    Unit,
-    Verdict,
-    VerificationReport,
-)
+from harness.extensions.migrate.verification import VerificationReport
+from harness.extensions.tuning.model import TuningReport
+from harness.model.comparison import Comparison, ComparisonReport, MeasureComparison, PlanReport, SidesReport
+from harness.model.inspection import QueryInspection
+from harness.model.report import QueryReport, Report
+from harness.model.run import Unit, Verdict
+from harness.model.suite import Json, Measure
+from harness.model.timing import LatencyFigures
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import RunScores

@@ -20,7 +20,9 @@ from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.gate.finding import list_by_cause
 from harness.gate.selection import assign_ids
-from harness.model import Instability, MissingSuite, QueryReport, Report, Status, SuiteReport, Verdict, Waiver
+from harness.model.report import MissingSuite, QueryReport, Report, SuiteReport
+from harness.model.run import Instability, Status, Verdict
+from harness.model.suite import Waiver
 from harness.report.annotations import make_relative
 from harness.report.attention import order_blamed
 from harness.report.overview import find_differing_parts, name_cells

@@ -12,7 +12,10 @@ from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
-    from harness.model import ComparisonReport, Report, SidesReport, Timeline, TuningReport
+    from harness.extensions.history.model import Timeline
+    from harness.extensions.tuning.model import TuningReport
+    from harness.model.comparison import ComparisonReport, SidesReport
+    from harness.model.report import Report
     from harness.suites.inputs import RunInputs
 
 

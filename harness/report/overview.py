@@ -8,7 +8,8 @@ from typing import Literal
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
+from harness.model.report import MeasureSummary, Report, SuiteReport, TagSummary
+from harness.model.run import Status
 from harness.report.sentences import MEAN_INTERVAL, explain_no_interval, format_change, format_score
 from harness.words import count, grouped, listed
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.model import (
+from harness.model.baseline import TextDiff
+from harness.model.comparison import MovedDocument
+from harness.model.report import (
     DocumentTexts,
     FieldText,
-    Highlight,
     MissingDocument,
-    MovedDocument,
     QueryReport,
     RankedDocument,
     Report,
-    Status,
     SuiteReport,
-    TextDiff,
     VariantReport,
-    Verdict,
 )
+from harness.model.run import Highlight, Status, Verdict
 from harness.report.attention import (
     BAD,
     find_attention,

@@ -11,25 +11,20 @@ from typing import TYPE_CHECKING
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.gate.grammar import TOLERANCE
-from harness.model import (
+from harness.model.baseline import TextDiff
+from harness.model.comparison import MovedDocument, QueryComparison
+from harness.model.report import (
     Absence,
-    Instability,
     MeasureSummary,
     MissingDocument,
-    MovedDocument,
-    NamedField,
-    Outcome,
-    QueryComparison,
     QueryReport,
     RankedDocument,
     Report,
-    ShardCopy,
-    Status,
     SuiteReport,
-    TargetChecks,
-    TextDiff,
-    Verdict,
 )
+from harness.model.run import Instability, NamedField, Status, TargetChecks, Verdict
+from harness.model.scores import Outcome
+from harness.model.timing import ShardCopy
 from harness.options import format_options
 from harness.report.attention import BAD, find_repeated_causes, is_hardly_judged, order_blamed
 from harness.report.overview import count_suites

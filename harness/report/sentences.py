@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.model import MeasureSummary, Operator, Pool, QueryReport, Status, Unit, Verdict
+from harness.model.judging import Pool
+from harness.model.report import MeasureSummary, QueryReport
+from harness.model.run import Status, Unit, Verdict
+from harness.model.suite import Operator
 from harness.statistics.mean_intervals import find_fewest
 from harness.words import count, grouped, is_seen, listed
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.model import Outcome, Report, Status, SuiteReport
+from harness.model.report import Report, SuiteReport
+from harness.model.run import Status
+from harness.model.scores import Outcome
 from harness.pages import Topic
 from harness.report.attention import is_hardly_judged
 

@@ -12,11 +12,15 @@ from pathlib import Path
 from harness import __version__
 from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
+from harness.extensions.distributed.merging import MergedJournal
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.history.commits import find_commit
 from harness.masking import Masker
-from harness.model import Cluster, MissingSuite, Report, ReportTiming, Suite, SuiteReport
+from harness.model.report import MissingSuite, Report, SuiteReport
+from harness.model.request import Cluster
+from harness.model.suite import Suite
+from harness.model.timing import ReportTiming
 from harness.options import RunOptions, explain_baseline_refusal
 from harness.run.cell import (
     AnsweredCell,
@@ -43,7 +47,6 @@ from harness.run.earlier_runs import read_histories
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.keeping import choose_history, keep_suite
-from harness.run.merging import MergedJournal
 from harness.run.variants import remove_variants
 from harness.search import find_dialect
 from harness.search.connection import Closing

@@ -28,28 +28,13 @@ from harness.gate.selection import (
 )
 from harness.masking import Masker, keep_small, redact, shorten_vectors
 from harness.metrics.score import score_run
-from harness.model import (
-    BaselineFile,
-    Cluster,
-    Engine,
-    Failure,
-    FailureKind,
-    HistoryEntry,
-    Hit,
-    IndexState,
-    Query,
-    Ranking,
-    Reference,
-    Repeat,
-    Response,
-    Run,
-    Score,
-    SearchRequest,
-    SentRequest,
-    Suite,
-    SuiteReport,
-    Verdict,
-)
+from harness.model.baseline import BaselineFile, Reference
+from harness.model.history import HistoryEntry
+from harness.model.report import SuiteReport
+from harness.model.request import Cluster, SearchRequest, SentRequest
+from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Repeat, Response, Run, Verdict
+from harness.model.scores import Score
+from harness.model.suite import Query, Suite
 from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets

@@ -19,23 +19,20 @@ from harness.gate.selection import list_read_fields
 from harness.hooks import HookedSearch
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import failure_text
-from harness.model import (
+from harness.model.request import SearchRequest
+from harness.model.run import (
     CheckedField,
     Failure,
     FailureKind,
     Hit,
     IndexState,
-    Json,
     NamedField,
-    Query,
     Ranking,
-    RequestTemplate,
     Response,
     Run,
-    SearchRequest,
-    Suite,
     TargetChecks,
 )
+from harness.model.suite import Json, Query, RequestTemplate, Suite
 from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST, exceeds_window
 from harness.search.batches import split_into_batches

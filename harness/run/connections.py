@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from harness.config import Config, Configs, resolve_cluster
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
 from harness.hooks import CLIENT, Hooks, load_installed_hooks
-from harness.model import AddressOrigin, Cluster, Fixture, Suite, Target
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.suite import Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
 from harness.search import find_dialect
 from harness.search.connection import Closing

@@ -14,7 +14,9 @@ from harness.history.entries import find_chosen_index, format_created
 from harness.history.renamed import rename_entries
 from harness.history.repeats import JudgedRun, choose_entries
 from harness.history.suite_files import select_of_file
-from harness.model import History, HistoryEntry, RescoredEntry, Run, Suite
+from harness.model.history import History, HistoryEntry, RescoredEntry
+from harness.model.run import Run
+from harness.model.suite import Suite
 from harness.options import RunOptions
 
 TOLERANCE = timedelta(minutes=1)

@@ -15,7 +15,8 @@ from harness.baseline.questions import UsedValues, select_all_values, select_req
 from harness.gate.selection import Selection
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
-from harness.model import Display, Engine, IndexState, Json, Query, Run, Suite
+from harness.model.run import Engine, IndexState, Run
+from harness.model.suite import Display, Json, Query, Suite
 from harness.options import ALL_QUERIES, SENDING_OPTIONS, RunOptions, Shard
 from harness.run.variants import add_variant_queries
 

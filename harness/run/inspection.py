@@ -15,19 +15,12 @@ from harness.gate.ties import group_ties
 from harness.masking import redact
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
-from harness.model import (
-    Cluster,
-    Explanation,
-    QueryInspection,
-    QueryReport,
-    Ranking,
-    ReportTiming,
-    Route,
-    SearchRequest,
-    SentRequest,
-    Suite,
-    TiedDocuments,
-)
+from harness.model.inspection import Explanation, QueryInspection, TiedDocuments
+from harness.model.report import QueryReport
+from harness.model.request import Cluster, Route, SearchRequest, SentRequest
+from harness.model.run import Ranking
+from harness.model.suite import Suite
+from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.run import Runner
 from harness.run.cell import AnsweredCell, conclude_cell

@@ -26,7 +26,8 @@ from harness.files.beside import BesideFile
 from harness.files.writing import PRIVATE, create_part, lock_open_file
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
-from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
+from harness.model.run import Engine, Failure, IndexState, Ranking, Response, Run
+from harness.model.suite import Json, Query
 from harness.options import ALL_QUERIES, Shard
 from harness.run.header import COMPARED, SCHEMA, CellKey, Header, find_problem
 from harness.run.sealing import BEGINNING, JournalLine, Seal, split_lines

@@ -17,21 +17,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.errors import SearchError
 from harness.gate.selection import list_read_fields
 from harness.hooks import Hooks
-from harness.model import (
-    Absence,
-    Failure,
-    Hit,
-    MissingDocument,
-    Query,
-    Ranking,
-    Reference,
-    RequestTemplate,
-    Response,
-    Run,
-    SearchRequest,
-    Suite,
-    select_by_id,
-)
+from harness.model.baseline import Reference
+from harness.model.report import Absence, MissingDocument
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, Hit, Ranking, Response, Run
+from harness.model.suite import Query, RequestTemplate, Suite, select_by_id
 from harness.options import RunOptions
 from harness.run.checks import find_similar
 from harness.run.plan import count_requested_hits

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.gate.selection import list_read_fields
-from harness.model import RequestTemplate, SearchRequest, Suite, iterate_members
+from harness.model.request import SearchRequest
+from harness.model.suite import RequestTemplate, Suite, iterate_members
 from harness.search import find_dialect
 
 if TYPE_CHECKING:

@@ -22,41 +22,25 @@ from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
-from harness.model import (
+from harness.model.baseline import Reference
+from harness.model.report import (
     Absence,
     BaselineSummary,
-    Before,
     DocumentTexts,
-    Failure,
     FieldText,
-    Gain,
-    Highlight,
-    Hit,
-    InTop,
     MissingDocument,
-    Outcome,
-    Query,
     QueryBaseline,
     QueryReport,
-    QueryTiming,
     RankedDocument,
-    Ranking,
-    Reference,
     RepeatSummary,
-    RequestTemplate,
-    Response,
-    Run,
-    Score,
-    ScoreTable,
-    SentRequest,
-    Suite,
     SuiteReport,
-    SuiteTiming,
-    TargetChecks,
     VariantReport,
-    Verdict,
-    index_scores,
 )
+from harness.model.request import SentRequest
+from harness.model.run import Failure, Highlight, Hit, Ranking, Response, Run, TargetChecks, Verdict
+from harness.model.scores import Outcome, Score, ScoreTable, index_scores
+from harness.model.suite import Before, Gain, InTop, Query, RequestTemplate, Suite
+from harness.model.timing import QueryTiming, SuiteTiming
 from harness.run.notes import (
     advise_tie_break,
     describe_baseline,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from harness.errors import SearchError
 from harness.gate.cut_answers import may_limit_hits
-from harness.model import Json, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.suite import Json
 from harness.search import Search
 from harness.suites.depth import SKIPPING_KEYS, find_rendered_body, skips_hits
 

@@ -7,7 +7,9 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from harness.model import Ranking, Run, SearchRequest, Suite, select_by_id
+from harness.model.request import SearchRequest
+from harness.model.run import Ranking, Run
+from harness.model.suite import Suite, select_by_id
 from harness.run.plan import make_requests
 
 if TYPE_CHECKING:

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from harness.errors import SearchError
-from harness.model import Query, Ranking, Response, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Ranking, Response
+from harness.model.suite import Query
 from harness.run.plan import SearchPlan, count_requested_hits
 from harness.run.tails import cut_with_tail, keep_read_values
 from harness.run.watching import TargetWatch

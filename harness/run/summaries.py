@@ -12,18 +12,10 @@ from harness.gate.finding import read_weights
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import common_measures, gain_text
-from harness.model import (
-    MeanChange,
-    MeasureSummary,
-    Query,
-    QueryBaseline,
-    Score,
-    ScoreTable,
-    Suite,
-    TagSummary,
-    Verdict,
-    index_scores,
-)
+from harness.model.report import MeanChange, MeasureSummary, QueryBaseline, TagSummary
+from harness.model.run import Verdict
+from harness.model.scores import Score, ScoreTable, index_scores
+from harness.model.suite import Query, Suite
 from harness.statistics.mean_intervals import compute_mean_interval, count_by_weights
 from harness.words import grouped
 

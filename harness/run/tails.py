@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from harness.errors import SearchError
 from harness.gate.selection import list_read_fields
 from harness.gate.ties import group_ties, truncate_ranking
-from harness.model import Hit, Ranking, Response, Run, SearchRequest, Suite, TailSearch
+from harness.model.request import SearchRequest
+from harness.model.run import Hit, Ranking, Response, Run, TailSearch
+from harness.model.suite import Suite
 from harness.run.plan import count_requested_hits
 from harness.search import find_dialect
 

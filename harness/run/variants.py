@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harness.model import Query, Response, Run, Suite, Variant
+from harness.model.run import Response, Run
+from harness.model.suite import Query, Suite, Variant
 
 
 def add_variant_queries(suite: Suite, whole_suite: Suite) -> Suite:

@@ -9,7 +9,10 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from harness.model import Definitions, IndexState, SearchRequest, ShardCopy, Suite
+from harness.model.request import SearchRequest
+from harness.model.run import Definitions, IndexState
+from harness.model.suite import Suite
+from harness.model.timing import ShardCopy
 from harness.search import find_dialect
 from harness.search.definitions import EVERYTHING, References
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.model import Cluster
+from harness.model.request import Cluster
 from harness.search.engine_dialect import EngineDialect
 from harness.search.http_dialect import HttpDialect
 from harness.search.presets import PRESETS

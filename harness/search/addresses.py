@@ -27,7 +27,7 @@ from urllib3.util import parse_url
 from urllib3.util.connection import allowed_gai_family
 
 from harness.errors import Option, SearchError, Sentence, UsageError
-from harness.model import AddressOrigin, Cluster
+from harness.model.request import AddressOrigin, Cluster
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from harness.model import Failure, FailureKind, Json, Response
+from harness.model.run import Failure, FailureKind, Response
+from harness.model.suite import Json
 from harness.search.connection import LARGEST_ANSWER, Answer, AnswerTooLarge
 from harness.search.hits import MalformedAnswer, describe_kind, describe_value, make_excerpt, read_count, read_ranking
 from harness.search.msearch import Entry

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.model import Json, Ranking, SearchRequest, iterate_members
+from harness.model.request import SearchRequest
+from harness.model.run import Ranking
+from harness.model.suite import Json, iterate_members
 from harness.search.fields import select_runtime_fields
 from harness.search.highlights import make_highlight
 from harness.search.msearch import INDEX_PARAMS, find_point

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 from harness.errors import HarnessError, UsageError
-from harness.model import Engine
+from harness.model.run import Engine
 from harness.search.connection import (
     LARGEST_ANSWER,
     PLAIN_JSON,

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused
-from harness.model import Engine, Failure, Json, Response, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Engine, Failure, Response
+from harness.model.suite import Json
 from harness.search.answers import (
     COMPLETE,
     describe_refusal,

@@ -17,7 +17,9 @@ from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
 from harness.masking import fingerprint
-from harness.model import Definitions, Json, SearchRequest, iterate_members
+from harness.model.request import SearchRequest
+from harness.model.run import Definitions
+from harness.model.suite import Json, iterate_members
 from harness.search.answers import read_json
 from harness.search.connection import Connection
 from harness.search.fields import LISTING, list_parents

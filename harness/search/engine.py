@@ -11,18 +11,10 @@ from typing import Any
 
 from harness.config import find_engine_problem
 from harness.errors import EngineUnreachable, SearchError, UsageError
-from harness.model import (
-    Definitions,
-    Engine,
-    Explanation,
-    Failure,
-    FailureKind,
-    IndexFacts,
-    IndexState,
-    Json,
-    Response,
-    SearchRequest,
-)
+from harness.model.inspection import Explanation
+from harness.model.request import SearchRequest
+from harness.model.run import Definitions, Engine, Failure, FailureKind, IndexFacts, IndexState, Response
+from harness.model.suite import Json
 from harness.search.answers import describe_refusal, read_json, refuses_login
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.bodies import select_index_params

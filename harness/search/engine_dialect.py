@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.model import Cluster, Json, Ranking, RequestTemplate, SearchRequest, SentRequest
+from harness.model.request import Cluster, SearchRequest, SentRequest
+from harness.model.run import Ranking
+from harness.model.suite import Json, RequestTemplate
 from harness.search import bodies
 from harness.search.definitions import References, StoredObject, find_objects, find_references
 from harness.search.fields import find_named_fields, has_fixed_fields, list_own_fields, list_unknown_fields

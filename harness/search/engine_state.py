@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 from harness.errors import SearchError
 from harness.masking import fingerprint, keep_small
-from harness.model import Failure, IndexFacts, IndexState, Json, ShardCopy
+from harness.model.run import Failure, IndexFacts, IndexState
+from harness.model.suite import Json
+from harness.model.timing import ShardCopy
 from harness.search.answers import find_missing_shards, read_json
 from harness.search.connection import Answer, Connection
 from harness.search.hits import MalformedAnswer, make_printable, read_count

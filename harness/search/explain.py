@@ -16,7 +16,10 @@ from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError, UsageError
 from harness.metrics.score import failure_text
-from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, SearchRequest
+from harness.model.inspection import ClauseMatch, Explained, Explanation
+from harness.model.request import SearchRequest
+from harness.model.run import Failure
+from harness.model.suite import Json
 from harness.search.bodies import make_ids_query, select_index_params
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
-from harness.model import Json, iterate_members
+from harness.model.suite import Json, iterate_members
 from harness.search.answers import COMPLETE, describe_refusal, read_json
 from harness.search.connection import Connection
 from harness.search.msearch import make_index_path

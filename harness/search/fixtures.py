@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import FixtureError, Option, SearchError
-from harness.model import Fixture, Json, Mark
+from harness.model.suite import Fixture, Json, Mark
 from harness.search import Search
 from harness.search.engine import SERVERLESS, EngineSearch
 from harness.search.indexes import Document, Indexes, Marker, read_documents

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.model import Highlight, Json, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Highlight
+from harness.model.suite import Json
 from harness.search.texts import SEPARATOR
 from harness.words import is_seen
 

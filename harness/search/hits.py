@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
 from harness.metrics.ranking import exact_number, finite
-from harness.model import Failure, FailureKind, FieldScalar, Hit, Json, Ranking
+from harness.model.run import Failure, FailureKind, FieldScalar, Hit, Ranking
+from harness.model.suite import Json
 from harness.search.highlights import read_highlights
 from harness.search.msearch import Entry
 from harness.search.texts import find_value, make_snippet, read_texts, read_urls

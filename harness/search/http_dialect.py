@@ -7,7 +7,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError, UsageError
-from harness.model import Cluster, Json, Ranking, RequestTemplate, SearchRequest, SentRequest
+from harness.model.request import Cluster, SearchRequest, SentRequest
+from harness.model.run import Ranking
+from harness.model.suite import Json, RequestTemplate
 from harness.search.bodies import RESULT_WINDOW, has_all_matches
 from harness.search.protocol import IDS_ONLY, ConnectOptions, Dialect, LookUpOptions
 from harness.search.service_documents import explain_unwritable, filter_search

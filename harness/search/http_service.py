@@ -18,19 +18,9 @@ from urllib3 import disable_warnings
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from harness.errors import EngineUnreachable, SearchError, UsageError
-from harness.model import (
-    Cluster,
-    DocumentsRequest,
-    Engine,
-    Failure,
-    FailureKind,
-    Hit,
-    HttpRequest,
-    Json,
-    Ranking,
-    Response,
-    SearchRequest,
-)
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response
+from harness.model.suite import DocumentsRequest, HttpRequest, Json
 from harness.search.addresses import AddressBook, refuse_address
 from harness.search.answers import (
     BUSY,

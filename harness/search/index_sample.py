@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.errors import RequestRefused, SearchError
-from harness.model import Json
+from harness.model.suite import Json
 from harness.search.answers import WINDOW
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection

@@ -16,7 +16,8 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.files.border import conceal, is_quotable
-from harness.model import Failure, Json, Mark
+from harness.model.run import Failure
+from harness.model.suite import Json, Mark
 from harness.search.answers import (
     BAD_REQUEST,
     BUSY,

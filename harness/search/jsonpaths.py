@@ -21,7 +21,7 @@ from jsonpath.function_extensions import Match, Search
 from jsonpath.segments import JSONPathRecursiveDescentSegment
 
 from harness.errors import UsageError
-from harness.model import Json
+from harness.model.suite import Json
 from harness.search.hits import MalformedAnswer, describe_kind
 
 SECONDS_TO_MATCH = 2.0

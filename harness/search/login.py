@@ -21,7 +21,7 @@ from harness.masking import (
     find_login_parts,
     find_login_secrets,
 )
-from harness.model import Cluster
+from harness.model.request import Cluster
 
 
 @dataclass(frozen=True, slots=True)

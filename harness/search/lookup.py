@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
-from harness.model import Failure, FailureKind, Hit, Ranking, Response, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
 from harness.search import find_dialect
 from harness.search.answers import exceeds_window
 from harness.search.batches import split_into_batches

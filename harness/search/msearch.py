@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import quote, urlencode
 
-from harness.model import Failure, FailureKind, Json, SearchRequest, find_sort_places, iterate_members
+from harness.model.request import SearchRequest, find_sort_places
+from harness.model.run import Failure, FailureKind
+from harness.model.suite import Json, iterate_members
 
 INDEX_PARAMS = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
 """Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""

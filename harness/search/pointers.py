@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.model import Json
+from harness.model.suite import Json
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 """An index of a list (RFC 6901, 4): without leading zeros."""

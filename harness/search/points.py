@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from harness.errors import RequestRefused, SearchError
-from harness.model import Json, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.suite import Json
 from harness.search.answers import describe_refusal, list_error_kinds, read_json
 from harness.search.connected import ConnectedSearch
 from harness.search.connection import Connection

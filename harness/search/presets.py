@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
-from harness.model import HttpRequest, Json
-from harness.model.suite import find_placeholders
+from harness.model.suite import HttpRequest, Json, find_placeholders
 from harness.search.pointers import find_value
 from harness.search.solr_requests import find_solr_parameter_problem, find_solr_problem
 

@@ -16,20 +16,10 @@ from datetime import datetime
 from typing import Any, ClassVar, TypeAlias
 
 from harness.errors import SearchError
-from harness.model import (
-    Cluster,
-    Definitions,
-    Engine,
-    Explanation,
-    IndexFacts,
-    IndexState,
-    Json,
-    Ranking,
-    RequestTemplate,
-    Response,
-    SearchRequest,
-    SentRequest,
-)
+from harness.model.inspection import Explanation
+from harness.model.request import Cluster, SearchRequest, SentRequest
+from harness.model.run import Definitions, Engine, IndexFacts, IndexState, Ranking, Response
+from harness.model.suite import Json, RequestTemplate
 from harness.search.connection import Closing
 from harness.search.definitions import References, StoredObject
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from harness.errors import RequestRefused, SearchError
-from harness.model import Json
+from harness.model.suite import Json
 from harness.search.answers import (
     COMPLETE,
     add_window_hint,

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.model import Json, PartDifference, PartKind, ScoreDetail, ScoreFactor, ScorePart
+from harness.model.inspection import PartDifference, PartKind, ScoreDetail, ScoreFactor, ScorePart
+from harness.model.suite import Json
 from harness.search.hits import MalformedAnswer, make_excerpt
 from harness.words import grouped
 

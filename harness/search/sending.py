@@ -11,7 +11,7 @@ from threading import Thread
 from typing import TypeAlias
 
 from harness.errors import EngineUnreachable
-from harness.model import Failure, FailureKind, Response
+from harness.model.run import Failure, FailureKind, Response
 from harness.search.answers import (
     BUSY,
     COMPLETE,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from harness.errors import EngineUnreachable, SearchError, UsageError
-from harness.model import Failure, FailureKind
+from harness.model.run import Failure, FailureKind
 from harness.search.answers import BUSY, TIME_SPENT, read_retry_after
 from harness.search.connection import (
     PLAIN_JSON,

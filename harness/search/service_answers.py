@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from jsonpath import JSONPathError
 
 from harness.metrics.ranking import finite
-from harness.model import Failure, FailureKind, FieldScalar, Hit, HttpRequest, Json, Ranking, Response
+from harness.model.run import Failure, FailureKind, FieldScalar, Hit, Ranking, Response
+from harness.model.suite import HttpRequest, Json
 from harness.search.hits import (
     MalformedAnswer,
     describe_kind,

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import quote_plus
 
-from harness.model import DocumentsRequest, HttpRequest, Json
-from harness.model.suite import find_placeholders, match_placeholders
+from harness.model.suite import DocumentsRequest, HttpRequest, Json, find_placeholders, match_placeholders
 from harness.search.pointers import iterate_keys
 from harness.search.service_sizes import write_size
 

@@ -18,7 +18,8 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from harness.config.addresses import list_plain_names, normalize_name, split_path
 from harness.errors import Option, Sentence
-from harness.model import AddressOrigin, Cluster, HttpRequest
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.suite import HttpRequest
 from harness.search.presets import PRESETS, Preset, find_offset_problem, find_preset_problem
 from harness.search.solr_requests import find_solr_command
 

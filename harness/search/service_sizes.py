@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
-from harness.model import HttpRequest, Json
+from harness.model.suite import HttpRequest, Json
 from harness.search.pointers import add_value, find_value
 
 LONGEST_NUMBER = 9

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_plus
 
 from harness.config.addresses import list_plain_names, normalize_name
-from harness.model import HttpRequest, Json
+from harness.model.suite import HttpRequest, Json
 from harness.search.pointers import iterate_keys
 
 

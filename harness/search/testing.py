@@ -14,19 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from harness.model import (
-    Definitions,
-    Engine,
-    Failure,
-    FailureKind,
-    Hit,
-    IndexFacts,
-    IndexState,
-    Json,
-    Ranking,
-    Response,
-    SearchRequest,
-)
+from harness.model.request import SearchRequest
+from harness.model.run import Definitions, Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response
+from harness.model.suite import Json
 from harness.search.definitions import References
 from harness.search.protocol import ResponseStream, Search, StreamedResponse
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from harness.masking import is_vector
-from harness.model import ANY_TEXT, Json
+from harness.model.request import ANY_TEXT
+from harness.model.suite import Json
 from harness.words import is_seen
 
 SNIPPET_LENGTH = 200

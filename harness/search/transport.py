@@ -29,7 +29,7 @@ from urllib3.exceptions import (
 
 from harness.config import decode_cloud_id
 from harness.errors import EngineUnreachable, UsageError
-from harness.model import AddressOrigin, Cluster
+from harness.model.request import AddressOrigin, Cluster
 from harness.search.addresses import AddressBook, refuse_address
 from harness.search.connection import (
     CHUNK,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.means import mean
-from harness.model import MeasurePlan, PlannedQueries
-from harness.model.comparison import PLANNED_POWERS
+from harness.model.comparison import PLANNED_POWERS, MeasurePlan, PlannedQueries
 from harness.statistics.compare import Pair
 from harness.statistics.power import detectable_by_t, limit_spread, queries_by_t
 from harness.statistics.tests import Alternative, effect_size

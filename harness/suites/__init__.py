@@ -10,7 +10,7 @@ from harness.errors import Problem, SuiteError
 
 if TYPE_CHECKING:
     from harness.config import Configs
-    from harness.model import Suite
+    from harness.model.suite import Suite
     from harness.suites.given_body import GivenBody
 
 __all__ = ["load_suite", "load_suites"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.metrics.score import get_measure
-from harness.model import (
+from harness.model.suite import (
     AgreementCondition,
     FieldExpectation,
     InTop,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.errors import InputError
 from harness.files.opening import read_source
-from harness.model import Display, HttpRequest, RequestTemplate, Suite
+from harness.model.suite import Display, HttpRequest, RequestTemplate, Suite
 from harness.suites.files import SuiteFiles
 from harness.suites.reading import Reading
 from harness.suites.shape import DisplayShape

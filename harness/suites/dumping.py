@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.files.yaml import quote_doubly
-from harness.model import Json
+from harness.model.suite import Json
 from harness.suites.yaml import ScalarNode
 
 WIDTH = 100

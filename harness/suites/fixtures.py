@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from harness.errors import SuiteError
 from harness.gate.judge_answers import list_named_documents
-from harness.model import Fixture, Mark, Query
+from harness.model.suite import Fixture, Mark, Query
 from harness.search.indexes import read_ids
 from harness.suites.files import SuiteFiles
 from harness.suites.grades import Judgments

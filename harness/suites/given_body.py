@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from harness.errors import UsageError
-from harness.model import Mark
+from harness.model.suite import Mark
 from harness.options import RunOptions
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MAX_DEPTH, ListNode, MappingNode, Node, ScalarNode

@@ -14,7 +14,7 @@ from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import get_measure
-from harness.model import PEOPLE, Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
+from harness.model.suite import PEOPLE, Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
 from harness.suites.files import NamedFile
 from harness.suites.shape import GradeShape, JudgmentFilesShape
 from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number

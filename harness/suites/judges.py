@@ -19,7 +19,7 @@ from harness.files.judge_files import (
     fingerprint_questions,
 )
 from harness.files.query_samples import build_sample_path, fingerprint_population, is_drawn, read_sample
-from harness.model import PEOPLE, GainKind, KappaCondition, Mark, Query, QuerySample, Suite
+from harness.model.suite import PEOPLE, GainKind, KappaCondition, Mark, Query, QuerySample, Suite
 from harness.words import format_exactly
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.errors import UsageError
-from harness.model import (
+from harness.model.suite import (
+    GRID,
     HttpRequest,
     Json,
     ParameterCondition,
@@ -25,8 +26,8 @@ from harness.model import (
     Suite,
     TunedParameter,
     TuningSpace,
+    match_placeholders,
 )
-from harness.model.suite import GRID, match_placeholders
 from harness.search.pointers import find_value, put_value
 from harness.suites.placeholders import fill_but_source, format_value, is_name, read_parameter_name
 from harness.suites.reading import Reading

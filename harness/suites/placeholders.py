@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from harness.errors import UsageError
-from harness.model import Json, Query
-from harness.model.suite import match_placeholders
+from harness.model.suite import Json, Query, match_placeholders
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 from harness.words import did_you_mean

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.config import Configs
-from harness.model import HttpRequest, Json, Mark, RequestTemplate
+from harness.model.suite import HttpRequest, Json, Mark, RequestTemplate
 from harness.search.presets import ID_FIELD, PRESETS, Preset
 from harness.suites.scalars import DEFAULT_NAME
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode

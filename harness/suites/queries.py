@@ -20,7 +20,7 @@ from harness.files.opening import MOST_PROBLEMS, TextSource, read_source
 from harness.files.records import detect_separator, read_number, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
-from harness.model import Json, Mark, Query
+from harness.model.suite import Json, Mark, Query
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name

@@ -16,7 +16,7 @@ from harness.errors import InputError, SuiteError
 from harness.files.border import Border, conceal, is_quotable
 from harness.files.opening import YamlSource, read_source
 from harness.masking import SHORTEST_SECRET
-from harness.model import Mark
+from harness.model.suite import Mark
 from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.given_body import GivenBody, make_body_node, replace_body
 from harness.suites.presets import FilledPreset, PresetFilling

@@ -14,8 +14,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.files.border import is_quotable
 from harness.files.opening import TextSource, YamlSource, read_source
-from harness.model import Mark
-from harness.model.suite import find_placeholders
+from harness.model.suite import Mark, find_placeholders
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.json import compose_json
 from harness.suites.scalars import BESIDE_A_BODY

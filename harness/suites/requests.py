@@ -9,17 +9,17 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.errors import SuiteError, UsageError
-from harness.model import (
+from harness.model.request import SearchRequest
+from harness.model.suite import (
     DocumentsRequest,
     HttpRequest,
     Json,
     Query,
     RequestTemplate,
-    SearchRequest,
     Suite,
     Threshold,
+    find_placeholders,
 )
-from harness.model.suite import find_placeholders
 from harness.search.pointers import parse_pointer
 from harness.search.presets import Preset, explain_offset, find_offset_problem, find_offsets, list_offsets
 from harness.suites.depth import check_window, find_window_problem

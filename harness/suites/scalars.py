@@ -17,7 +17,7 @@ from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from harness.config import find_index_problem
-from harness.model import Json, Mark
+from harness.model.suite import Json, Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe, resolve, resolve_number
 
 EXPECTED_WEIGHT = "expected a finite number above 0"

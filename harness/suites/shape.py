@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from harness.config.shape import SERVICES
-from harness.model import GainKind, Mark, Profile
+from harness.model.suite import GainKind, Mark, Profile
 from harness.suites.scalars import (
     BESIDE_A_BODY,
     Characters,

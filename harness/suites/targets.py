@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.config import CONFIG_NAME, Configs, find_engine_problem, find_url_problem, lacks_scheme
 from harness.errors import ConfigError
 from harness.masking import names_login
-from harness.model import Mark, RequestTemplate, Suite, Target
+from harness.model.suite import Mark, RequestTemplate, Suite, Target
 from harness.search import find_dialect
 from harness.suites.reading import Reading
 from harness.suites.shape import RequestShape, TargetShape

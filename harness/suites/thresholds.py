@@ -12,7 +12,7 @@ from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.gate.judge_estimates import explain_not_estimable
 from harness.metrics import is_of_novelty, parse_measure
-from harness.model import (
+from harness.model.suite import (
     Condition,
     FieldExpectation,
     Gain,

@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.model import LossCondition, Query, Suite, Threshold, Variant, VariantCondition, select_tagged
-from harness.model.suite import SAME_AS
+from harness.model.suite import (
+    SAME_AS,
+    LossCondition,
+    Query,
+    Suite,
+    Threshold,
+    Variant,
+    VariantCondition,
+    select_tagged,
+)
 from harness.suites.reading import Reading
 from harness.suites.shape import QueryVariantsShape, VariantRulesShape
 from harness.suites.variant_rules import VariantRules, make_variants

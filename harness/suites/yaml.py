@@ -19,7 +19,7 @@ from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.border import conceal
 from harness.files.opening import MOST_PROBLEMS, TextSource
 from harness.files.yaml import PARSER_TOO_DEEP, choose_yaml_loader
-from harness.model import Mark
+from harness.model.suite import Mark
 from harness.words import count, shorten
 
 

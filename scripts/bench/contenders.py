@@ -47,7 +47,7 @@ def with_scores(rankings: dict[str, list[str]]) -> dict[str, dict[str, float]]:
 def harness_lists(rankings: Any, judgments: Any) -> dict[str, float]:
     from harness.metrics import parse_measure
     from harness.metrics.evaluate import evaluate
-    from harness.model import Profile
+    from harness.model.suite import Profile
 
     measures = [parse_measure(text) for text in MEASURES]
     result = evaluate(rankings, judgments, measures, profile=Profile.TREC)
@@ -56,7 +56,7 @@ def harness_lists(rankings: Any, judgments: Any) -> dict[str, float]:
 
 def harness_files(qrels: Path, run: Path) -> dict[str, float]:
     from harness.files.runs import FileOptions, evaluate_files, read_measures
-    from harness.model import Profile
+    from harness.model.suite import Profile
 
     result = evaluate_files(qrels, run, FileOptions(read_measures(MEASURES), Profile.TREC))
     return {text: result.mean(text) or 0.0 for text in MEASURES}

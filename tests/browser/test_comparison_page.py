@@ -7,7 +7,7 @@ import pytest
 from builders.comparisons import comparison_report, hostile_report, large_report, row, unjudged_report
 from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE
-from harness.model import Comparison
+from harness.model.comparison import Comparison
 from harness.report.html import Limits
 from harness.report.html.comparison import render
 

@@ -10,8 +10,8 @@ from builders.histories import QUERIES, entries_of, ranking_of, run_of, suite_of
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.planted_history import STEP_DOWN, make_history, make_suite
 from builders.reports import HOSTILE
-from harness.history.timeline import build_timelines
-from harness.model import HistoryFigure
+from harness.extensions.history.timeline import build_timelines
+from harness.model.history import HistoryFigure
 from harness.report.html.history import HistoryLimits, render
 
 SUITE = suite_of()

@@ -7,7 +7,7 @@ import pytest
 from builders.comparisons import comparison_report, hostile_report
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.reports import HOSTILE
-from harness.model import SidesReport
+from harness.model.comparison import SidesReport
 from harness.report.html.sides import render
 
 

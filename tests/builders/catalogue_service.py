@@ -15,7 +15,8 @@ from typing import Any
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from harness.model import Cluster, HttpRequest
+from harness.model.request import Cluster
+from harness.model.suite import HttpRequest
 from harness.search.connection import Answer
 from harness.search.http_service import HttpSearch, Root
 from harness.search.service_requests import Permissions

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 
 from builders.reports import NDCG, report_of
-from harness.model import Engine, MeasureSummary, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.model.report import MeasureSummary, QueryReport, Report, SuiteReport
+from harness.model.run import Engine, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Profile
 
 PRECISION = "P@5"
 

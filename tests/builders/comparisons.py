@@ -2,22 +2,20 @@
 
 from dataclasses import replace
 
-from harness.model import (
+from harness.model.baseline import TextDiff
+from harness.model.comparison import (
     Agreement,
     Comparison,
     ComparisonReport,
-    Mark,
     MeasureComparison,
     MovedDocument,
-    Profile,
     QueryComparison,
-    ReportTiming,
     Side,
     SideKind,
-    Status,
-    TextDiff,
-    Verdict,
 )
+from harness.model.run import Status, Verdict
+from harness.model.suite import Mark, Profile
+from harness.model.timing import ReportTiming
 
 NDCG = "nDCG@10"
 ODD = (

@@ -8,7 +8,10 @@ from typing import Any
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model import Cluster, IndexState, Run, Suite, SuiteReport
+from harness.model.report import SuiteReport
+from harness.model.request import Cluster
+from harness.model.run import IndexState, Run
+from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.run.cell import (
     AnsweredCell,

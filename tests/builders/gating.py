@@ -5,20 +5,10 @@ from datetime import date
 from typing import Any
 
 from harness.gate.grammar import parse_threshold
-from harness.model import (
-    Engine,
-    Hit,
-    Outcome,
-    Query,
-    Ranking,
-    Reference,
-    RequestTemplate,
-    Run,
-    Score,
-    Suite,
-    Target,
-    Threshold,
-)
+from harness.model.baseline import Reference
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Query, RequestTemplate, Suite, Target, Threshold
 
 TODAY = date(2026, 6, 1)
 BODY = {"query": {"match": {"title": "{{text}}"}}}

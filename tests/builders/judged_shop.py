@@ -1,6 +1,6 @@
 """A suite of two queries with documents to judge, and the index that it searches."""
 
-from harness.model import Hit, Ranking
+from harness.model.run import Hit, Ranking
 from harness.search.testing import FakeSearch
 from harness.search.texts import make_snippet, read_texts
 

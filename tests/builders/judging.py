@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace
 
-from harness.judging.server import JudgingServer
-from harness.judging.server.access import OneJudge
-from harness.judging.server.addresses import Address
-from harness.judging.server.views import ServedJudges
-from harness.judging.session import JudgeView, JudgingTask
+from harness.extensions.judging.server import JudgingServer
+from harness.extensions.judging.server.access import OneJudge
+from harness.extensions.judging.server.addresses import Address
+from harness.extensions.judging.server.views import ServedJudges
+from harness.extensions.judging.session import JudgeView, JudgingTask
 
 
 def make_view(suite, documents, choices, kept, *, judge="anna", existing=None, **details):

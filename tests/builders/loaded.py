@@ -10,7 +10,7 @@ for _name in (
     "harness.api",
     "harness.api.running",
     "harness.cli.run",
-    "harness.compare",
+    "harness.extensions.compare",
     "harness.statistics.compare",
     "harness.files.query_samples",
     "harness.pytest_plugin.fixture",

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from builders.html import Page
-from harness.model import Status, Verdict
+from harness.model.run import Status, Verdict
 
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(
     ["<script>", "[bold]", "\x1b[2J", "{{ x }}", "</style>", "'\"&"]

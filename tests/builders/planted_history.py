@@ -14,7 +14,9 @@ from functools import cache
 
 from builders.histories import entry_of, suite_of
 from harness.metrics import parse_measure
-from harness.model import Engine, HistoryEntry, Hit, IndexFacts, Query, Ranking, RequestTemplate, Run, Suite
+from harness.model.history import HistoryEntry
+from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
+from harness.model.suite import Query, RequestTemplate, Suite
 
 RUNS = 300
 QUERIES = 40

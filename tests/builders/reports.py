@@ -2,24 +2,11 @@
 
 from dataclasses import replace
 
-from harness.model import (
-    Engine,
-    Mark,
-    MeasureSummary,
-    MissingDocument,
-    Outcome,
-    Profile,
-    QueryReport,
-    QueryTiming,
-    RankedDocument,
-    Report,
-    ReportTiming,
-    Status,
-    SuiteReport,
-    SuiteTiming,
-    Verdict,
-    Waiver,
-)
+from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.model.run import Engine, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Mark, Profile, Waiver
+from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 from harness.report.overview import build_tag_table
 from harness.report.run_document import build_tags_table
 from harness.report.terminal import WIDTH, print_block, render_plain

@@ -8,7 +8,8 @@ from harness.api import SuiteRun
 from harness.gate import decide
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import Engine, Query, RequestTemplate, Response, Run, Suite, Target, Waiver
+from harness.model.run import Engine, Response, Run
+from harness.model.suite import Query, RequestTemplate, Suite, Target, Waiver
 from harness.options import RunOptions
 from harness.run.cell import FinishedSuite
 from harness.run.report import DecidedRun, assemble

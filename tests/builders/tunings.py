@@ -3,21 +3,19 @@
 import math
 from dataclasses import replace
 
-from harness.model import (
+from harness.extensions.tuning.model import (
+    FoldsEstimate,
     HoldOut,
     HoldOutLook,
-    ParameterCondition,
-    ParameterKind,
     QueryCost,
     TagGain,
-    TunedParameter,
     TuningDecision,
     TuningGain,
     TuningOptimum,
     TuningReport,
     TuningTrial,
 )
-from harness.model.tuning import FoldsEstimate
+from harness.model.suite import ParameterCondition, ParameterKind, TunedParameter
 
 BOOST = TunedParameter("title_boost", ParameterKind.FLOAT, 2, low=0.5, high=8, log=True)
 MATCH = TunedParameter("must_match", ParameterKind.CHOICE, "1", choices=("1", "75%", "100%"))

@@ -28,7 +28,7 @@ import pytest
 from builders.solr import make_core, obtain_solr, remove_core
 from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
-from harness.model import Cluster
+from harness.model.request import Cluster
 from harness.pytest_plugin.node import RemoteNode
 from harness.search import open_search
 from harness.search.engine import EngineSearch

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from harness.model import Failure, FailureKind, Ranking, Response, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Ranking, Response
 from harness.search.engine import EngineSearch
 from harness.search.lookup import find_documents
 

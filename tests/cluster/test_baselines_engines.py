@@ -18,7 +18,7 @@ import yaml
 
 from harness.baseline.files import read_baselines
 from harness.cli import main
-from harness.model import Status
+from harness.model.run import Status
 from harness.report.json import loads_report
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 
 from harness.baseline.files import read_baselines
 from harness.cli import main
-from harness.model import Status
+from harness.model.run import Status
 from harness.report.json import loads_report
 
 SUITE = """\

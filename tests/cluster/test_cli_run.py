@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.model import Status
+from harness.model.run import Status
 from harness.report import json
 
 NOBODY = "http://127.0.0.1:9"  # the port of a service that nobody runs

@@ -15,7 +15,8 @@ import yaml
 
 from harness.api import Relevance
 from harness.cli import main
-from harness.model import Cluster, ComparisonReport, SideKind
+from harness.model.comparison import ComparisonReport, SideKind
+from harness.model.request import Cluster
 from harness.options import RunOptions
 from harness.report.json import loads_comparison
 from harness.search import open_search

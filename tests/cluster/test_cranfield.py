@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from harness.embedded import start
-from harness.model import QueryReport, SuiteReport
+from harness.model.report import QueryReport, SuiteReport
 from harness.report.json import loads_report
 
 pytestmark = [pytest.mark.cranfield, pytest.mark.embedded]

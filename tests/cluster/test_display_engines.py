@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.judging import PoolOptions, TextOptions, pool_suites
-from harness.model import Highlight, PooledDocument
+from harness.extensions.judging import PoolOptions, TextOptions, pool_suites
+from harness.model.judging import PooledDocument
+from harness.model.run import Highlight
 from harness.options import RunOptions
 from harness.run import Matrix
 

@@ -25,7 +25,10 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from harness.model import Cluster, Failure, Outcome, Ranking, Response, SearchRequest, Status, SuiteReport
+from harness.model.report import SuiteReport
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Failure, Ranking, Response, Status
+from harness.model.scores import Outcome
 from harness.options import RunOptions
 from harness.run import run_suites
 from harness.search import Search, open_search

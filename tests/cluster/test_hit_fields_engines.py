@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.cli import main
-from harness.model import Ranking, Status, SuiteReport, Verdict
+from harness.model.report import SuiteReport
+from harness.model.run import Ranking, Status, Verdict
 from harness.options import RunOptions
 from harness.report.json import loads_report
 from harness.run import Runner

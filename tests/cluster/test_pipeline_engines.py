@@ -5,7 +5,9 @@ import json
 import pytest
 
 from harness.api import Relevance
-from harness.model import Absence, MissingDocument, Outcome, Status
+from harness.model.report import Absence, MissingDocument
+from harness.model.run import Status
+from harness.model.scores import Outcome
 from harness.options import RunOptions
 from harness.run import run_suites
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.model import Failure, Ranking, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, Ranking
 from harness.options import RunOptions
 from harness.run import Runner
 from harness.search.engine import EngineSearch

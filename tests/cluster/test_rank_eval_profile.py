@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from harness.metrics import parse_measure, score_query
-from harness.model import Profile
+from harness.model.suite import Profile
 
 pytestmark = pytest.mark.embedded
 

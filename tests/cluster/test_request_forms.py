@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 from harness.api import Relevance
-from harness.model import Absence, Explained, SearchRequest
+from harness.model.inspection import Explained
+from harness.model.report import Absence
+from harness.model.request import SearchRequest
 from harness.options import RunOptions
 from harness.search.explain import explain_documents
 

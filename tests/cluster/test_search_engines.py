@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from harness.errors import SearchError
-from harness.model import Cluster, Failure, FailureKind, IndexState, Ranking, Response, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Failure, FailureKind, IndexState, Ranking, Response
 from harness.search import open_search
 from harness.search.engine import EngineSearch
 from harness.search.server_health import Retries

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from harness.errors import FixtureError, HarnessError, SuiteError
-from harness.model import Cluster, Fixture, Ranking, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Ranking
+from harness.model.suite import Fixture
 from harness.search import open_search
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index, read_recipe

@@ -22,7 +22,9 @@ import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused
 from harness.gate.stability import explain_changed_target
-from harness.model import Cluster, Definitions, Engine, Failure, Fixture, Ranking, Run, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Definitions, Engine, Failure, Ranking, Run
+from harness.model.suite import Fixture
 from harness.search import open_search
 from harness.search.definitions import find_references
 from harness.search.engine import EngineSearch

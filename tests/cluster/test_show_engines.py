@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.model import Explained, PartKind, SearchRequest
+from harness.model.inspection import Explained, PartKind
+from harness.model.request import SearchRequest
 from harness.search.engine import EngineSearch
 from harness.search.explain import explain_documents
 

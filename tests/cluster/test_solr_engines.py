@@ -10,7 +10,7 @@ import yaml
 
 from builders.solr import CATALOGUE, CORE, LOCK, ask
 from harness.embedded.lock import dump_lock, parse_lock
-from harness.model import Failure, FailureKind, Ranking, Response, Status, Verdict
+from harness.model.run import Failure, FailureKind, Ranking, Response, Status, Verdict
 from harness.options import RunOptions
 from harness.run import FinishedSuite, Runner
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.model import Absence, AddressOrigin, Cluster, Ranking, Status
+from harness.model.report import Absence
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.run import Ranking, Status
 from harness.options import RunOptions
 from harness.run import FinishedSuite, Runner
 from harness.search import find_dialect, open_search

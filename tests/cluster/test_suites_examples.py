@@ -9,7 +9,9 @@ import pytest
 
 import builders.loaded  # noqa: F401
 from harness.cli import main
-from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
+from harness.model.report import QueryReport, Report, SuiteReport
+from harness.model.run import Status
+from harness.model.scores import Outcome
 from harness.report.json import loads_report
 
 ROOT = Path(__file__).parents[2]

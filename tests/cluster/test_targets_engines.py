@@ -12,7 +12,7 @@ import yaml
 
 from builders.solr import CORE
 from harness.cli import main
-from harness.model import Status
+from harness.model.run import Status
 from harness.report.json import loads_comparison, loads_report
 
 PRODUCTS = Path(__file__).parents[2] / "suites" / "products.relevance.yaml"

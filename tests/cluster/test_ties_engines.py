@@ -14,7 +14,10 @@ import yaml
 
 from harness.cli import main
 from harness.gate.ties import suggest_tie_break
-from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
+from harness.model.report import SuiteReport
+from harness.model.request import SearchRequest
+from harness.model.run import Status
+from harness.model.suite import RequestTemplate
 from harness.report.json import loads_report
 from harness.search.bodies import deepen, find_deepest_size
 from harness.search.engine import EngineSearch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.model import Status
+from harness.model.run import Status
 from harness.options import RunOptions
 from harness.run import Runner
 

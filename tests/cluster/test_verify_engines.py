@@ -20,7 +20,7 @@ BODY = (
 @pytest.fixture
 def on_node(opensearch_url, request):
     """Sends to the embedded node, and removes the indexes that a test made."""
-    from harness.model import Cluster
+    from harness.model.request import Cluster
     from harness.search import open_search
 
     with open_search(Cluster("test", url=opensearch_url, timeout=30.0), {}) as search:

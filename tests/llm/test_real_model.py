@@ -4,10 +4,10 @@ from contextlib import closing
 
 import pytest
 
-from harness.judging.machine.asking import Asking
-from harness.judging.machine.client import ChatClient
-from harness.judging.machine.prompt import OfferedGrade, Prompt, ShownPair
-from harness.model import MachineJudge
+from harness.extensions.judging.machine.asking import Asking
+from harness.extensions.judging.machine.client import ChatClient
+from harness.extensions.judging.machine.prompt import OfferedGrade, Prompt, ShownPair
+from harness.model.judging import MachineJudge
 
 PROMPT = Prompt((OfferedGrade(0.0, "bad"), OfferedGrade(1.0, "fair"), OfferedGrade(2.0, "good")))
 PAIRS = [

@@ -30,7 +30,7 @@ import numpy as np
 from harness.metrics import parse_measure, score_diverse_query, score_query
 from harness.metrics.diversity import alpha_dcg
 from harness.metrics.evaluate import evaluate
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 LINEAR, EXPONENTIAL = Gain(GainKind.LINEAR), Gain(GainKind.EXPONENTIAL)
 

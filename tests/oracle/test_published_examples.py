@@ -16,7 +16,7 @@ from harness.metrics import parse_measure, score_query
 from harness.metrics.profiles import workbench_level
 from harness.metrics.rank_correlation import rbo
 from harness.metrics.user_models import stop_probability
-from harness.model import Profile
+from harness.model.suite import Profile
 
 RANK_EVAL, SRW, SRW_3_5 = Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5
 

@@ -17,7 +17,7 @@ from harness.files.runs import read_run
 from harness.metrics import parse_measure, score_query
 from harness.metrics.evaluate import evaluate
 from harness.metrics.profiles import by_score
-from harness.model import Profile
+from harness.model.suite import Profile
 
 VARIABLE = "RELEVANCE_TEST_TREC_EVAL"
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "reference" / "measures.md"

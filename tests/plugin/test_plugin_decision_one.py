@@ -16,7 +16,7 @@ import pytest
 
 from builders.shown import entries, kinds, one_line, properties
 from harness.cli import main
-from harness.model import Outcome
+from harness.model.scores import Outcome
 
 BOOTS = "rubber boots"
 PASSED, FAILED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED

@@ -12,7 +12,7 @@ import pytest
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
-from harness.model import Status
+from harness.model.run import Status
 from harness.report.json import loads_report
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'

@@ -17,24 +17,10 @@ from harness.masking import fingerprint
 from harness.metrics import Cutoff, parse_measure
 from harness.metrics.registry import DEFINITIONS
 from harness.metrics.score import score_run
-from harness.model import (
-    BaselineFile,
-    Engine,
-    Gain,
-    GainKind,
-    Hit,
-    IndexFacts,
-    Outcome,
-    Profile,
-    Query,
-    Ranking,
-    Reference,
-    Run,
-    Score,
-    Status,
-    Suite,
-    Target,
-)
+from harness.model.baseline import BaselineFile, Reference
+from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run, Status
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
 
 MEASURES = tuple(map(parse_measure, ("nDCG@3", "RR", "AP@5", "P(rel=2)@2", "Judged@3", "ERR@4")))
 DOCUMENTS = "abcdefgh"

@@ -21,7 +21,7 @@ from harness.metrics.bulk import CannotReadInBulk, read_rankings
 from harness.metrics.bulk import read_judgments as read_in_bulk
 from harness.metrics.bulk.texts import texts_of
 from harness.metrics.bulk.trec import floats_of
-from harness.model import Profile
+from harness.model.suite import Profile
 
 QUERIES = ["q1", "q2", "q3", "long-query-" * 3, "ü"]
 DOCUMENTS = ["d1", "d2", "d10", "D", "a#b", "doc-of-more-than-eight-bytes", "doc-of-more-than-eight-bytez", "ü", "日本"]

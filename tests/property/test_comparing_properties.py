@@ -11,12 +11,14 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.compare import CompareOptions, assemble_comparison
-from harness.compare.scores import score_by_suite, use_stored_scores
-from harness.compare.sides import make_run_side
+from harness.extensions.compare import CompareOptions, assemble_comparison
+from harness.extensions.compare.scores import score_by_suite, use_stored_scores
+from harness.extensions.compare.sides import make_run_side
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import Engine, Hit, Query, Ranking, Run, SideKind, Suite, Target
+from harness.model.comparison import SideKind
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.suite import Query, Suite, Target
 from harness.statistics.compare import ComparisonOptions
 
 DOCUMENTS = tuple("abcdefg")

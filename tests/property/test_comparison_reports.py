@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from builders.markdown import Page as MarkdownPage
 from builders.odd_texts import assert_page_is_ours, commands, texts, thorough, verdicts
-from harness.model import (
+from harness.model.comparison import (
     Agreement,
     Comparison,
     ComparisonReport,
@@ -18,13 +18,13 @@ from harness.model import (
     JudgedHits,
     MeasureComparison,
     MovedDocument,
-    Profile,
     QueryComparison,
-    ReportTiming,
     Side,
     SideCoverage,
     SideKind,
 )
+from harness.model.suite import Profile
+from harness.model.timing import ReportTiming
 from harness.report.html.comparison import render as page_of
 from harness.report.markdown.comparison import render as markdown_of
 from harness.report.terminal import render_plain

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import contributions_of
-from harness.model import Gain, GainKind, Hit, Profile, Query, Ranking, Suite, Target
+from harness.model.run import Hit, Ranking
+from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
 
 DOCUMENTS = [f"d{number}" for number in range(12)]
 HITS = st.lists(st.tuples(st.sampled_from(DOCUMENTS), st.integers(0, 3)), unique_by=lambda hit: hit[0], max_size=12)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from harness.baseline.files import read_baselines
 from harness.config import read_config
 from harness.errors import HarnessError
+from harness.extensions.migrate.click_logs import read_csv, read_ubi
+from harness.extensions.migrate.clicks import ClickModel, grade_clicks, read_propensities
 from harness.files.judge_files import JudgeFile
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
-from harness.migrate.click_logs import read_csv, read_ubi
-from harness.migrate.clicks import ClickModel, grade_clicks, read_propensities
 from harness.report.json import loads_report
 from harness.run.journal import parse_journal
 from harness.search.fixtures import read_documents

@@ -8,16 +8,13 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, ranking, suite_of
 from harness.gate import decide
-from harness.model import (
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status
+from harness.model.suite import (
     Before,
     DistinctValues,
-    Engine,
-    Failure,
-    FailureKind,
     FieldInTop,
     FieldRequirement,
     FieldValue,
-    Hit,
     HitCount,
     HitQuantifier,
     InTop,
@@ -25,9 +22,6 @@ from harness.model import (
     NoRepeats,
     Operator,
     Query,
-    Ranking,
-    Run,
-    Status,
     Threshold,
     Waiver,
 )

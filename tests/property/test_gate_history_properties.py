@@ -15,7 +15,9 @@ from harness.history import rescore
 from harness.history.files import dump_entry, load_entry
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import History, Hit, Query, Ranking, Status
+from harness.model.history import History
+from harness.model.run import Hit, Ranking, Status
+from harness.model.suite import Query
 from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
 

@@ -9,7 +9,9 @@ from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of
 from harness.gate import decide
 from harness.gate.finding import format_observed, is_met
 from harness.metrics import parse_measure
-from harness.model import Operator, Outcome, ScoreCondition, StatisticKind, Status, Threshold, Waiver
+from harness.model.run import Status
+from harness.model.scores import Outcome
+from harness.model.suite import Operator, ScoreCondition, StatisticKind, Threshold, Waiver
 
 MEASURE = parse_measure("DCG@10")
 

@@ -14,7 +14,9 @@ from harness.baseline.files import dumps, loads
 from harness.gate import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import score_run
-from harness.model import BaselineFile, Hit, Query, Ranking, Status, Verdict
+from harness.model.baseline import BaselineFile
+from harness.model.run import Hit, Ranking, Status, Verdict
+from harness.model.suite import Query
 from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.judging.writing import GradedFiles
+from harness.extensions.judging.writing import GradedFiles
 from harness.suites import load_suite
 
 IDS = st.text(

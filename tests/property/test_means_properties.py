@@ -10,20 +10,9 @@ from hypothesis import strategies as st
 from harness.gate import decide
 from harness.means import are_weighted, mean, mean_of, weighed
 from harness.metrics import parse_measure
-from harness.model import (
-    Engine,
-    Operator,
-    Outcome,
-    Query,
-    Run,
-    Score,
-    ScoreCondition,
-    StatisticKind,
-    Status,
-    Suite,
-    Target,
-    Threshold,
-)
+from harness.model.run import Engine, Run, Status
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, Suite, Target, Threshold
 
 MEASURE = parse_measure("DCG@10")
 

@@ -13,7 +13,7 @@ from harness.metrics import parse_measure, score_query
 from harness.metrics.bulk import batches_of_ids, ids, texts
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(12)]
 WHOLE = st.integers(-2, 4).map(float)

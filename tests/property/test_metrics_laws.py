@@ -8,7 +8,7 @@ from harness.errors import UndefinedScore
 from harness.metrics import measure_range, parse_measure, score_query, unjudged_bounds
 from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
 from harness.metrics.registry import DEFINITIONS
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(14)]
 RANKINGS = st.lists(st.sampled_from(DOCUMENTS), unique=True, max_size=12)

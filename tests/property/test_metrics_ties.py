@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.errors import UndefinedScore
 from harness.metrics import parse_measure, score_query, tie_band, tie_range
 from harness.metrics.registry import DEFINITIONS, definition_of
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 MEASURES = [
     parse_measure(text)

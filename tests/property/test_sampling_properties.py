@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
-from harness.sampling.draw import (
+from harness.extensions.sampling.draw import (
     LoggedQuery,
     SamplePlan,
     Stratum,
@@ -21,9 +21,9 @@ from harness.sampling.draw import (
     draw_sample,
     split_certain,
 )
-from harness.sampling.logs import LogOptions, read_logs
-from harness.sampling.query_files import make_query_id
-from harness.sampling.tally import QueryTally, clean_spelling
+from harness.extensions.sampling.logs import LogOptions, read_logs
+from harness.extensions.sampling.query_files import make_query_id
+from harness.extensions.sampling.tally import QueryTally, clean_spelling
 from harness.words import fold_spelling
 
 traffics = st.lists(st.integers(1, 60) | st.integers(1, 10**7), min_size=1, max_size=60)

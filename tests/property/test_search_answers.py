@@ -10,7 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import Failure, HttpRequest, Ranking
+from harness.model.run import Failure, Ranking
+from harness.model.suite import HttpRequest
 from harness.search.answers import explain_error, read_answer, read_item
 from harness.search.connection import Answer
 from harness.search.hits import MalformedAnswer

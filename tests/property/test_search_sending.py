@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable
-from harness.model import Engine, Failure, Ranking, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Engine, Failure, Ranking
 from harness.search.connection import Answer, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.server_health import Clock, Retries

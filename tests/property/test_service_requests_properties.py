@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import HttpRequest
+from harness.model.suite import HttpRequest
 from harness.search.presets import PRESETS
 from harness.search.service_requests import explain_write, find_problem
 

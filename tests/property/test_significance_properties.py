@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of
 from harness.gate import decide
-from harness.model import Status
+from harness.model.run import Status
 from harness.statistics.tests import least_p, sign_flip
 
 levels = st.sampled_from([20, 5, 1])

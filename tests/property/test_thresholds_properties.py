@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from harness.errors import GrammarError
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.grammar import check_reach, parse_threshold
-from harness.model import (
+from harness.model.suite import (
     Before,
     DistinctValues,
     FieldBound,

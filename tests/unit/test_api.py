@@ -17,20 +17,8 @@ from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import ARGUMENT_KINDS, CompareChoices
 from harness.cli import main
 from harness.errors import EngineUnreachable, InputError, MeasureError, SearchError, UndefinedScore, UsageError
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Gain,
-    GainKind,
-    Hit,
-    Profile,
-    Ranking,
-    Run,
-    Status,
-    Suite,
-    Target,
-)
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status
+from harness.model.suite import Gain, GainKind, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.report.json import loads_report
 from harness.run.cell import FinishedSuite

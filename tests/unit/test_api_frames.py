@@ -14,7 +14,8 @@ import harness.api.frames
 from builders.suite_runs import make_suite_run
 from harness.api import Relevance, evaluate, evaluate_frames
 from harness.errors import MeasureError, UsageError
-from harness.model import Failure, FailureKind, Hit, QueryReport, RankedDocument, Ranking
+from harness.model.report import QueryReport, RankedDocument
+from harness.model.run import Failure, FailureKind, Hit, Ranking
 from harness.report.html.notebook import THRESHOLDS, render_run_summary
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")

@@ -4,27 +4,10 @@ import pytest
 
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Gain,
-    GainKind,
-    Hit,
-    HttpRequest,
-    MissingDocument,
-    Outcome,
-    Query,
-    RankedDocument,
-    Ranking,
-    RequestTemplate,
-    Run,
-    Status,
-    Suite,
-    Target,
-    Verdict,
-    Waiver,
-)
+from harness.model.report import MissingDocument, RankedDocument
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Gain, GainKind, HttpRequest, Query, RequestTemplate, Suite, Target, Waiver
 from harness.report.run_sentences import describe_causes
 from harness.run.report import DecidedRun, ReportDetails, assemble
 

@@ -3,7 +3,9 @@
 import pytest
 
 from harness.metrics import parse_measure
-from harness.model import Outcome, Query, Score, Status, Suite, Target, Verdict
+from harness.model.run import Status, Verdict
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Query, Suite, Target
 from harness.run.summaries import summarize_measures, summarize_tags
 
 P = parse_measure("P@10")

@@ -16,36 +16,18 @@ from harness.baseline.entries import (
     restore_run,
 )
 from harness.baseline.files import build_baseline_path, dumps, loads, read_baselines, write_baselines
-from harness.compare.forms import parse_side
-from harness.compare.sides import read_report_side
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
+from harness.extensions.compare.forms import parse_side
+from harness.extensions.compare.sides import read_report_side
 from harness.gate import decide
 from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import (
-    BaselineFile,
-    Engine,
-    Failure,
-    FailureKind,
-    Gain,
-    GainKind,
-    Hit,
-    IndexFacts,
-    IndexState,
-    Outcome,
-    Profile,
-    Query,
-    Question,
-    Ranking,
-    RequestTemplate,
-    Run,
-    Status,
-    Suite,
-    Target,
-    Waiver,
-)
+from harness.model.baseline import BaselineFile, Question
+from harness.model.run import Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Run, Status
+from harness.model.scores import Outcome
+from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target, Waiver
 from harness.options import RunOptions
 from harness.suites import load_suites
 from tests.builders.gating import TODAY, threshold

@@ -14,22 +14,10 @@ from harness.errors import BaselineError
 from harness.metrics import Definition, Needs, parse_measure, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.metrics.score import score_run
-from harness.model import (
-    BaselineFile,
-    Engine,
-    Gain,
-    GainKind,
-    Hit,
-    IndexFacts,
-    Outcome,
-    Profile,
-    Query,
-    Ranking,
-    RequestTemplate,
-    Run,
-    Suite,
-    Target,
-)
+from harness.model.baseline import BaselineFile
+from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
+from harness.model.scores import Outcome
+from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target
 from tests.builders.gating import BODY
 
 QUERIES = (

@@ -14,24 +14,21 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads
 from harness.baseline.questions import select_request_values
-from harness.compare.assembly import remove_changed_queries
-from harness.compare.sides import make_baseline_side, make_report_side, make_run_side
 from harness.errors import BaselineError
+from harness.extensions.compare.assembly import remove_changed_queries
+from harness.extensions.compare.sides import make_baseline_side, make_report_side, make_run_side
+from harness.extensions.judging.page.session_json import build_session
 from harness.files.judge_files import JudgeFile, fingerprint_questions
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
-from harness.judging.page.session_json import build_session
 from harness.masking import Masker
-from harness.model import (
-    BaselineFile,
-    HttpRequest,
-    IndexFacts,
-    PooledDocument,
-    RequestTemplate,
-    SideKind,
-)
-from harness.model import Query as PlainQuery
+from harness.model.baseline import BaselineFile
+from harness.model.comparison import SideKind
+from harness.model.judging import PooledDocument
+from harness.model.run import IndexFacts
+from harness.model.suite import HttpRequest, RequestTemplate
+from harness.model.suite import Query as PlainQuery
 from harness.options import RunOptions
 from harness.run.header import make_header
 from harness.search.testing import FakeSearch

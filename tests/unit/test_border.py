@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.cli.scheduler import list_command_words
 from harness.errors import HarnessError
+from harness.extensions.distributed.scheduler import list_command_words
 from harness.files.border import Border, is_quotable
 from harness.files.judge_files import JudgeFile, read_judge_files
 from harness.options import RunOptions

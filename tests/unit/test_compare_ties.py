@@ -8,24 +8,15 @@ import itertools
 import json
 
 from harness.cli import main
-from harness.compare.scores import use_stored_scores
-from harness.compare.sides import ComparedSide
+from harness.extensions.compare.scores import use_stored_scores
+from harness.extensions.compare.sides import ComparedSide
 from harness.files import runs as run_files
 from harness.files.runs import evaluate_files, read_measures
 from harness.metrics import parse_measure, score_query
-from harness.model import (
-    Engine,
-    Gain,
-    Hit,
-    Outcome,
-    Profile,
-    Query,
-    Ranking,
-    Run,
-    Score,
-    Side,
-    SideKind,
-)
+from harness.model.comparison import Side, SideKind
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Gain, Profile, Query
 
 QUERIES = [f"q{number}" for number in range(7)]
 QRELS = "".join(f"{query} 0 a 2\n{query} 0 c 1\n{query} 0 d 0\n" for query in QUERIES)

@@ -7,36 +7,19 @@ pytest.importorskip("numpy")
 from dataclasses import replace
 from datetime import date
 
-from harness.compare import CompareOptions, assemble_comparison, read_thresholds
-from harness.compare.assembly import sort_by_change
-from harness.compare.forms import SideText, SideWord
-from harness.compare.scores import score_by_judgments, score_by_suite, use_stored_scores
-from harness.compare.sides import add_empty_rankings, make_report_side, make_run_side
 from harness.errors import MeasureError, UsageError
+from harness.extensions.compare import CompareOptions, assemble_comparison, read_thresholds
+from harness.extensions.compare.assembly import sort_by_change
+from harness.extensions.compare.forms import SideText, SideWord
+from harness.extensions.compare.scores import score_by_judgments, score_by_suite, use_stored_scores
+from harness.extensions.compare.sides import add_empty_rankings, make_report_side, make_run_side
 from harness.files.runs import FileScorer
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Gain,
-    GainKind,
-    Hit,
-    IndexState,
-    Outcome,
-    Profile,
-    Query,
-    QueryComparison,
-    Ranking,
-    RequestTemplate,
-    Run,
-    SideKind,
-    Status,
-    Suite,
-    Target,
-    Waiver,
-)
+from harness.model.comparison import QueryComparison, SideKind
+from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Run, Status
+from harness.model.scores import Outcome
+from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target, Waiver
 from harness.options import RunOptions
 from harness.run.report import DecidedRun, assemble
 

@@ -3,8 +3,10 @@
 import pytest
 
 from harness.baseline.differences import DocumentNotes, compare_documents
-from harness.compare.assembly import add_documents
-from harness.model import Gain, GainKind, Hit, MovedDocument, QueryComparison, Ranking
+from harness.extensions.compare.assembly import add_documents
+from harness.model.comparison import MovedDocument, QueryComparison
+from harness.model.run import Hit, Ranking
+from harness.model.suite import Gain, GainKind
 
 QUERY = QueryComparison("q", "red shoes")
 

@@ -9,7 +9,8 @@ import pytest
 import harness
 from harness.config import Configs, read_config, reading, resolve_cluster
 from harness.errors import ConfigError, EntryPoint, UsageError
-from harness.model import AddressOrigin, Cluster, Mark, Target
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.suite import Mark, Target
 from harness.options import RunOptions
 
 FULL = """\

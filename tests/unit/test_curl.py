@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.model import Route, SentRequest
+from harness.model.request import Route, SentRequest
 from harness.report.sentences import printable
 from harness.report.terminal import render_plain
 from harness.report.terminal.inspection import _print_request, _print_short_request, format_curl

@@ -19,7 +19,7 @@ from harness.errors import MeasureError, UsageError
 from harness.metrics import parse_measure, score_query
 from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
 from harness.metrics.evaluate import evaluate
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 NDCG, AP, RR, JUDGED, COUNT = (parse_measure(text) for text in ("nDCG@10", "AP", "RR", "Judged@10", "NumRel"))
 TREC = Profile.TREC

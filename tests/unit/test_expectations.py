@@ -5,7 +5,7 @@ import pytest
 from harness.errors import GrammarError
 from harness.gate.expectations import parse_expectation, parse_suite_expectation, read_date, read_number
 from harness.gate.grammar import check_reach
-from harness.model import (
+from harness.model.suite import (
     Before,
     DistinctValues,
     FieldBound,

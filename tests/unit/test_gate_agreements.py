@@ -8,26 +8,19 @@ from builders.gating import ranking
 from harness.errors import GrammarError
 from harness.gate import compute_comparison_status, decide
 from harness.gate.grammar import check_reach, parse_threshold
-from harness.model import (
+from harness.model.baseline import Reference
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status, Verdict
+from harness.model.suite import (
     AgreementCondition,
-    Engine,
-    Failure,
-    FailureKind,
     Gain,
-    Hit,
     HttpRequest,
     Operator,
     Query,
-    Ranking,
-    Reference,
     RequestTemplate,
-    Run,
     StatisticKind,
-    Status,
     Suite,
     Target,
     Threshold,
-    Verdict,
     Waiver,
 )
 

@@ -10,21 +10,13 @@ from harness.gate.expectations import parse_expectation
 from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
-from harness.model import (
-    Definitions,
-    Engine,
-    Failure,
-    FailureKind,
+from harness.model.baseline import Reference
+from harness.model.run import Definitions, Engine, Failure, FailureKind, IndexState, Ranking, Repeat, Run, Status
+from harness.model.suite import (
     HttpRequest,
-    IndexState,
     LatencyCondition,
     Query,
-    Ranking,
-    Reference,
-    Repeat,
     RequestTemplate,
-    Run,
-    Status,
     Threshold,
     UnresolvedCondition,
     Waiver,

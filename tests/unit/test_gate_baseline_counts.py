@@ -11,7 +11,9 @@ from dataclasses import replace
 import harness.gate.judge_drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
-from harness.model import Outcome, Status, Waiver
+from harness.model.run import Status
+from harness.model.scores import Outcome
+from harness.model.suite import Waiver
 from harness.statistics.power import detectable_by_sign_flip
 from harness.statistics.tests import sign_flip
 from harness.words import count

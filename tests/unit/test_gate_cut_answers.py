@@ -10,7 +10,8 @@ import pytest
 from harness.gate.cut_answers import add_cut_answers, find_cut_answers
 from harness.gate.finding import Finding
 from harness.gate.judge_answers import read_requested_depth
-from harness.model import Engine, Hit, HttpRequest, Query, Ranking, RequestTemplate, Run, Status, Suite, Target
+from harness.model.run import Engine, Hit, Ranking, Run, Status
+from harness.model.suite import HttpRequest, Query, RequestTemplate, Suite, Target
 
 QUERIES = (Query("lamp", "lamp"), Query("rope", "rope"))
 SERVICE = RequestTemplate("request", None, http=HttpRequest("GET", "/find", "$.ids", size="rows"))

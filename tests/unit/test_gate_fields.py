@@ -9,22 +9,8 @@ from harness.gate import decide
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.selection import list_read_fields
-from harness.model import (
-    CheckedField,
-    Engine,
-    Failure,
-    FailureKind,
-    Hit,
-    HttpRequest,
-    Query,
-    Ranking,
-    RequestTemplate,
-    Run,
-    Status,
-    TargetChecks,
-    Threshold,
-    Waiver,
-)
+from harness.model.run import CheckedField, Engine, Failure, FailureKind, Hit, Ranking, Run, Status, TargetChecks
+from harness.model.suite import HttpRequest, Query, RequestTemplate, Threshold, Waiver
 from harness.report.sentences import format_figures, format_required, format_verdict_figure
 
 DEPTH = 3
@@ -561,7 +547,7 @@ def test_the_caveat_of_a_field_is_that_of_the_suite():
 
 
 def test_repeats_that_differ_leave_it_undecided():
-    from harness.model import Repeat
+    from harness.model.run import Repeat
 
     text = "in_stock = true in top 1"
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))

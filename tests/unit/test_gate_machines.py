@@ -14,22 +14,9 @@ from harness.gate.grammar import parse_threshold
 from harness.gate.judge_estimates import explain_not_estimable
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    KappaCondition,
-    MachineShareCondition,
-    Operator,
-    Query,
-    QuerySample,
-    Ranking,
-    Reference,
-    Run,
-    Status,
-    Verdict,
-    Waiver,
-)
+from harness.model.baseline import Reference
+from harness.model.run import Engine, Failure, FailureKind, Ranking, Run, Status, Verdict
+from harness.model.suite import KappaCondition, MachineShareCondition, Operator, Query, QuerySample, Waiver
 
 
 def judged(

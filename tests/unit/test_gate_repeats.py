@@ -6,24 +6,23 @@ import pytest
 
 from harness.gate.finding import Finding
 from harness.gate.stability import find_unstable_queries, judge_repeats
-from harness.model import (
+from harness.model.run import (
     Engine,
     Failure,
     FailureKind,
     Hit,
     IndexState,
     Instability,
-    Query,
     Ranking,
     Repeat,
-    RequestTemplate,
     Response,
     Run,
-    ShardCopy,
     Status,
     Unit,
     UnstableQuery,
 )
+from harness.model.suite import Query, RequestTemplate
+from harness.model.timing import ShardCopy
 from harness.report.run_sentences import WHY_UNSTABLE
 
 

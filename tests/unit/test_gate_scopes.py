@@ -16,26 +16,18 @@ from harness.gate import decide
 from harness.gate.expectations import parse_suite_expectation
 from harness.history import rescore
 from harness.metrics.score import score_run
-from harness.model import (
+from harness.model.baseline import Reference
+from harness.model.history import History
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run, Status, Verdict
+from harness.model.suite import (
     Before,
     Condition,
-    Engine,
-    Failure,
-    FailureKind,
-    History,
-    Hit,
     InTop,
     Query,
     QuerySample,
-    Ranking,
-    Reference,
-    Response,
-    Run,
-    Status,
     Threshold,
     UnresolvedCondition,
     Variant,
-    Verdict,
     Waiver,
 )
 from tests.builders.histories import entries_of

@@ -7,7 +7,9 @@ import pytest
 from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.metrics import parse_measure
-from harness.model import Gain, GainKind, Mark, Outcome, Query, Score, Status, Waiver
+from harness.model.run import Status
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Gain, GainKind, Mark, Query, Waiver
 
 
 def verdict_on(text, values, *, tags=None, queries=None, **fields):

@@ -10,7 +10,9 @@ from harness.gate import decide, ties
 from harness.gate.ties import read_ties, suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
-from harness.model import Engine, Hit, HttpRequest, Profile, Query, Ranking, Reference, RequestTemplate, Run, Status
+from harness.model.baseline import Reference
+from harness.model.run import Engine, Hit, Ranking, Run, Status
+from harness.model.suite import HttpRequest, Profile, Query, RequestTemplate
 
 TEN = [f"good{n}" for n in range(10)]
 BAD = [f"bad{n}" for n in range(10)]

@@ -11,23 +11,8 @@ from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics import Definition, Needs, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.metrics.score import score_run
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Gain,
-    Hit,
-    HttpRequest,
-    Query,
-    Ranking,
-    Repeat,
-    RequestTemplate,
-    Run,
-    StatisticKind,
-    Status,
-    Variant,
-    Waiver,
-)
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Repeat, Run, Status
+from harness.model.suite import Gain, HttpRequest, Query, RequestTemplate, StatisticKind, Variant, Waiver
 
 
 def ranking(documents, **fields):

@@ -7,7 +7,10 @@ import pytest
 from builders.gating import empty_run, reference_of, scores_of, suite_of, threshold
 from harness.gate import compute_exit_status, decide
 from harness.gate.selection import QueryFilter
-from harness.model import Engine, Outcome, Profile, Query, QueryReport, Status, SuiteReport, Verdict, Waiver
+from harness.model.report import QueryReport, SuiteReport
+from harness.model.run import Engine, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Profile, Query, Waiver
 
 LAST_DAY = date(2026, 6, 1)
 AFTER = date(2026, 6, 2)

@@ -10,7 +10,10 @@ from fractions import Fraction
 
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
-from harness.model import Engine, Outcome, Query, Ranking, Reference, Run, Score, Status, Suite, Target, Threshold
+from harness.model.baseline import Reference
+from harness.model.run import Engine, Ranking, Run, Status
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Query, Suite, Target, Threshold
 from harness.statistics.power import detectable_by_sign_flip
 
 TODAY = date(2026, 6, 1)

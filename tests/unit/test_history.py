@@ -11,7 +11,10 @@ from harness.history.entries import restore_ranking
 from harness.history.files import dump_entry, dump_line, load_entry, name_file, read_file
 from harness.history.packing import pack_suite
 from harness.metrics import parse_measure
-from harness.model import HistoryFigure, Hit, Outcome, Query, Ranking, index_scores
+from harness.model.history import HistoryFigure
+from harness.model.run import Hit, Ranking
+from harness.model.scores import Outcome, index_scores
+from harness.model.suite import Query
 from tests.builders.histories import QUERIES, entry_of, ranking_of, run_of, suite_of
 
 SUITE = suite_of()

@@ -22,7 +22,7 @@ from harness.history.ordering import put_last
 from harness.history.packing import pack_suite
 from harness.history.suite_files import select_of_file
 from harness.masking import fingerprint
-from harness.model import Status
+from harness.model.run import Status
 from harness.options import RunOptions
 from harness.run import Matrix, run_suites
 from harness.search.testing import FakeSearch

@@ -6,7 +6,7 @@ import pytest
 
 from harness.history.commits import DIRTY
 from harness.history.repeats import JudgedRun, choose_entries
-from harness.model import IndexState
+from harness.model.run import IndexState
 from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
 SUITE = suite_of()

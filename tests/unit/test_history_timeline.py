@@ -7,13 +7,15 @@ import pytest
 from builders.gating import TODAY, threshold
 from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
 from builders.planted_history import DRIFT, JUDGED, RUNS, STEP_DOWN, STEP_UP, UPGRADE, make_history, make_suite
+from harness.extensions.history.model import ChangeKind
+from harness.extensions.history.steps import find_drifts, find_steps
+from harness.extensions.history.timeline import build_timelines, list_changes
 from harness.gate import decide
 from harness.history import rescore
 from harness.history.entries import restore_run
-from harness.history.steps import find_drifts, find_steps
-from harness.history.timeline import build_timelines, list_changes
 from harness.metrics.score import score_run
-from harness.model import ChangeKind, History, Status
+from harness.model.history import History
+from harness.model.run import Status
 
 SUITE = suite_of()
 

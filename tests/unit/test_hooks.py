@@ -20,7 +20,9 @@ from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
 from harness.hooks import ENTRY_POINTS, load_installed_hooks
-from harness.model import Failure, FailureKind, Hit, Query, Ranking, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking
+from harness.model.suite import Query
 from harness.search import StreamedResponse
 
 SUITE = """\

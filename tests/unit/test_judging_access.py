@@ -8,9 +8,9 @@ import stat
 import pytest
 
 from harness.errors import FormatError, UsageError
+from harness.extensions.judging.server.access import AccessFile, OneJudge, build_access_path
+from harness.extensions.judging.server.addresses import Address, parse_address
 from harness.files.beside import BesideFile
-from harness.judging.server.access import AccessFile, OneJudge, build_access_path
-from harness.judging.server.addresses import Address, parse_address
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from harness.judging.assignment import assign_documents
+from harness.extensions.judging.assignment import assign_documents
 
 PAIRS = [(f"q{number // 10}", f"d{number}") for number in range(600)]
 JUDGES = ["anna", "ben", "carol", "dan"]

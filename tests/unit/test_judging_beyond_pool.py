@@ -9,10 +9,10 @@ import pytest
 from werkzeug import Response
 
 from harness.errors import SearchError
+from harness.extensions.judging import PoolOptions
+from harness.extensions.judging.beyond_pool import MOST_SEARCHES
+from harness.extensions.judging.session import JudgeOptions, open_views
 from harness.files.judge_files import JudgeFile
-from harness.judging import PoolOptions
-from harness.judging.beyond_pool import MOST_SEARCHES
-from harness.judging.session import JudgeOptions, open_views
 from harness.options import RunOptions
 from harness.run import Matrix
 

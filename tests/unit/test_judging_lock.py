@@ -12,15 +12,15 @@ import sys
 from types import SimpleNamespace
 
 from harness.errors import UsageError
+from harness.extensions.judging.judge_lock import build_lock_path, hold_judge_file
 from harness.files import locks
 from harness.files.beside import BesideFile
-from harness.judging.judge_lock import build_lock_path, hold_judge_file
 
 HOLD = """
 import sys, time
 from pathlib import Path
 from harness.files.beside import BesideFile
-from harness.judging.judge_lock import hold_judge_file
+from harness.extensions.judging.judge_lock import hold_judge_file
 
 with hold_judge_file(BesideFile(Path(sys.argv[1])), "anna"):
     print("held", flush=True)

@@ -8,6 +8,9 @@ import pytest
 
 from builders.judging import make_view
 from harness.errors import FormatError, UsageError
+from harness.extensions.judging.findings import parse_scale
+from harness.extensions.judging.page.session_json import build_session
+from harness.extensions.judging.session import check_on_scale, list_choices, shuffle_documents, sort_by_query
 from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
@@ -15,11 +18,9 @@ from harness.files.judge_files import (
     fingerprint_questions,
     read_judge_files,
 )
-from harness.judging.findings import parse_scale
-from harness.judging.page.session_json import build_session
-from harness.judging.session import check_on_scale, list_choices, shuffle_documents, sort_by_query
 from harness.metrics import parse_measure
-from harness.model import Gain, GainKind, JudgeAnswer, MachineAnswer, Pool, PooledDocument, Query, Suite, Target
+from harness.model.judging import JudgeAnswer, MachineAnswer, Pool, PooledDocument
+from harness.model.suite import Gain, GainKind, Query, Suite, Target
 
 A, B = ("q", "a"), ("q", "b")
 

@@ -17,15 +17,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
 
+from harness.extensions.judging.page.session_json import build_session
+from harness.extensions.judging.server import JudgingServer
+from harness.extensions.judging.server.access import AccessFile
+from harness.extensions.judging.server.addresses import Address
+from harness.extensions.judging.server.views import ServedJudges
+from harness.extensions.judging.session import GradeChoice, JudgeView, JudgingTask
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
-from harness.judging.page.session_json import build_session
-from harness.judging.server import JudgingServer
-from harness.judging.server.access import AccessFile
-from harness.judging.server.addresses import Address
-from harness.judging.server.views import ServedJudges
-from harness.judging.session import GradeChoice, JudgeView, JudgingTask
-from harness.model import JudgeAnswer, PooledDocument, Query, Suite, Target
+from harness.model.judging import JudgeAnswer, PooledDocument
+from harness.model.suite import Query, Suite, Target
 
 SUITE = Suite("shop", "s.yaml", Target(), {}, (), (Query("q", "red shoes"),))
 DOCUMENTS = [PooledDocument("q", "red shoes", document, {"current": rank}) for rank, document in enumerate("abc", 1)]

@@ -6,9 +6,11 @@ import pytest
 
 from builders.gating import ranking
 from harness.agreement import Weights, cohen_kappa
-from harness.judging.trust import compare_machine, rank_requests
+from harness.extensions.judging.trust import compare_machine, rank_requests
 from harness.metrics import parse_measure
-from harness.model import Engine, GradedAlike, Query, RequestMeans, Run, Suite, Target
+from harness.model.judging import GradedAlike, RequestMeans
+from harness.model.run import Engine, Run
+from harness.model.suite import Query, Suite, Target
 
 TAGS = {"a": ("head",), "b": ("head", "shoes"), "c": ()}
 PEOPLE = {("a", "1"): 2.0, ("a", "2"): 0.0, ("b", "1"): 1.0, ("b", "2"): 0.0, ("c", "1"): 2.0, ("c", "9"): 1.0}

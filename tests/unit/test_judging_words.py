@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import harness.judging.page
-from harness.cli.judge import SOMEBODY, command
+import harness.extensions.judging.page
+from harness.extensions.judging.commands.judge import SOMEBODY, command
 
 TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "judging.md").read_text(encoding="utf-8")
-PAGE = Path(harness.judging.page.__file__).parent
+PAGE = Path(harness.extensions.judging.page.__file__).parent
 SCRIPT = (PAGE / "judge.js").read_text(encoding="utf-8")
 SCRIPTS = "".join(path.read_text(encoding="utf-8") for path in sorted(PAGE.glob("*.js")))
 HTML = (PAGE / "judge.html").read_text(encoding="utf-8")

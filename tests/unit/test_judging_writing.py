@@ -8,8 +8,8 @@ import os
 import pytest
 
 from harness.errors import UsageError
+from harness.extensions.judging.writing import FilesChanged, GradedFiles, format_csv, format_json_lines
 from harness.files.folders import Folder
-from harness.judging.writing import FilesChanged, GradedFiles, format_csv, format_json_lines
 
 HEAD = """\
 # What the shop's search has to find.

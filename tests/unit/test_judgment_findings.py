@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.judging.findings import (
+from harness.extensions.judging.findings import (
     IndexKnowledge,
     JudgedSuite,
     PlacedJudgment,
@@ -18,7 +18,8 @@ from harness.judging.findings import (
     parse_scale,
 )
 from harness.metrics import parse_measure
-from harness.model import FindingKind, Gain, GainKind, Mark, Profile, Query, Suite, Target
+from harness.model.judging import FindingKind
+from harness.model.suite import Gain, GainKind, Mark, Profile, Query, Suite, Target
 from harness.words import describe_difference, fold_id, list_spellings
 
 TARGET = Target(index="products", mark=Mark("s.relevance.yaml", 2, 1))

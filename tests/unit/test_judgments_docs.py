@@ -7,7 +7,7 @@ import click
 import pytest
 
 from harness.cli import main
-from harness.cli.judgments import command
+from harness.extensions.judging.commands.judgments import command
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ relevance judgments (.*)$", TEXT, re.MULTILINE)

@@ -15,7 +15,7 @@ import harness
 ROOT = Path(harness.__file__).parent
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
-ROW = re.compile(r"^\| (\d+) \| `(\w+)(?:/|\.py)` \|", re.MULTILINE)
+ROW = re.compile(r"^\| (\d+) \| `([\w/]+?)(?:/|\.py)` \|", re.MULTILINE)
 
 LAYER_OF = {unit: int(layer) for layer, unit in ROW.findall(PAGE.read_text(encoding="utf-8"))}
 """The layer of each part, from the table of the page; a module may import from its own layer and from lower ones."""
@@ -63,6 +63,8 @@ def _target(module: str, name: str) -> str:
 def unit_of(module: str) -> str | None:
     """The layer's name for a module of the harness; None for the package itself, which holds only the version."""
     parts = module.split(".")
+    if len(parts) > 2 and parts[1] == "extensions":
+        return f"extensions/{parts[2]}"
     return parts[1] if len(parts) > 1 else None
 
 
@@ -73,6 +75,57 @@ def roots(module: str) -> set[str]:
 
 def ours(names: Iterable[str]) -> set[str]:
     return {name for name in names if name.split(".")[0] == "harness" and name != "harness"}
+
+
+EXTENSION_PAIRS = {("extensions/compare", "extensions/judging"), ("extensions/migrate", "extensions/sampling")}
+"""An extension that imports another one."""
+
+STILL = {
+    ("harness.api.evaluation", "extensions/compare"),
+    ("harness.api.running", "extensions/compare"),
+    ("harness.cli.baseline", "extensions/compare"),
+    ("harness.cli.evaluate", "extensions/distributed"),
+    ("harness.cli.run", "extensions/distributed"),
+    ("harness.extensions.sampling.command", "extensions/migrate"),
+    ("harness.extensions.start.init_command", "extensions/migrate"),
+    ("harness.extensions.tuning.document", "extensions/compare"),
+    ("harness.files.hold_outs", "extensions/tuning"),
+    ("harness.report.html.comparison", "extensions/compare"),
+    ("harness.report.html.history", "extensions/history"),
+    ("harness.report.html.notebook", "extensions/compare"),
+    ("harness.report.html.sides", "extensions/compare"),
+    ("harness.report.html.tuning", "extensions/compare"),
+    ("harness.report.html.tuning", "extensions/tuning"),
+    ("harness.report.json", "extensions/migrate"),
+    ("harness.report.json", "extensions/tuning"),
+    ("harness.report.markdown.comparison", "extensions/compare"),
+    ("harness.report.markdown.sides", "extensions/compare"),
+    ("harness.report.outputs", "extensions/history"),
+    ("harness.report.outputs", "extensions/tuning"),
+    ("harness.report.terminal.comparison", "extensions/compare"),
+    ("harness.report.terminal.sampling", "extensions/sampling"),
+    ("harness.report.terminal.sides", "extensions/compare"),
+    ("harness.report.terminal.tuning", "extensions/tuning"),
+    ("harness.report.terminal.verification", "extensions/migrate"),
+    ("harness.run", "extensions/distributed"),
+}
+"""Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""
+
+
+def uses_of_extensions() -> set[tuple[str, str]]:
+    """Each module with an extension of another folder that it imports, but for the pairs."""
+    return {
+        (module, unit_of(name))
+        for module, path in MODULES.items()
+        for name in ours(imported(path))
+        if name.startswith("harness.extensions.")
+        and unit_of(name) != unit_of(module)
+        and (unit_of(module), unit_of(name)) not in EXTENSION_PAIRS
+    }
+
+
+def test_the_core_imports_no_extension():
+    assert uses_of_extensions() == STILL
 
 
 def test_each_module_has_a_layer():
@@ -86,6 +139,7 @@ def test_no_module_imports_anything_from_a_layer_above_its_own():
         for module, path in MODULES.items()
         for name in sorted(ours(imported(path)))
         if LAYER_OF.get(unit_of(name), math.inf) > LAYER_OF.get(unit_of(module), -1)
+        and (module, unit_of(name)) not in STILL
     ]
     assert above == []
 
@@ -99,7 +153,8 @@ def test_no_part_imports_another_that_imports_it():
     for module, path in MODULES.items():
         unit = unit_of(module)
         if unit is not None:
-            parts.setdefault(unit, set()).update(filter(None, map(unit_of, ours(imported(path)))))
+            used = {unit_of(name) for name in ours(imported(path))}
+            parts.setdefault(unit, set()).update(other for other in used if other and (module, other) not in STILL)
     _refuse_circles({unit: targets - {unit} for unit, targets in parts.items()})
 
 
@@ -166,10 +221,13 @@ def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
 LATE = {
     "harness.cli": {"harness.cli.next_steps"},  # the help imports click and nothing else
     "harness.cli.exits": {"harness.report.sentences"},  # for errors alone
-    "harness.cli.plan": {"harness.statistics.planning"},  # numpy, which an extra brings
+    "harness.extensions.compare.plan_command": {"harness.statistics.planning"},  # numpy, which an extra brings
     "harness.cli.shared_options": {"harness.statistics.compare"},  # numpy, which an extra brings
-    "harness.cli.tune": {"harness.tuning", "harness.tuning.study"},  # numpy and scipy, which an extra brings
-    "harness.cli.scheduler": {"distributed"},  # which an extra brings
+    "harness.extensions.tuning.command": {
+        "harness.extensions.tuning",
+        "harness.extensions.tuning.study",
+    },  # numpy and scipy, which an extra brings
+    "harness.extensions.distributed.scheduler": {"distributed"},  # which an extra brings
     "harness.pytest_plugin.node": {"harness.embedded"},
     "harness.pytest_plugin.plugin_options": {"harness.baseline", "harness.config"},
 }

@@ -14,13 +14,13 @@ pytest.importorskip("openai")
 from builders.llm_server import Reply, ScriptedModel, grade, refuse
 from builders.ports import closed_port
 from harness.errors import UsageError
-from harness.judging.machine.asking import MOST_FAILURES, Asking, fingerprint_asking
-from harness.judging.machine.budget import Budget, Prices
-from harness.judging.machine.client import ChatClient, build_options, read_body
-from harness.judging.machine.pace import Pace
-from harness.judging.machine.prompt import OfferedGrade, Prompt, ShownPair
-from harness.judging.machine.reading import Tokens
-from harness.model import MachineJudge
+from harness.extensions.judging.machine.asking import MOST_FAILURES, Asking, fingerprint_asking
+from harness.extensions.judging.machine.budget import Budget, Prices
+from harness.extensions.judging.machine.client import ChatClient, build_options, read_body
+from harness.extensions.judging.machine.pace import Pace
+from harness.extensions.judging.machine.prompt import OfferedGrade, Prompt, ShownPair
+from harness.extensions.judging.machine.reading import Tokens
+from harness.model.judging import MachineJudge
 from harness.search.server_health import Clock, Retries
 
 PROMPT = Prompt(tuple(OfferedGrade(float(number)) for number in range(4)))

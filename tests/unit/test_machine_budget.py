@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.judging.machine.budget import Budget, Prices, bound_input, estimate_input
-from harness.judging.machine.prompt import Message
-from harness.judging.machine.reading import Tokens
+from harness.extensions.judging.machine.budget import Budget, Prices, bound_input, estimate_input
+from harness.extensions.judging.machine.prompt import Message
+from harness.extensions.judging.machine.reading import Tokens
 
 PRICES = Prices(1.0, 2.0)
 

@@ -4,7 +4,7 @@ import pytest
 
 from harness.config import Configs, find_machine_judge, read_config
 from harness.errors import ConfigError, EntryPoint, UsageError
-from harness.model import MachineJudge
+from harness.model.judging import MachineJudge
 
 LEAST = '[judge.gpt]\nbase_url = "https://api.openai.com/v1"\nmodel = "gpt-5-mini"\n'
 FULL = """\

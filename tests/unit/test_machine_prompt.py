@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import FormatError
-from harness.judging.machine.prompt import (
+from harness.extensions.judging.machine.prompt import (
     TEMPLATE_NAMES,
     OfferedGrade,
     Prompt,

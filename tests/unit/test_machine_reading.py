@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.judging.machine.reading import Completion, GivenGrade, NoGrade, read_completion
+from harness.extensions.judging.machine.reading import Completion, GivenGrade, NoGrade, read_completion
 
 SCALE = [0.0, 0.5, 1.0, 2.0, 3.0]
 

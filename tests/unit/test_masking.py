@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.gate.ties import is_tie
 from harness.masking import Masker, _write_pattern, redact
-from harness.model import Engine, Hit, IndexState, Ranking, Run
+from harness.model.run import Engine, Hit, IndexState, Ranking, Run
 
 
 def test_each_value_becomes_the_name_of_its_variable():

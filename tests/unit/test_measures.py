@@ -34,7 +34,8 @@ from harness.metrics import (
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
 from harness.metrics.score import score_run
-from harness.model import Engine, Gain, GainKind, Hit, Profile, Query, Ranking, Run, Suite, Target
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
 from harness.suites import load_suite
 
 LINEAR = Gain(GainKind.LINEAR)

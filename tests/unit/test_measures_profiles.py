@@ -9,7 +9,7 @@ from harness.metrics import parse_measure, score_query, tie_band
 from harness.metrics.cumulative import dcg
 from harness.metrics.evaluate import evaluate
 from harness.metrics.profiles import by_score
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 OTHERS = [profile for profile in Profile if profile is not Profile.STANDARD]
 

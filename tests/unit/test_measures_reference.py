@@ -9,7 +9,7 @@ import pytest
 from harness.errors import UndefinedScore
 from harness.metrics import parse_measure, registry, score_query
 from harness.metrics.registry import DEFINITIONS, Registry
-from harness.model import Profile
+from harness.model.suite import Profile
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "measures.md"
 GUIDE = PAGE.parents[1] / "guides" / "custom-measures.md"

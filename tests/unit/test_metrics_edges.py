@@ -27,7 +27,7 @@ from harness.metrics.bulk import batch_of_grades, score_batches
 from harness.metrics.bulk.batch import compact
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, Registry
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 JAGUAR = {"a": {"car": 1, "cat": 0}, "b": {"cat": 2}}
 

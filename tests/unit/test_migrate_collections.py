@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
-from harness.migrate import FORMATS
-from harness.migrate.trec import read as read_trec
+from harness.extensions.migrate import FORMATS
+from harness.extensions.migrate.trec import read as read_trec
 from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
@@ -410,7 +410,7 @@ def test_a_grade_of_more_than_six_digits_is_exported_exactly(kind, files):
     suite = {"suite": "large", "target": {"index": "shop"}, "request": request, "gain": "linear"}
     write_files({"large.relevance.yaml": {**suite, "measures": ["P@10"], "queries": [query]}})
     exported(kind, "large.relevance.yaml", output=files[0].partition("/")[0])
-    [draft] = importlib.import_module(f"harness.migrate.{FORMATS[kind].module}").read(files)
+    [draft] = importlib.import_module(f"harness.extensions.migrate.{FORMATS[kind].module}").read(files)
     assert [query.judgments for query in draft.queries] == [grades]
 
 
@@ -451,7 +451,7 @@ def test_ids_with_a_number_sign_or_quotes_are_exported(capsys, kind):
     sources = [str(back)]
     if kind in ("trec", "csv", "jsonl"):
         sources = sorted(str(path) for path in back.iterdir())
-    [draft] = importlib.import_module(f"harness.migrate.{FORMATS[kind].module}").read(sources)
+    [draft] = importlib.import_module(f"harness.extensions.migrate.{FORMATS[kind].module}").read(sources)
     assert [(query.id, query.judgments) for query in draft.queries] == [('q"1#', DOCUMENTS)]
 
 

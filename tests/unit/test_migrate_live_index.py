@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import harness.migrate.live_index
+import harness.extensions.migrate.live_index
 from harness.cli import main
-from harness.scaffold import IGNORED
+from harness.extensions.start.scaffold import IGNORED
 from harness.search.protocol import IndexField, SampledDocument
 
 KEYWORD, TEXT = frozenset({"keyword"}), frozenset({"text"})
@@ -48,7 +48,7 @@ def init(tmp_path, monkeypatch):
         def open_cluster(folder, options, environ):
             yield "default", Index(fields, values)
 
-        monkeypatch.setattr(harness.migrate.live_index, "open_cluster", open_cluster)
+        monkeypatch.setattr(harness.extensions.migrate.live_index, "open_cluster", open_cluster)
         status = main(["init", "--index", "shop"])
         return status, Path("shop.relevance.yaml").read_text()
 
@@ -150,10 +150,10 @@ def test_git_ignores_each_private_file_and_none_that_is_committed(tmp_path, monk
     import subprocess
 
     from harness.baseline.files import build_baseline_path
+    from harness.extensions.judging.server.access import build_access_path
+    from harness.extensions.tuning.preparing import build_journal_path
     from harness.files.hold_outs import build_hold_out_path
     from harness.files.judge_files import build_judge_path
-    from harness.judging.server.access import build_access_path
-    from harness.tuning.preparing import build_journal_path
 
     monkeypatch.chdir(tmp_path)
     main(["init"])

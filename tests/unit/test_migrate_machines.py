@@ -9,7 +9,7 @@ from builders.moving import write_files
 from harness.cli import main
 from harness.files.judge_files import JudgeFile, build_judge_path
 from harness.files.judgments import read_judgments
-from harness.model import JudgeAnswer, MachineAnswer
+from harness.model.judging import JudgeAnswer, MachineAnswer
 from harness.suites import load_suite
 
 SUITE = """\

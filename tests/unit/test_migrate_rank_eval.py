@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builders.moving import bodies
 from harness.cli import main
-from harness.model import Display
+from harness.model.suite import Display
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 

@@ -13,7 +13,7 @@ import zstandard
 from harness.errors import FormatError, MeasureError
 from harness.files.runs import FileScorer, read_measures, read_run
 from harness.metrics import parse_measure
-from harness.model import Gain, GainKind, Profile
+from harness.model.suite import Gain, GainKind, Profile
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq3 0 d9 1\n"
 RUN = "q1 Q0 d2 1 2.5 t\nq1 Q0 d1 2 1.5 t\nq2 Q0 x 1 3 t\nq2 Q0 d1 2 3 t\nq4 Q0 d1 1 1 t\n"

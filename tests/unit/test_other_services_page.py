@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.model import Failure, FailureKind, Ranking
+from harness.model.run import Failure, FailureKind, Ranking
 from harness.search.service_answers import read_error, read_service_answer
 from harness.search.service_documents import explain_unwritable, fill_documents_request
 from harness.search.service_sizes import read_size, write_size

@@ -12,7 +12,8 @@ from builders.typed_page import list_anchors
 from harness import errors, pages
 from harness.cli import main
 from harness.errors import TOPICS_OF_PROBLEMS, HarnessError, Problem, ProblemKind, SuiteError
-from harness.model import Outcome, Status
+from harness.model.run import Status
+from harness.model.scores import Outcome
 from harness.pages import Topic, find_site, format_link
 from harness.report.topics import TOPICS_OF_OUTCOMES, TOPICS_OF_STATUSES
 

@@ -8,7 +8,8 @@ import harness
 import harness.search
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
-from harness.model import Engine, Outcome, Status
+from harness.model.run import Engine, Status
+from harness.model.scores import Outcome
 from harness.options import RunOptions
 from harness.run import Matrix, run_suites
 from harness.search.testing import FakeSearch

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.extensions.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
 from harness.gate.grammar import parse_threshold
-from harness.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
 from harness.metrics import parse_measure
-from harness.model import Display, Engine, Failure, FailureKind, Gain, GainKind, Hit, Query, Ranking, Run, Suite, Target
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
+from harness.model.suite import Display, Gain, GainKind, Query, Suite, Target
 
 SHOES = Query("shoes", "red shoes", judgments={"a": 2, "b": 0})
 BOOTS = Query("boots", "rubber boots", judgments={"d": 1})
@@ -107,7 +108,7 @@ def test_a_skipped_query_is_neither_pooled_nor_unanswered():
 
 def test_the_depth_is_the_deepest_cutoff_of_all_that_is_measured():
     tagged, _ = parse_threshold("mean Judged@20 >= 0.9", of_query=False)
-    from harness.model import Threshold
+    from harness.model.suite import Threshold
 
     assert find_pooling_depth(suite_of(measures=["nDCG@5", "P@10"])) == 10
     assert find_pooling_depth(suite_of(measures=["nDCG@5"], thresholds=(Threshold("t", tagged),))) == 20

@@ -10,26 +10,12 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 from builders.comparisons import comparison_report, unjudged_report, verdicts
 from harness.masking import KEPT, redact
-from harness.model import (
-    ComparisonReport,
-    Engine,
-    Explanation,
-    Failure,
-    IndexState,
-    MeasureSummary,
-    MissingDocument,
-    MovedDocument,
-    Outcome,
-    Profile,
-    QueryReport,
-    RankedDocument,
-    Ranking,
-    Run,
-    Status,
-    SuiteReport,
-    Verdict,
-    Waiver,
-)
+from harness.model.comparison import ComparisonReport, MovedDocument
+from harness.model.inspection import Explanation
+from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, SuiteReport
+from harness.model.run import Engine, Failure, IndexState, Ranking, Run, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Profile, Waiver
 
 SECRET = "hunter2"
 

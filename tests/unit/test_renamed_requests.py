@@ -11,7 +11,8 @@ from harness.baseline.files import read_baselines, write_baselines
 from harness.history import write_entry
 from harness.history.renamed import rename_entries
 from harness.metrics.score import score_run
-from harness.model import BaselineFile, RequestTemplate
+from harness.model.baseline import BaselineFile
+from harness.model.suite import RequestTemplate
 from harness.options import RunOptions
 from harness.run.earlier_runs import find_history
 from tests.builders.gating import threshold

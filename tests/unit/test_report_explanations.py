@@ -1,6 +1,6 @@
 """What is printed of explained scores: what a part is computed from, and what of it differs between two documents."""
 
-from harness.model import PartKind, ScoreDetail, ScoreFactor, ScorePart
+from harness.model.inspection import PartKind, ScoreDetail, ScoreFactor, ScorePart
 from harness.report.terminal import render_plain
 from harness.report.terminal.inspection import _lay_out_details, describe_coarse_parts, explain_difference
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import UsageError
-from harness.model import Fixture, HttpRequest, RequestTemplate, Suite, Target
+from harness.model.suite import Fixture, HttpRequest, RequestTemplate, Suite, Target
 from harness.options import RunOptions
 from harness.run import Matrix
 

@@ -16,28 +16,22 @@ from harness.gate import decide
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.masking import Masker
-from harness.model import (
+from harness.model.request import SearchRequest
+from harness.model.run import (
     CheckedField,
-    Display,
     Failure,
     FailureKind,
     Hit,
-    HttpRequest,
     IndexState,
     NamedField,
-    Query,
     Ranking,
-    RequestTemplate,
     Response,
     Run,
-    SearchRequest,
     Status,
-    Suite,
-    Target,
     TargetChecks,
-    Threshold,
     Verdict,
 )
+from harness.model.suite import Display, HttpRequest, Query, RequestTemplate, Suite, Target, Threshold
 from harness.options import RunOptions
 from harness.run import checks
 from harness.run.checks import CheckedSearches, Targets

@@ -11,7 +11,9 @@ import harness.search
 from harness.config import Configs
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.hooks import Hooks
-from harness.model import Cluster, Engine, Fixture, RequestTemplate, Suite, Target
+from harness.model.request import Cluster
+from harness.model.run import Engine
+from harness.model.suite import Fixture, RequestTemplate, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, FixtureBuilds, keep_own_cluster, make_masker
 from harness.search.testing import FakeSearch

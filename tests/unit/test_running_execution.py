@@ -15,34 +15,23 @@ from harness.gate.expectations import parse_expectation
 from harness.gate.grammar import parse_threshold
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.model import (
-    Absence,
-    BaselineFile,
-    Definitions,
+from harness.model.baseline import BaselineFile
+from harness.model.report import Absence, MissingDocument, Report
+from harness.model.run import Definitions, Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Status
+from harness.model.scores import Outcome
+from harness.model.suite import (
     Display,
-    Engine,
-    Failure,
-    FailureKind,
     Fixture,
     Gain,
     GainKind,
-    Hit,
-    IndexFacts,
-    IndexState,
-    MissingDocument,
-    Outcome,
     Query,
-    Ranking,
-    Report,
-    ReportTiming,
     RequestTemplate,
-    ShardCopy,
-    Status,
     Suite,
     Target,
     Threshold,
     Waiver,
 )
+from harness.model.timing import ReportTiming, ShardCopy
 from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import describe_remarks

@@ -14,7 +14,8 @@ from builders.engine import SHARDS, ScriptedEngine
 from builders.reports import without_timing
 from harness.api import Relevance
 from harness.cli import main
-from harness.model import IndexState, RepeatSummary
+from harness.model.report import RepeatSummary
+from harness.model.run import IndexState
 from harness.options import RunOptions
 from harness.report.json import loads_report, report_schema
 from harness.run.watching import TargetWatch

@@ -14,23 +14,16 @@ from harness.errors import EngineUnreachable
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
-from harness.model import (
-    Absence,
+from harness.model.report import Absence, MissingDocument
+from harness.model.request import SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run
+from harness.model.suite import (
     Display,
-    Engine,
-    Failure,
-    FailureKind,
     Gain,
     GainKind,
-    Hit,
     HttpRequest,
-    MissingDocument,
     Query,
-    Ranking,
     RequestTemplate,
-    Response,
-    Run,
-    SearchRequest,
     Suite,
     Target,
     Threshold,

@@ -10,20 +10,9 @@ import pytest
 from builders.executions import cell_of, finish, search_suite
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
-from harness.model import (
-    Failure,
-    FailureKind,
-    Hit,
-    HttpRequest,
-    Query,
-    Ranking,
-    RequestTemplate,
-    SearchRequest,
-    Suite,
-    TailSearch,
-    Target,
-    Threshold,
-)
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking, TailSearch
+from harness.model.suite import HttpRequest, Query, RequestTemplate, Suite, Target, Threshold
 from harness.options import RunOptions
 from harness.run.cell import AnsweredCell, conclude_cell
 from harness.run.tails import SEARCHED, SIZES, search_tails

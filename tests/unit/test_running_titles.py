@@ -5,23 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.errors import EngineUnreachable
-from harness.model import (
-    Display,
-    Engine,
-    Failure,
-    FailureKind,
-    Hit,
-    HttpRequest,
-    MissingDocument,
-    Query,
-    Ranking,
-    RequestTemplate,
-    Response,
-    Run,
-    SearchRequest,
-    Suite,
-    Target,
-)
+from harness.model.report import MissingDocument
+from harness.model.request import SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run
+from harness.model.suite import Display, HttpRequest, Query, RequestTemplate, Suite, Target
 from harness.run.look_ups import (
     DOCUMENTS_DESCRIBED,
     RANKS_DESCRIBED,

@@ -11,18 +11,10 @@ from builders.gating import threshold
 from harness.gate.selection import QueryFilter, select
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.model import (
-    Failure,
-    FailureKind,
-    Query,
-    Report,
-    ReportTiming,
-    RequestTemplate,
-    Status,
-    Suite,
-    Target,
-    Variant,
-)
+from harness.model.report import Report
+from harness.model.run import Failure, FailureKind, Status
+from harness.model.suite import Query, RequestTemplate, Suite, Target, Variant
+from harness.model.timing import ReportTiming
 from harness.options import RunOptions, Shard
 from harness.report.html import render as render_html
 from harness.report.json import dumps_report, loads_report

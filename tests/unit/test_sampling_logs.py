@@ -6,8 +6,8 @@ import json
 import pytest
 
 from harness.errors import FormatError
-from harness.sampling.logs import LogOptions, read_logs
-from harness.sampling.tally import QueryTally
+from harness.extensions.sampling.logs import LogOptions, read_logs
+from harness.extensions.sampling.tally import QueryTally
 
 
 @pytest.fixture

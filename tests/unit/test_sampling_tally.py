@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.sampling.tally import QueryTally, Reason
+from harness.extensions.sampling.tally import QueryTally, Reason
 
 
 def count(*lines, **options):

@@ -12,7 +12,7 @@ import yaml
 from builders.moving import write_files
 from harness.cli import main
 from harness.errors import UsageError
-from harness.judging.writing import GradedFiles
+from harness.extensions.judging.writing import GradedFiles
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
 from harness.suites.editing import SuiteTexts

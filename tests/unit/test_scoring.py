@@ -5,24 +5,9 @@ import pytest
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
 from harness.metrics.score import common_measures, contributions_of, failure_text, gain_text, measures_of, score_run
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Gain,
-    GainKind,
-    Hit,
-    Outcome,
-    Profile,
-    Query,
-    Ranking,
-    Run,
-    Score,
-    Suite,
-    Target,
-    Threshold,
-    Waiver,
-)
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target, Threshold, Waiver
 
 NDCG = parse_measure("nDCG@3")
 JUDGED = parse_measure("Judged@3")

@@ -18,7 +18,9 @@ from pytest_httpserver import HTTPServer
 
 from builders.proxy import Proxy
 from harness.errors import EngineUnreachable, EntryPoint, UsageError
-from harness.model import AddressOrigin, Cluster, HttpRequest, Ranking, SearchRequest
+from harness.model.request import AddressOrigin, Cluster, SearchRequest
+from harness.model.run import Ranking
+from harness.model.suite import HttpRequest
 from harness.search import open_search
 from harness.search.addresses import AddressRefused, refuse_address
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import Failure, FailureKind
+from harness.model.run import Failure, FailureKind
 from harness.search.batches import HUGE_ANSWER, Batches, SearchBatch
 from harness.search.msearch import Entry, join_lines
 from harness.search.server_health import Clock, Retries, ServerHealth

@@ -16,7 +16,8 @@ from werkzeug import Request, Response
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
-from harness.model import Cluster, Engine, Failure, FailureKind, Hit, Ranking, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
 from harness.run.notes import describe_connection
 from harness.search import open_search
 

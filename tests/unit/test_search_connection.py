@@ -27,17 +27,10 @@ import opensearchpy
 
 from builders.engine import SHARDS, Fault, ScriptedEngine
 from harness.errors import EngineUnreachable
-from harness.model import (
-    Cluster,
-    Failure,
-    FailureKind,
-    HttpRequest,
-    IndexState,
-    Ranking,
-    Response,
-    SearchRequest,
-    ShardCopy,
-)
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Failure, FailureKind, IndexState, Ranking, Response
+from harness.model.suite import HttpRequest
+from harness.model.timing import ShardCopy
 from harness.process import gc_paused
 from harness.search import Search, answers, http_service, open_search, server_health
 from harness.search.answers import AnswerLimits, find_answer_limits

@@ -10,7 +10,8 @@ import pytest
 
 from builders.engine import Fault, ScriptedEngine
 from harness.gate.stability import explain_changed_target
-from harness.model import Cluster, Definitions, Engine, IndexState, Run
+from harness.model.request import Cluster
+from harness.model.run import Definitions, Engine, IndexState, Run
 from harness.search import open_search
 from harness.search.definitions import EVERYTHING, References, find_references
 

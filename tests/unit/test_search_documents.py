@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import SuiteError
-from harness.model import Fixture
+from harness.model.suite import Fixture
 from harness.search.fixtures import make_slug, read_recipe
 from harness.search.indexes import KEY, Document, Marker, read_documents, read_ids, read_marker
 

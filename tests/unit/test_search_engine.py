@@ -13,16 +13,9 @@ import pytest
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    HttpRequest,
-    IndexState,
-    Ranking,
-    Response,
-    SearchRequest,
-)
+from harness.model.request import SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, IndexState, Ranking, Response
+from harness.model.suite import HttpRequest
 from harness.search.answers import MOST_VALUES
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.errors import EngineUnreachable
-from harness.model import IndexFacts
+from harness.model.run import IndexFacts
 from harness.search.connection import Answer
 from harness.search.engine_state import read_facts
 from harness.search.protocol import NOTHING_KNOWN

@@ -14,7 +14,8 @@ from urllib.parse import unquote
 import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused, SuiteError
-from harness.model import Engine, Fixture, Mark
+from harness.model.run import Engine
+from harness.model.suite import Fixture, Mark
 from harness.search.connection import Answer, ConnectionClosed
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index, read_recipe

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import Failure, FailureKind, Highlight, Hit, Ranking, Response, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Highlight, Hit, Ranking, Response
 from harness.search.bodies import make_ids_request
 from harness.search.highlights import BEGINNING, END, find_highlight_query, read_highlights, read_marks
 from harness.search.hits import read_ranking

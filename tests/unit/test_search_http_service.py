@@ -25,19 +25,10 @@ from builders.engine import Fault, ScriptedEngine
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.metrics.score import failure_text
-from harness.model import (
-    AddressOrigin,
-    Cluster,
-    Engine,
-    Failure,
-    FailureKind,
-    Hit,
-    HttpRequest,
-    Mark,
-    Ranking,
-    SearchRequest,
-)
-from harness.model import Response as SearchResponse
+from harness.model.request import AddressOrigin, Cluster, SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
+from harness.model.run import Response as SearchResponse
+from harness.model.suite import HttpRequest, Mark
 from harness.search import open_search
 from harness.search.http_service import HttpSearch, WebConnection
 from harness.search.login import Login

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.model import Failure, FailureKind, Hit, Ranking, Response, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
 from harness.search.answers import may_succeed_again, read_item
 from harness.search.msearch import Entry, make_entry
 

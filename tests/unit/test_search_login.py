@@ -31,7 +31,9 @@ from builders.engine import ROOT, ScriptedEngine
 from builders.ports import closed_port
 from builders.proxy import Proxy
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.model import Cluster, Engine, Hit, HttpRequest, Ranking, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Engine, Hit, Ranking
+from harness.model.suite import HttpRequest
 from harness.run.notes import describe_connection
 from harness.search import open_search
 from harness.search.connection import explain_unreachable

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import SearchError
-from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking, SearchRequest
+from harness.model.request import ANY_TEXT, SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking
 from harness.search.bodies import make_ids_request
 from harness.search.hits import drop_repeated_hits
 from harness.search.lookup import (

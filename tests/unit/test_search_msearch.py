@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.model import Failure, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure
 from harness.search.msearch import PREFERENCE, Entry, choose_path, join_lines, make_entry
 
 

@@ -25,7 +25,8 @@ from werkzeug import Request, Response
 from builders.engine import Fault, ScriptedEngine, item_of
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Engine, Failure, FailureKind, Ranking
 from harness.search import open_search
 from harness.search.lookup import find_documents
 from harness.search.transport import list_urls

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from builders.engine import ROOT, ScriptedEngine
-from harness.model import Cluster, Engine, Failure, HttpRequest, Ranking, SearchRequest
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Engine, Failure, Ranking
+from harness.model.suite import HttpRequest
 from harness.search import find_dialect
 from harness.search.answers import TIME_SPENT
 from harness.search.connection import Answer

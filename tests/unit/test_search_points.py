@@ -8,7 +8,7 @@ import pytest
 from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
 from harness.errors import SuiteError
-from harness.model import Cluster, SearchRequest
+from harness.model.request import Cluster, SearchRequest
 from harness.report.json import loads_report
 from harness.search import open_search
 from harness.suites import load_suite

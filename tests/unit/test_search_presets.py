@@ -12,7 +12,9 @@ from harness.baseline.entries import fingerprint_request
 from harness.config import Configs
 from harness.config.shape import SERVICES
 from harness.errors import SuiteError
-from harness.model import AddressOrigin, Cluster, Failure, FailureKind, HttpRequest, Ranking, Suite
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.run import Failure, FailureKind, Ranking
+from harness.model.suite import HttpRequest, Suite
 from harness.search import DIALECTS
 from harness.search.jsonpaths import find_path_problem
 from harness.search.presets import PRESETS, find_offsets, find_preset_problem

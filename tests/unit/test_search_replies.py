@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.model import Failure, FailureKind
+from harness.model.run import Failure, FailureKind
 from harness.search.answers import read_answer
 from harness.search.connection import Answer
 from harness.search.msearch import Entry

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model import PartKind, ScoreDetail, ScoreFactor
+from harness.model.inspection import PartKind, ScoreDetail, ScoreFactor
 from harness.search.hits import MalformedAnswer
 from harness.search.score_parts import find_part_differences, find_score_parts
 

@@ -1,7 +1,7 @@
 """Whether a server may be asked, and for how long: told by a clock that only moves when it is told to."""
 
 from harness.errors import EngineUnreachable
-from harness.model import Failure, FailureKind
+from harness.model.run import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
 from harness.search.connection import ConnectionClosed, NameUnresolved
 from harness.search.server_health import MOST_SILENCES, SECONDS_TO_RESOLVE, Clock, Retries, ServerHealth

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import Failure, FailureKind, Hit, HttpRequest, Ranking, Response
+from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
+from harness.model.suite import HttpRequest
 from harness.search.hits import MalformedAnswer
 from harness.search.service_answers import read_service_answer
 

@@ -13,16 +13,10 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders.catalogue_service import CatalogueService
-from harness.model import (
-    Cluster,
-    DocumentsRequest,
-    Failure,
-    FailureKind,
-    HttpRequest,
-    Ranking,
-    SearchRequest,
-)
-from harness.model import Response as SearchResponse
+from harness.model.request import Cluster, SearchRequest
+from harness.model.run import Failure, FailureKind, Ranking
+from harness.model.run import Response as SearchResponse
+from harness.model.suite import DocumentsRequest, HttpRequest
 from harness.search import find_dialect, open_search
 from harness.search.service_documents import (
     explain_unwritable,

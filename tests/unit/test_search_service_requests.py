@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import AddressOrigin, Cluster, HttpRequest
+from harness.model.request import AddressOrigin, Cluster
+from harness.model.suite import HttpRequest
 from harness.search.service_requests import Permissions, explain_write, find_problem, is_listed
 from harness.suites import load_suite
 from harness.suites.requests import build_requests

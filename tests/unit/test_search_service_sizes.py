@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import HttpRequest
+from harness.model.suite import HttpRequest
 from harness.search.pointers import add_value, find_value, parse_pointer, put_value
 from harness.search.service_sizes import find_size_problem, has_own_size, read_size, write_size
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import ANY_TEXT, SearchRequest
+from harness.model.request import ANY_TEXT, SearchRequest
 from harness.search.hits import read_ranking
 from harness.search.msearch import Entry, make_entry
 from harness.search.texts import SNIPPET_LENGTH, make_snippet

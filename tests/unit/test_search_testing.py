@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import EngineUnreachable
-from harness.model import Failure, FailureKind, Hit, Ranking, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking
 from harness.search import Search
 from harness.search.testing import FakeSearch
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.config import shape
-from harness.model import Cluster, Engine, Hit, Ranking, SearchRequest, SentRequest
+from harness.model.request import Cluster, SearchRequest, SentRequest
+from harness.model.run import Engine, Hit, Ranking
 from harness.options import RunOptions
 from harness.run import run_suites
 from harness.search import DIALECTS

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from harness.model import HttpRequest, SearchRequest
+from harness.model.request import SearchRequest
+from harness.model.suite import HttpRequest
 from harness.search.bodies import make_ids_request
 from harness.search.hits import read_ranking, read_values
 from harness.search.msearch import make_entry

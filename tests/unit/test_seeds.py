@@ -14,7 +14,7 @@ from harness.errors import MeasureError
 from harness.metrics import parse_measure, score_query
 from harness.metrics.cumulative import cg, dcg, divisors, ndcg
 from harness.metrics.ranking import gain_of, gains_of, ideal_gains
-from harness.model import Gain, GainKind
+from harness.model.suite import Gain, GainKind
 
 LINEAR = Gain(GainKind.LINEAR)
 EXPONENTIAL = Gain(GainKind.EXPONENTIAL)

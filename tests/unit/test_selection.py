@@ -18,7 +18,7 @@ from harness.gate.selection import (
     select,
     select_scope,
 )
-from harness.model import Query, RequestTemplate, Suite, Target, Threshold, UnresolvedCondition
+from harness.model.suite import Query, RequestTemplate, Suite, Target, Threshold, UnresolvedCondition
 
 ANY = UnresolvedCondition(())
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.baseline.entries import build_request_json
 from harness.errors import SuiteError
-from harness.model import Display, Suite
+from harness.model.suite import Display, Suite
 from harness.suites import load_suite
 
 SUITE = """\

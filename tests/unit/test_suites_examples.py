@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import Profile, Suite
+from harness.model.suite import Profile, Suite
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
 

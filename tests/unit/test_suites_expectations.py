@@ -5,7 +5,7 @@ import pytest
 from harness.errors import SuiteError
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import collect_thresholds
-from harness.model import UnresolvedCondition
+from harness.model.suite import UnresolvedCondition
 from harness.suites import load_suite
 
 SUITE = """\

@@ -8,7 +8,7 @@ from harness.errors import SuiteError
 from harness.gate import decide
 from harness.gate.selection import collect_thresholds, gates_anything, needs_baseline
 from harness.metrics.score import score_run
-from harness.model import Engine, Hit, Ranking, Run
+from harness.model.run import Engine, Hit, Ranking, Run
 from harness.suites import load_suite
 
 SUITE = """\

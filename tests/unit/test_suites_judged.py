@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.judging import read_judged
+from harness.extensions.judging import read_judged
 from harness.suites import load_suite
 
 SUITE = """\

@@ -11,7 +11,8 @@ import pytest
 from harness.errors import FormatError, SuiteError, UsageError
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
 from harness.files.query_samples import build_sample_path, draw_sample, read_sample, write_sample
-from harness.model import JudgeAnswer, MachineAnswer, Suite
+from harness.model.judging import JudgeAnswer, MachineAnswer
+from harness.model.suite import Suite
 from harness.suites import load_suite
 from harness.suites.loading import load_unchecked
 

@@ -11,7 +11,7 @@ import yaml
 from harness.config import Configs
 from harness.errors import SuiteError, UsageError
 from harness.metrics import parse_measure
-from harness.model import (
+from harness.model.suite import (
     Before,
     Display,
     Gain,

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import HttpRequest, Query, RequestTemplate, Suite, Target
+from harness.model.suite import HttpRequest, Query, RequestTemplate, Suite, Target
 from harness.suites.placeholders import fill
 from harness.suites.requests import build_requests
 

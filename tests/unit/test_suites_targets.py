@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import Target
+from harness.model.suite import Target
 from harness.run.connections import move_to_target
 from harness.suites import load_suite
 from harness.suites.requests import build_requests

@@ -8,7 +8,7 @@ import pytest
 
 from builders.executions import run_suite
 from builders.reports import tag_lines
-from harness.model import Status
+from harness.model.run import Status
 from harness.options import RunOptions
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite

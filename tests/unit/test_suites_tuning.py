@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from harness.errors import SuiteError, UsageError
-from harness.model import ParameterKind
+from harness.model.suite import ParameterKind
 from harness.search.pointers import put_value
 from harness.suites import load_suite
 from harness.suites.parameters import choose_today, fill_parameters

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import Variant
+from harness.model.suite import Variant
 from harness.suites import load_suite
 
 SUITE = """\

@@ -13,7 +13,8 @@ from builders.executions import run_suite
 from harness.baseline.questions import select_request_values
 from harness.errors import SuiteError
 from harness.masking import Masker
-from harness.model import Report, ReportTiming
+from harness.model.report import Report
+from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.report.html import render
 from harness.report.json import dumps_report

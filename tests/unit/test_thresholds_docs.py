@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import GrammarError
 from harness.gate import expectations, grammar
-from harness.model import Condition
+from harness.model.suite import Condition
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "thresholds.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -7,9 +7,7 @@ pytest.importorskip("scipy")
 
 import numpy as np
 
-from harness.files.hold_outs import draw_hold_out
-from harness.model import ParameterKind, Query, TunedParameter, TuningDecision, TuningSpace, TuningTrial
-from harness.tuning.decision import (
+from harness.extensions.tuning.decision import (
     TiedScores,
     TunedQueries,
     choose_optimum,
@@ -19,6 +17,9 @@ from harness.tuning.decision import (
     estimate_by_folds,
     estimate_spread,
 )
+from harness.extensions.tuning.model import TuningDecision, TuningTrial
+from harness.files.hold_outs import draw_hold_out
+from harness.model.suite import ParameterKind, Query, TunedParameter, TuningSpace
 
 BOOST = TunedParameter("boost", ParameterKind.FLOAT, today=2, low=1, high=11)
 SPACE = TuningSpace((BOOST,), {})

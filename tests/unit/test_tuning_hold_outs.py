@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import FormatError, UsageError
+from harness.extensions.tuning.model import HoldOutLook
 from harness.files.hold_outs import (
     add_look,
     build_hold_out_path,
@@ -16,8 +17,7 @@ from harness.files.hold_outs import (
     load_hold_out,
     read_hold_out,
 )
-from harness.model import HoldOutLook, Query, Variant
-from harness.model.suite import SAME_AS
+from harness.model.suite import SAME_AS, Query, Variant
 
 QUERIES = [Query(f"q{number}", "", tags=("head",) if number < 20 else ("tail",)) for number in range(60)]
 LOOK = HoldOutLook("2026-11-25T00:00:00+00:00", "nDCG@10", "request", "abc", 0.1, 0.03)

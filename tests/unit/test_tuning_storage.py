@@ -6,9 +6,9 @@ pytest.importorskip("optuna")
 pytest.importorskip("cmaes")
 
 from harness.errors import UsageError
+from harness.extensions.tuning.study import StudySettings, describe_storage_error, hide_login, open_study
 from harness.files.beside import BesideFile
-from harness.model import TuningSpace
-from harness.tuning.study import StudySettings, describe_storage_error, hide_login, open_study
+from harness.model.suite import TuningSpace
 
 SECRET = "hunter2"
 

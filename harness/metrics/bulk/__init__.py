@@ -23,7 +23,7 @@ from harness.metrics.definition import BatchFormula, Needs, Settings
 from harness.metrics.profiles import rules_of
 from harness.metrics.registry import batch_formula_of, definition_of, settings_of, takes_level
 from harness.metrics.score import GREATEST_SCORE, check_bounds
-from harness.model import Gain, Measure, Profile
+from harness.model.suite import Gain, Measure, Profile
 
 __all__ = [
     "Batch",

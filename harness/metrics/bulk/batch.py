@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from harness.errors import UsageError
 from harness.metrics.ranking import gain_function
-from harness.model import Gain, GainKind
+from harness.model.suite import Gain, GainKind
 
 Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]

@@ -20,17 +20,11 @@ from markupsafe import Markup, escape
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.means import are_weighted
-from harness.model import (
-    ComparisonReport,
-    Highlight,
-    Outcome,
-    QueryReport,
-    Report,
-    SentRequest,
-    Status,
-    SuiteReport,
-    Verdict,
-)
+from harness.model.comparison import ComparisonReport
+from harness.model.report import QueryReport, Report, SuiteReport
+from harness.model.request import SentRequest
+from harness.model.run import Highlight, Status, Verdict
+from harness.model.scores import Outcome
 from harness.pages import choose_one_of_each_page, find_site, format_link
 from harness.report.attention import (
     BAD,

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.model import MovedDocument, QueryReport, RankedDocument, Unit, Verdict
+from harness.model.comparison import MovedDocument
+from harness.model.report import QueryReport, RankedDocument
+from harness.model.run import Unit, Verdict
 from harness.report.run_sentences import format_grade
 from harness.report.sentences import format_value
 

@@ -10,11 +10,8 @@ from functools import cache
 
 from jinja2 import Environment
 
-from harness.gate.grammar import TOLERANCE
-from harness.model import ComparisonReport, MeasureComparison, MovedDocument, QueryComparison, Verdict
-from harness.report.attention import BAD, order_verdicts
-from harness.report.comparison_document import build_comparison_document, describe_compared_verdict
-from harness.report.comparison_sentences import (
+from harness.extensions.compare.comparison_document import build_comparison_document, describe_compared_verdict
+from harness.extensions.compare.sentences import (
     Change,
     classify_change,
     describe_changes,
@@ -28,6 +25,10 @@ from harness.report.comparison_sentences import (
     mark_change,
     mark_left,
 )
+from harness.gate.grammar import TOLERANCE
+from harness.model.comparison import ComparisonReport, MeasureComparison, MovedDocument, QueryComparison
+from harness.model.run import Verdict
+from harness.report.attention import BAD, order_verdicts
 from harness.report.document import ThresholdLine
 from harness.report.html import (
     Limits,

@@ -17,15 +17,16 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from harness.model import ChangeKind, HistoryFigure, Timeline, TimelineFigure, TimelinePoint
-from harness.report.document import HistorySection
-from harness.report.history_document import (
+from harness.extensions.history.document import (
     build_history_document,
     describe_changes,
     describe_movement,
     list_movements,
     number_run,
 )
+from harness.extensions.history.model import ChangeKind, Timeline, TimelineFigure, TimelinePoint
+from harness.model.history import HistoryFigure
+from harness.report.document import HistorySection
 from harness.report.html import make_environment, render_template
 from harness.report.sentences import printable
 from harness.words import count, shorten

@@ -7,13 +7,15 @@ from functools import cache
 
 from jinja2 import Environment
 
-from harness.model import ComparisonReport, SuiteReport, Verdict
-from harness.report.comparison_document import (
+from harness.extensions.compare.comparison_document import (
     build_comparison_facts,
     build_comparison_table,
     build_comparison_thresholds,
 )
-from harness.report.comparison_sentences import find_pool_command
+from harness.extensions.compare.sentences import find_pool_command
+from harness.model.comparison import ComparisonReport
+from harness.model.report import SuiteReport
+from harness.model.run import Verdict
 from harness.report.document import Facts, Table, Thresholds
 from harness.report.html import make_environment
 from harness.report.run_document import build_facts, build_measures_table, build_thresholds

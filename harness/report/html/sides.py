@@ -8,22 +8,22 @@ from functools import cache
 
 from jinja2 import Environment
 
-from harness.model import SidesReport
-from harness.report.attention import order_verdicts
-from harness.report.comparison_document import describe_compared_verdict
-from harness.report.comparison_sentences import format_if_judged, format_interval, is_shown_significant
-from harness.report.document import ThresholdLine
-from harness.report.html import Limits, find_worst_status, make_environment, render_template
-from harness.report.html.charts import round_up
-from harness.report.html.comparison import MeasureView, draw_interval, find_reach
-from harness.report.sentences import format_difference, format_p
-from harness.report.sides_document import (
+from harness.extensions.compare.comparison_document import describe_compared_verdict
+from harness.extensions.compare.sentences import format_if_judged, format_interval, is_shown_significant
+from harness.extensions.compare.sides_document import (
     QueryStrip,
     build_sides_document,
     list_sides_measures,
     make_strips,
     name_verdicts,
 )
+from harness.model.comparison import SidesReport
+from harness.report.attention import order_verdicts
+from harness.report.document import ThresholdLine
+from harness.report.html import Limits, find_worst_status, make_environment, render_template
+from harness.report.html.charts import round_up
+from harness.report.html.comparison import MeasureView, draw_interval, find_reach
+from harness.report.sentences import format_difference, format_p
 from harness.words import count
 
 STEPS = 4

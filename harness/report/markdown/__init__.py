@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.model import Report, Status
+from harness.model.report import Report
+from harness.model.run import Status
 from harness.report.attention import LOOKED_AT
 from harness.report.document import (
     Block,

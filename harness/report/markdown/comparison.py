@@ -7,8 +7,8 @@ counted.
 
 from __future__ import annotations
 
-from harness.model import ComparisonReport
-from harness.report.comparison_document import build_comparison_document
+from harness.extensions.compare.comparison_document import build_comparison_document
+from harness.model.comparison import ComparisonReport
 from harness.report.markdown import print_block, print_queries
 from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, choose_sign, escape, fit_pieces, format_code
 

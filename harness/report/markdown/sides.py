@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.model import SidesReport
+from harness.extensions.compare.sides_document import build_sides_document
+from harness.model.comparison import SidesReport
 from harness.report.markdown import print_block
 from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, choose_sign, escape, fit_pieces, format_code
-from harness.report.sides_document import build_sides_document
 
 MOST = 30
 """Queries that are shown with their scores."""

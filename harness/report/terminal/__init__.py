@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.padding import Padding
 from rich.text import Text
 
-from harness.model import Status
+from harness.model.run import Status
 from harness.report.attention import LOOKED_AT
 from harness.report.document import (
     Block,

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.model import Comparison, ComparisonReport
-from harness.report.comparison_document import (
+from harness.extensions.compare.comparison_document import (
     build_comparison_document,
     build_comparison_table,
     build_measure_notes,
 )
-from harness.report.comparison_sentences import describe_method
+from harness.extensions.compare.sentences import describe_method
+from harness.model.comparison import Comparison, ComparisonReport
 from harness.report.document import ComparisonDocument
 from harness.report.sentences import printable
 from harness.report.terminal import (

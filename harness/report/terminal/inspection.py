@@ -14,22 +14,21 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.masking import shorten_vectors
-from harness.model import (
+from harness.model.inspection import (
     Contributions,
     Explained,
     Explanation,
-    Json,
     PartDifference,
     PartKind,
     QueryInspection,
-    QueryReport,
     RankContribution,
-    Route,
     ScoreDetail,
     ScorePart,
-    SentRequest,
     TiedDocuments,
 )
+from harness.model.report import QueryReport
+from harness.model.request import Route, SentRequest
+from harness.model.suite import Json
 from harness.report.document import (
     Cell,
     Column,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.model import MeasurePlan, PlanReport
+from harness.model.comparison import MeasurePlan, PlanReport
 from harness.report.document import Column, ColumnKind, Table, make_words
 from harness.report.sentences import format_difference, format_score, printable
 from harness.report.terminal import indent, make_texts, print_table

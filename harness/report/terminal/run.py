@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.model import QueryReport, Report, SuiteReport, Verdict
+from harness.model.report import QueryReport, Report, SuiteReport
+from harness.model.run import Verdict
 from harness.report.attention import QUERIES_OF_THRESHOLD, order_blamed
 from harness.report.document import Notes, RunDocument, SuiteSection
 from harness.report.run_document import build_changes, build_query_section, build_run_document, build_threshold

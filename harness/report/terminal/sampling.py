@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+from harness.extensions.sampling.draw import Sample, StratumShare, Way
+from harness.extensions.sampling.logs import ReadLog
+from harness.extensions.sampling.tally import CountedQueries, LeftOut
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
-from harness.sampling.draw import Sample, StratumShare, Way
-from harness.sampling.logs import ReadLog
-from harness.sampling.tally import CountedQueries, LeftOut
 from harness.words import count, format_exactly
 
 WAYS = {

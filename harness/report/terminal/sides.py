@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.model import SidesReport
+from harness.extensions.compare.sides_document import build_sides_document
+from harness.model.comparison import SidesReport
 from harness.report.sentences import printable
-from harness.report.sides_document import build_sides_document
 from harness.report.terminal import build_quiet_lines, make_text, print_blocks, print_quiet_lines
 from harness.words import listed
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.model import TuningReport
+from harness.extensions.tuning.document import build_tuning_document
+from harness.extensions.tuning.model import TuningReport
 from harness.report.document import Tone
 from harness.report.sentences import printable
 from harness.report.terminal import make_text, print_blocks
-from harness.report.tuning_document import build_tuning_document
 
 _STYLES = {Tone.GOOD: "bold green", Tone.BAD: "bold red", Tone.UNDECIDED: "bold yellow"}
 

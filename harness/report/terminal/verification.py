@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
+from harness.extensions.migrate.verification import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
 from harness.report.sentences import (
     format_difference,
     format_score,

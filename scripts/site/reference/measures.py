@@ -11,7 +11,7 @@ from harness.metrics import binary, cumulative, diversity, incomplete, rank_corr
 from harness.metrics.definition import Choice, Cutoff, Definition, Flag, GainChoice, Kind, Needs, as_text
 from harness.metrics.grammar import parse_measure
 from harness.metrics.registry import DEFINITIONS, measure_range
-from harness.model import Gain, GainKind
+from harness.model.suite import Gain, GainKind
 from reference.markdown import mark_code, write_paragraph
 
 FORMULAS: dict[str, Callable[..., object]] = {

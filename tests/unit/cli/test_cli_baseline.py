@@ -8,11 +8,11 @@ from datetime import date
 
 import pytest
 
-import harness.compare.scores
+import harness.extensions.compare.scores
 import harness.search
 from harness.baseline.files import read_baselines
 from harness.cli import main
-from harness.model import Failure, FailureKind, Hit, IndexFacts, Ranking
+from harness.model.run import Failure, FailureKind, Hit, IndexFacts, Ranking
 from harness.search.testing import FakeSearch
 
 SUITE = """\
@@ -508,7 +508,7 @@ def test_diff_names_queries_that_only_one_side_has(folder, engine, capsys):
 
 
 def test_diff_shows_the_means_where_nothing_can_be_tested(folder, engine, capsys, monkeypatch):
-    monkeypatch.setattr(harness.compare.scores, "find_spec", lambda _: None)
+    monkeypatch.setattr(harness.extensions.compare.scores, "find_spec", lambda _: None)
     harness_baseline("save", "shop.relevance.yaml", "-q")
     engine.now(q=["x", "y", "a"])
     capsys.readouterr()

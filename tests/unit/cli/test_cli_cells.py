@@ -6,7 +6,7 @@ import pytest
 
 import harness.search
 from harness.cli import main
-from harness.model import Hit, Ranking
+from harness.model.run import Hit, Ranking
 from harness.report.json import loads_report
 from harness.search.testing import FakeSearch
 

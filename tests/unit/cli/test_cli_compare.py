@@ -13,19 +13,20 @@ from collections import Counter
 from pathlib import Path
 
 import harness.baseline
-import harness.cli.compare
-import harness.compare.assembly
-import harness.compare.scores
-import harness.compare.sides
 import harness.config
+import harness.extensions.compare.assembly
+import harness.extensions.compare.command
+import harness.extensions.compare.scores
+import harness.extensions.compare.sides
 import harness.run.cell
 import harness.search
 import harness.suites.loading
 from harness.baseline.files import read_baselines
 from harness.cli import main
-from harness.compare.forms import SideWord
 from harness.errors import EngineUnreachable
-from harness.model import Engine, Failure, FailureKind, Hit, SideKind
+from harness.extensions.compare.forms import SideWord
+from harness.model.comparison import SideKind
+from harness.model.run import Engine, Failure, FailureKind, Hit
 from harness.report.json import loads_comparison
 from harness.search.testing import FakeSearch
 
@@ -190,7 +191,7 @@ def test_a_comparison_that_fails_leaves_none_of_an_earlier_one(shop, capsys, mon
     def fail(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr(harness.cli.compare, "prepare", fail)
+    monkeypatch.setattr(harness.extensions.compare.command, "prepare", fail)
     assert main(words) == 3
     assert not Path("c.json").exists()
     assert "removed c.json, the report of an earlier run" in capsys.readouterr().err
@@ -698,7 +699,7 @@ def test_measures_that_a_file_does_not_hold_are_named(shop, capsys):
 
 
 def test_what_has_to_be_installed_is_said_before_anything_is_asked(shop, capsys, monkeypatch):
-    monkeypatch.setattr(harness.compare.scores, "find_spec", lambda name: None)
+    monkeypatch.setattr(harness.extensions.compare.scores, "find_spec", lambda name: None)
     assert "pip install 'relevance-harness[statistics]' brings what is needed" in refused(capsys, *PAIR)
     assert shop.asked == []
     write_run("x.run", CURRENT)
@@ -726,9 +727,9 @@ def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monk
 
     counted(harness.config.trust, "read_config")
     counted(harness.suites.loading, "read_suite_file")
-    for module in (harness.compare.scores, harness.run.cell):
+    for module in (harness.extensions.compare.scores, harness.run.cell):
         counted(module, "score_run")
-    for module in (harness.compare.assembly, harness.run.cell):
+    for module in (harness.extensions.compare.assembly, harness.run.cell):
         counted(module, "decide")
     main(words)
     assert calls == {"read_config": 1, "read_suite_file": 1, "score_run": scored, "decide": decided}
@@ -742,7 +743,7 @@ def test_a_baseline_is_read_once(shop, capsys, monkeypatch):
         reads.append(path.name)
         return read_baselines(path, roots)
 
-    monkeypatch.setattr(harness.compare.sides, "read_baselines", counted)
+    monkeypatch.setattr(harness.extensions.compare.sides, "read_baselines", counted)
     monkeypatch.setattr(harness.baseline, "read_baselines", counted)
     assert compare("baseline", "request:candidate", *SUITE_WORDS) == 0
     assert reads == ["shop.baseline.json"]

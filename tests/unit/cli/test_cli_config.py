@@ -7,7 +7,7 @@ import pytest
 
 from builders.journaled import engine_of_shop, suite_text
 from harness.cli import main
-from harness.cli.scheduler import list_command_words
+from harness.extensions.distributed.scheduler import list_command_words
 from harness.options import RunOptions
 from harness.run import Matrix
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from harness.cli import main
-from harness.model import Engine, Failure, FailureKind, IndexFacts, Ranking
-from harness.run.doctor import Health, examine_server
+from harness.extensions.start.doctor import Health, examine_server
+from harness.model.run import Engine, Failure, FailureKind, IndexFacts, Ranking
 from harness.search.protocol import IndexField, Inspector, Search, StreamedResponse
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -131,7 +131,7 @@ def test_info_names_what_an_extra_lacks(capsys, monkeypatch):
     class Harness:
         requires = ("click>=8", 'numpy>=2; extra == "arrays"', "not-there-at-all>=1 ; extra == 'more'")
 
-    monkeypatch.setattr("harness.cli.info.distribution", lambda name: Harness)
+    monkeypatch.setattr("harness.extensions.start.info_command.distribution", lambda name: Harness)
     assert main(["info"]) == 0
     lines = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
     assert lines["extras"].strip() == "arrays; more lacks not-there-at-all"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.cli.scheduler import score_part
+from harness.extensions.distributed.scheduler import score_part
 from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, read_measures
 

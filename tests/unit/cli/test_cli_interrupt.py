@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from harness.scaffold import write_scaffold
+from harness.extensions.start.scaffold import write_scaffold
 
 
 @pytest.fixture

@@ -807,7 +807,7 @@ def test_without_the_extra_the_sentence_says_what_to_install(judge, capsys, monk
 
 def test_a_file_that_may_not_be_written_is_named_and_the_grades_are_kept(judge, folder, monkeypatch):
     answers = []
-    monkeypatch.setattr("harness.judging.writing.os.access", lambda _, mode: mode != os.W_OK)
+    monkeypatch.setattr("harness.extensions.judging.writing.os.access", lambda _, mode: mode != os.W_OK)
     assert judge(act=lambda page: answers.append(finish(page)) or interrupt(page), shoes__x=1) == 130
     said = "shop.relevance.yaml: the grades could not be written: the file is read-only"
     assert answers == [{"error": said}]
@@ -826,7 +826,7 @@ def test_where_no_browser_has_a_window_the_address_is_printed(folder, capsys, mo
         if "http://" in line:
             threading.Thread(target=lambda: JudgingPage(line.rpartition(": ")[2]).ask("/finish", {})).start()
 
-    monkeypatch.setattr("harness.cli.judge.click.echo", print_and_judge)
+    monkeypatch.setattr("harness.extensions.judging.commands.judge.click.echo", print_and_judge)
     assert main(["judge", "shop.relevance.yaml", "-q", *words]) == 0
     assert ("relevance: no browser could be opened; open the address above" in told) == (not words)
     assert told[-1] == "no grade is new; nothing was written"
@@ -870,7 +870,7 @@ def test_what_another_command_kept_before_it_ended_is_shown(folder, judge, monke
     """The other command ends between the reading of all judges and the lock."""
     line = '{"query": "shoes", "document": "x", "grade": 1}\n'
     kept = folder / "shop.judged-by.judge.jsonl"
-    monkeypatch.setattr("harness.cli.judge.require_installed", lambda: kept.write_text(line))
+    monkeypatch.setattr("harness.extensions.judging.commands.judge.require_installed", lambda: kept.write_text(line))
     seen = []
     assert judge(act=lambda page: seen.extend(page.documents) or finish(page)) == 0
     assert [document["grade"] for document in seen] == [1.0, None, None]

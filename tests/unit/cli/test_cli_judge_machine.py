@@ -17,7 +17,7 @@ pytest.importorskip("openai")
 import harness.search
 from builders.llm_server import Reply, ScriptedModel, grade, refuse
 from harness.cli import main
-from harness.model import Hit, Ranking
+from harness.model.run import Hit, Ranking
 from harness.search.hits import make_snippet, read_texts
 from harness.search.testing import FakeSearch
 

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 
-import harness.cli.judge_serve
+import harness.extensions.judging.commands.team
 import harness.search
 from builders.judged_shop import SUITE, Index
 from builders.pages import JudgingPage
@@ -54,7 +54,7 @@ def serve(folder, monkeypatch, capsys):
             act(**{name: JudgingPage(link) for name, link in links.items()})
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(harness.cli.judge_serve, "wait_for_interrupt", wait)
+        monkeypatch.setattr(harness.extensions.judging.commands.team, "wait_for_interrupt", wait)
         assert run(*words) == 130
         return lines
 

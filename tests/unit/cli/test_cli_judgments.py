@@ -8,7 +8,7 @@ import pytest
 import harness.search
 from harness.cli import main
 from harness.errors import EngineUnreachable
-from harness.model import Engine, Failure, FailureKind, Hit, Ranking
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
 from harness.search.hits import drop_repeated_hits
 from harness.search.testing import FakeSearch
 from harness.search.texts import make_snippet

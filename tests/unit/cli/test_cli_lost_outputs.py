@@ -219,8 +219,8 @@ def test_a_bug_in_one_kind_of_report_costs_no_other_and_is_told(answers, capsys,
 
 def test_a_choice_that_cannot_be_applied_costs_no_report_of_the_tuning(answers, capsys, monkeypatch):
     pytest.importorskip("optuna")
-    from harness.cli.tune_changes import SuiteChanges
     from harness.errors import UsageError
+    from harness.extensions.tuning.changes import SuiteChanges
 
     def refuse(self, report, changes):
         raise UsageError("tuned.relevance.yaml was changed since the tuning began; it was not written")

@@ -5,18 +5,8 @@ import pytest
 from rich.text import Text
 
 from harness.cli.terminal import LineProgress, run_progress
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Ranking,
-    RequestTemplate,
-    Run,
-    Status,
-    Suite,
-    Target,
-    Verdict,
-)
+from harness.model.run import Engine, Failure, FailureKind, Ranking, Run, Status, Verdict
+from harness.model.suite import RequestTemplate, Suite, Target
 from harness.report.terminal import render_plain
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
-from harness.model import Status
+from harness.model.run import Status
 from harness.report import json
 
 GATED = """\

@@ -10,7 +10,11 @@ from rich.text import Text
 from harness.cli import main
 from harness.cli.terminal import show
 from harness.errors import EngineStartError, SuiteError
-from harness.model import Engine, Outcome, Profile, QueryReport, Report, ReportTiming, Status, SuiteReport, Verdict
+from harness.model.report import QueryReport, Report, SuiteReport
+from harness.model.run import Engine, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Profile
+from harness.model.timing import ReportTiming
 from harness.report import json
 from harness.run import Matrix
 

@@ -8,7 +8,7 @@ import pytest
 import harness.search
 from harness.cli import main
 from harness.masking import fingerprint
-from harness.model import Failure, FailureKind, Hit, IndexFacts
+from harness.model.run import Failure, FailureKind, Hit, IndexFacts
 from harness.report.json import loads_report
 from harness.search.testing import FakeSearch
 

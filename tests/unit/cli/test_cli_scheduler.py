@@ -12,7 +12,7 @@ import pytest
 
 from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at
 from harness.cli import main
-from harness.cli.scheduler import is_scheduler_verified, list_command_words
+from harness.extensions.distributed.scheduler import is_scheduler_verified, list_command_words
 from harness.options import RunOptions
 from harness.run import Matrix
 

@@ -132,7 +132,7 @@ def test_a_grade_without_a_gain_is_told_with_the_file_that_it_stands_in(files, c
 
 
 def test_what_has_to_be_installed_is_said(files, capsys, monkeypatch):
-    monkeypatch.setattr("harness.compare.scores.find_spec", lambda name: None)
+    monkeypatch.setattr("harness.extensions.compare.scores.find_spec", lambda name: None)
     assert main(words(files, "good", "bad")) == 2
     assert "pip install 'relevance-harness[statistics]'" in capsys.readouterr().err
 

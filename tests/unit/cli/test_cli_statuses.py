@@ -8,7 +8,7 @@ import harness.search
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
-from harness.model import Failure, FailureKind
+from harness.model.run import Failure, FailureKind
 from harness.search.testing import FakeSearch
 
 SUITE = """\

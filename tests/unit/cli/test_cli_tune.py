@@ -15,8 +15,8 @@ from pathlib import Path
 
 from builders.engine import ScriptedEngine, item_of
 from harness.cli import main
+from harness.extensions.tuning.asking import TrialSender
 from harness.report.json import dumps_tuning, loads_tuning
-from harness.tuning.asking import TrialSender
 
 QUERIES = 40
 SUITE = """\
@@ -523,7 +523,7 @@ class TestTheStudy:
         script.write_text(
             "import os, sys\n"
             "from harness.cli import main\n"
-            "from harness.tuning.asking import TrialSender\n"
+            "from harness.extensions.tuning.asking import TrialSender\n"
             "send, calls = TrialSender.send, []\n"
             "def kill(sender, *args, **options):\n"
             "    calls.append(1)\n"

@@ -8,19 +8,10 @@ from datetime import date
 import pytest
 
 from harness import __version__
-from harness.model import (
-    BaselineSummary,
-    Engine,
-    Mark,
-    Outcome,
-    Profile,
-    QueryReport,
-    RankedDocument,
-    Status,
-    SuiteReport,
-    Verdict,
-    Waiver,
-)
+from harness.model.report import BaselineSummary, QueryReport, RankedDocument, SuiteReport
+from harness.model.run import Engine, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Mark, Profile, Waiver
 from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, LoneQueries, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 

@@ -11,7 +11,7 @@ import pytest
 
 from harness.gate.selection import QueryFilter
 from harness.metrics import parse_measure
-from harness.model import (
+from harness.model.suite import (
     InTop,
     Mark,
     NoRepeats,

@@ -15,20 +15,10 @@ import pytest
 from builders.reports import numbered_query
 from harness.errors import Problem, SuiteError
 from harness.files.folders import Folder
-from harness.model import (
-    Engine,
-    Failure,
-    FailureKind,
-    Hit,
-    Outcome,
-    Profile,
-    QueryReport,
-    Ranking,
-    Run,
-    Suite,
-    SuiteReport,
-    Target,
-)
+from harness.model.report import QueryReport, SuiteReport
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
+from harness.model.scores import Outcome
+from harness.model.suite import Profile, Suite, Target
 from harness.options import RunOptions
 from harness.pytest_plugin.run_cache import CachedError, CachedRun, RunCache, RunFailed
 from harness.run.cell import FinishedSuite

@@ -1,7 +1,7 @@
 import pytest
 
 from builders import reports
-from harness.model import QueryReport, Report, SuiteReport
+from harness.model.report import QueryReport, Report, SuiteReport
 
 
 @pytest.fixture

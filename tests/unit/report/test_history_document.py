@@ -8,9 +8,9 @@ import pytest
 
 from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
 from builders.planted_history import make_history, make_suite
-from harness.history.timeline import build_timelines
+from harness.extensions.history.document import build_history_document, draw_sparkline
+from harness.extensions.history.timeline import build_timelines
 from harness.report.document import join_spans
-from harness.report.history_document import build_history_document, draw_sparkline
 from harness.report.html.history import HistoryLimits, render
 from harness.report.terminal import render_plain
 from harness.report.terminal.history import print_history

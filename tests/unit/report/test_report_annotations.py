@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 from builders.reports import report_of
 from harness.errors import Problem
-from harness.model import Mark, NamedField, Outcome, QueryReport, Status, TargetChecks
+from harness.model.report import QueryReport
+from harness.model.run import NamedField, Status, TargetChecks
+from harness.model.scores import Outcome
+from harness.model.suite import Mark
 from harness.report.annotations import (
     Annotation,
     Severity,

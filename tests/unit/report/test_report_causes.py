@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.model import Outcome, QueryReport, Status, Verdict
+from harness.model.report import QueryReport
+from harness.model.run import Status, Verdict
+from harness.model.scores import Outcome
 from harness.report.attention import find_repeated_causes
 from harness.report.html import render as render_html
 from harness.report.json import dumps_report

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from builders.comparisons import ODD, comparison_report, hostile_report, large_report, red_shoes, unjudged_report
 from harness.errors import FormatError
-from harness.model import (
+from harness.model.comparison import (
     Agreement,
     Comparison,
     ComparisonReport,
@@ -22,8 +22,8 @@ from harness.model import (
     MovedDocument,
     QueryComparison,
     Side,
-    Verdict,
 )
+from harness.model.run import Verdict
 from harness.report import json
 from harness.report.json import comparison_schema, dumps_comparison, loads_comparison
 

@@ -17,10 +17,8 @@ from builders.comparisons import (
     unjudged_report,
     verdicts,
 )
-from harness.model import MovedDocument, QueryComparison, Side, SideKind, Status
-from harness.model.comparison import TESTS
-from harness.report.comparison_document import build_comparison_document
-from harness.report.comparison_sentences import (
+from harness.extensions.compare.comparison_document import build_comparison_document
+from harness.extensions.compare.sentences import (
     Change,
     classify_change,
     describe_agreement,
@@ -38,6 +36,8 @@ from harness.report.comparison_sentences import (
     write_comparison_closing,
     write_comparison_headline,
 )
+from harness.model.comparison import TESTS, MovedDocument, QueryComparison, Side, SideKind
+from harness.model.run import Status
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import csv
 from dataclasses import replace
 
 from builders.reports import NDCG, products, report_of
-from harness.model import MeasureSummary, MissingSuite, Outcome, QueryReport
+from harness.model.report import MeasureSummary, MissingSuite, QueryReport
+from harness.model.scores import Outcome
 from harness.report.csv import COLUMNS, render
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from builders.comparisons import comparison_report
+from harness.extensions.compare.sentences import Change
 from harness.report import json
 from harness.report import json as comparison_json
-from harness.report.comparison_sentences import Change
 from harness.report.markdown.comparison import MOST
 from harness.report.markdown.escape import MOST_BYTES
 

@@ -8,10 +8,12 @@ import pytest
 from builders.comparisons import comparison_report
 from builders.html import Page
 from builders.reports import plain_report, report_of
-from harness.model import BaselineSummary, Outcome, QueryBaseline, QueryReport, Status, TagSummary, Unit, Verdict
+from harness.extensions.compare.comparison_document import build_comparison_document
+from harness.model.report import BaselineSummary, QueryBaseline, QueryReport, TagSummary
+from harness.model.run import Status, Unit, Verdict
+from harness.model.scores import Outcome
 from harness.report import html, markdown
 from harness.report.attention import find_attention, is_hardly_judged, needs_attention, order_blamed, order_verdicts
-from harness.report.comparison_document import build_comparison_document
 from harness.report.document import Difference, Facts, Notes, Rankings, Table, Thresholds, join_spans
 from harness.report.run_document import build_run_document, build_suite_section
 from harness.report.run_sentences import suggest_command

@@ -8,23 +8,9 @@ import pytest
 from rich.console import Console
 
 from builders.html import Page
-from harness.model import (
-    Display,
-    DocumentTexts,
-    Engine,
-    FieldText,
-    Highlight,
-    Hit,
-    Query,
-    QueryReport,
-    Ranking,
-    Report,
-    RequestTemplate,
-    Run,
-    Suite,
-    SuiteReport,
-    Target,
-)
+from harness.model.report import DocumentTexts, FieldText, QueryReport, Report, SuiteReport
+from harness.model.run import Engine, Highlight, Hit, Ranking, Run
+from harness.model.suite import Display, Query, RequestTemplate, Suite, Target
 from harness.report.html import render
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown

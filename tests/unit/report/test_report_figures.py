@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from harness.model import Operator, Status, Unit, Verdict, Waiver
+from harness.model.run import Status, Unit, Verdict
+from harness.model.suite import Operator, Waiver
 from harness.report.sentences import (
     format_figures,
     format_required,

@@ -1,6 +1,8 @@
 from dataclasses import replace
 
-from harness.model import Instability, RepeatSummary, Report, Status, UnstableQuery, Verdict, Waiver
+from harness.model.report import RepeatSummary, Report
+from harness.model.run import Instability, Status, UnstableQuery, Verdict
+from harness.model.suite import Waiver
 from harness.report.run_sentences import write_headline
 
 

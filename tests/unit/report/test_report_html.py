@@ -5,17 +5,11 @@ import pytest
 
 from builders.html import Page
 from builders.reports import HOSTILE, numbered_query, report_of
-from harness.model import (
-    MissingDocument,
-    Outcome,
-    QueryReport,
-    RankedDocument,
-    ReportTiming,
-    Status,
-    TagSummary,
-    Verdict,
-    Waiver,
-)
+from harness.model.report import MissingDocument, QueryReport, RankedDocument, TagSummary
+from harness.model.run import Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Waiver
+from harness.model.timing import ReportTiming
 from harness.report.html import Limits, render
 from harness.report.html.charts import choose_shade
 

@@ -22,7 +22,7 @@ from builders.comparisons import (
 from builders.html import Page
 from builders.odd_texts import assert_page_is_ours
 from builders.reports import HOSTILE
-from harness.model import MovedDocument, QueryComparison, SideKind
+from harness.model.comparison import MovedDocument, QueryComparison, SideKind
 from harness.report.html import Limits
 from harness.report.html.comparison import compute_delta, make_comparison_view, render
 

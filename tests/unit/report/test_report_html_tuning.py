@@ -8,7 +8,7 @@ import pytest
 from builders.html import Page
 from builders.reports import HOSTILE
 from builders.tunings import BOOST, MATCH, make_trials, tuning_report, undecided_report
-from harness.model import TuningDecision, TuningGain, TuningTrial
+from harness.extensions.tuning.model import TuningDecision, TuningGain, TuningTrial
 from harness.report.html.scatter import Axis, Dot, make_plane
 from harness.report.html.tuning import choose_kind, draw_gain, make_tuning_view, place_value, render
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
-from harness.model import QueryReport, RankedDocument, Report, SuiteReport, Verdict
+from harness.model.report import QueryReport, RankedDocument, Report, SuiteReport
+from harness.model.run import Verdict
 from harness.report import json
 
 numbers = st.floats(allow_nan=False)  # NaN equals nothing, itself included: it has a test of its own

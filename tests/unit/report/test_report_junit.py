@@ -6,20 +6,11 @@ from xml.etree import ElementTree
 import pytest
 
 from builders.reports import NDCG, products, report_of
-from harness.model import (
-    Mark,
-    MissingSuite,
-    Operator,
-    Outcome,
-    QueryReport,
-    RankedDocument,
-    Status,
-    SuiteReport,
-    SuiteTiming,
-    Unit,
-    Verdict,
-    Waiver,
-)
+from harness.model.report import MissingSuite, QueryReport, RankedDocument, SuiteReport
+from harness.model.run import Status, Unit, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Mark, Operator, Waiver
+from harness.model.timing import SuiteTiming
 from harness.report.junit import MOST_MESSAGE, render
 from harness.report.outputs import Output, write_report
 

@@ -8,17 +8,10 @@ from dataclasses import replace
 
 from builders.markdown import Page
 from builders.reports import report_of
-from harness.model import (
-    BaselineSummary,
-    MeasureSummary,
-    Outcome,
-    QueryReport,
-    RankedDocument,
-    Report,
-    Status,
-    TagSummary,
-    Waiver,
-)
+from harness.model.report import BaselineSummary, MeasureSummary, QueryReport, RankedDocument, Report, TagSummary
+from harness.model.run import Status
+from harness.model.scores import Outcome
+from harness.model.suite import Waiver
 from harness.report.markdown import THRESHOLDS_SHOWN, render, render_refusal
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
 

@@ -20,7 +20,7 @@ from builders.comparisons import (
 )
 from builders.markdown import Page
 from builders.reports import HOSTILE
-from harness.model import MovedDocument, QueryComparison
+from harness.model.comparison import MovedDocument, QueryComparison
 from harness.report.markdown.comparison import MOST, render
 from harness.report.markdown.escape import NOTES_SHOWN
 

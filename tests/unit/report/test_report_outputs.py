@@ -16,7 +16,10 @@ from builders.reports import NDCG, products, report_of
 from harness.errors import UsageError
 from harness.files.folders import Folder
 from harness.files.writing import write_whole
-from harness.model import MeasureSummary, Outcome, QueryReport, Report, ReportTiming, Status, Verdict
+from harness.model.report import MeasureSummary, QueryReport, Report
+from harness.model.run import Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.report import json
 from harness.report.outputs import (

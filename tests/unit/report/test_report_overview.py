@@ -14,7 +14,7 @@ from rich.console import Console
 from builders.cells import PRECISION, cell, two_requests
 from builders.markdown import Page
 from builders.reports import NDCG, plain_report, report_of
-from harness.model import Status
+from harness.model.run import Status
 from harness.report import markdown
 from harness.report.html import render
 from harness.report.overview import Figure, build_overview, count_suites, format_compared, name_cells

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError, UsageError
+from harness.extensions.judging.pool_files import WRITERS, format_pool_csv, format_pool_yaml
 from harness.files.judgments import read_judgments
-from harness.model import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
-from harness.report.pool_files import WRITERS, format_pool_csv, format_pool_yaml
+from harness.model.judging import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
 from harness.report.sentences import describe_unanswered
 from harness.report.terminal import render_plain
 from harness.report.terminal.judgments import print_pool

@@ -6,19 +6,11 @@ from rich.cells import cell_len
 
 from builders.odd_texts import assert_page_is_ours, commands, texts, thorough, verdicts
 from builders.reports import plain_report
-from harness.model import (
-    Engine,
-    MeasureSummary,
-    MissingDocument,
-    Outcome,
-    Profile,
-    QueryReport,
-    QueryTiming,
-    RankedDocument,
-    Report,
-    ReportTiming,
-    SuiteReport,
-)
+from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.model.run import Engine
+from harness.model.scores import Outcome
+from harness.model.suite import Profile
+from harness.model.timing import QueryTiming, ReportTiming
 from harness.report.html import render
 from harness.report.terminal.run import format_failure
 

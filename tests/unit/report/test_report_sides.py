@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from builders.comparisons import NDCG, ODD, comparison, comparison_report, hostile_report, row
-from harness.model import QueryComparison, SidesReport
+from harness.extensions.compare.sides_document import build_sides_document, make_strips
+from harness.model.comparison import QueryComparison, SidesReport
 from harness.report.html.sides import choose_change_shade
 from harness.report.json import dumps_sides, loads_sides
 from harness.report.markdown.sides import render as render_markdown
 from harness.report.outputs import render_sides
-from harness.report.sides_document import build_sides_document, make_strips
 from harness.report.terminal import render_plain
 from harness.report.terminal.sides import print_sides_report
 

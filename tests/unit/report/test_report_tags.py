@@ -6,7 +6,9 @@ import pytest
 
 from builders.reports import plain_report, report_of
 from builders.reports import tag_lines as lines
-from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
+from harness.model.report import MeasureSummary, QueryReport, TagSummary
+from harness.model.run import Status, Verdict
+from harness.model.scores import Outcome
 from harness.report import html, markdown
 from harness.report.json import dumps_report, loads_report
 from harness.report.overview import TAGS, build_tag_table

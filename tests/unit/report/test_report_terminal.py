@@ -7,7 +7,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from builders.reports import plain_report
-from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
+from harness.model.report import MissingDocument, QueryReport, RankedDocument
+from harness.model.run import Engine, Status, Verdict
+from harness.model.scores import Outcome
+from harness.model.suite import Waiver
 from harness.report.html import render
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown

@@ -20,7 +20,7 @@ from builders.comparisons import (
     unjudged_report,
 )
 from builders.odd_texts import commands
-from harness.model import MovedDocument, QueryComparison
+from harness.model.comparison import MovedDocument, QueryComparison
 from harness.report.run_sentences import RANKS_SHOWN
 from harness.report.terminal import render_plain
 from harness.report.terminal.comparison import print_comparison_report

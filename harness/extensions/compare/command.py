@@ -1,0 +1,252 @@
+"""``relevance compare``: two runs side by side, and thresholds on what differs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.examples import format_examples
+from harness.cli.exits import Delivery
+from harness.cli.shared_options import (
+    OutputType,
+    engine_options,
+    existing_file,
+    json_option,
+    make_run_options,
+    read_statistics_options,
+    remove_outdated_on_error,
+    statistics_options,
+)
+from harness.cli.terminal import run_progress, show
+from harness.extensions.compare import CompareOptions, ComparisonRequest, add_all_requests, prepare, read_thresholds
+from harness.extensions.compare.scores import list_absent_packages
+from harness.files.runs import read_measures
+from harness.metrics import read_gain
+from harness.model.comparison import TEST_OPTIONS
+from harness.model.suite import Profile
+from harness.options import OPTIONS, Commands, RunOptions
+from harness.process import gc_paused
+from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, render_sides, write_output
+from harness.report.terminal.comparison import print_comparison_report
+from harness.report.terminal.sides import print_sides_report
+from harness.run import Runner
+from harness.suites.inputs import RunInputs
+from harness.words import count
+
+QUERIES_SHOWN = 5
+SUITE_SUFFIXES = (".yaml", ".yml")
+
+RUN_ARGUMENTS = [
+    option.several or option.field
+    for option in OPTIONS.values()
+    if option.commands in (Commands.OF_FILES, Commands.WITH_A_SERVER, Commands.OF_SUITES)
+]
+"""The arguments that `engine_options` gives."""
+
+
+SIDES = """\b
+A, B and the others are each one of
+  baseline, baseline:FILE     what relevance baseline save kept
+  report:FILE                 what relevance run --output json=FILE wrote
+  report:FILE#INDEX           its entry of that index
+  run:FILE                    a TREC run, CSV, JSON lines or Parquet
+  request:NAME                the suite's request of that name
+  index:NAME                  the suite's request on that index
+  cluster:NAME, cluster:URL   the suite's request on that server
+  embedded, embedded:VERSION  the suite's request on a node of ours
+A URL, and a file that says by itself what it is, need no word before.
+"""
+
+
+MEASURE_HELP = (
+    "A measure such as nDCG@10; by default those of the suite, or those that both files have; may be repeated."
+)
+DEPTH_HELP = "The number of ranks compared; by default all that both sides have, or 10 for run files."
+
+
+@click.command(
+    "compare",
+    epilog=format_examples(
+        "relevance compare baseline request:default --suite suites/products.relevance.yaml --embedded",
+        "relevance compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
+        "relevance compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
+        before=SIDES,
+    ),
+)
+@click.argument("sides", metavar="A B [C]...", nargs=-1)
+@click.option("--all-requests", is_flag=True, help="Compare each request of the suite, after the sides that are named.")
+@click.option("--suite", type=existing_file, metavar="FILE", help="The suite with queries, judgments and requests.")
+@click.option("--qrels", type=existing_file, metavar="FILE", help="Judgments for run files, without a suite.")
+@click.option(
+    "--request", metavar="NAME", help="The request for an index or cluster; the entry of a baseline or report."
+)
+@engine_options
+@click.option(
+    "--threshold",
+    "thresholds",
+    metavar="TEXT",
+    multiple=True,
+    help="A threshold on the difference, such as 'drop nDCG@10 <= 0.02' or 'mean RBO >= 0.9'; may be repeated.",
+)
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
+@click.option("--depth", type=click.IntRange(min=1), help=DEPTH_HELP)
+@click.option(
+    "-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="The p of rank-biased overlap."
+)
+@click.option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Only with --qrels.")
+@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; only with --qrels.")
+@click.option("--complete", is_flag=True, help="Count a query that is not in a run file as a query without hits.")
+@statistics_options
+@click.option(
+    "--queries",
+    "shown",
+    type=click.IntRange(min=0),
+    default=QUERIES_SHOWN,
+    show_default=True,
+    help="The number of queries shown with their rankings.",
+)
+@json_option
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(COMPARISON_KINDS, "html=comparison.html"),
+    help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
+def command(
+    as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, all_requests: bool, **arguments: Any
+) -> int:
+    """
+    Compare B with A: what changed, by how much, and whether chance would do the same.
+
+    A and B are each a baseline, a report, a run file, a request, an index or a cluster, as listed below. With more than
+    two, each is compared with A, in one table. `relevance compare SUITE --all-requests` compares the requests of a
+    suite.
+
+    With --suite or --qrels all are scored with the same judgments; without, scores that both files hold are compared,
+    and if there are none, the rankings alone. The exit status is 0 if every --threshold holds, 1 if one does
+    not, 2 if a file or the command line is wrong, 3 if a query of one has no answer.
+    """
+    if all_requests:
+        arguments["sides"], arguments["suite"] = _take_suite(arguments["sides"], arguments["suite"])
+    request = _make_request(**arguments, all_requests=all_requests)
+    suites = [] if arguments["suite"] is None else [arguments["suite"]]
+    files = _list_files_of_sides(*arguments["sides"])
+    if request.qrels is not None:
+        files.append(request.qrels)
+    with gc_paused():
+        with remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
+            with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+                if all_requests:
+                    request = add_all_requests(request, os.environ)
+                _refuse_one_side(request)
+                prepared = prepare(request, runner.run_loaded, os.environ)
+            if len(prepared.sides) == 2:
+                report = prepared.make_report()
+                printed = print_comparison_report(report, most=shown, quiet=quiet)
+                render = partial(render_comparison, report)
+                exit_status = report.exit_status
+            else:
+                sides_report = prepared.make_sides_report()
+                printed = print_sides_report(sides_report, most=shown, quiet=quiet)
+                render = partial(render_sides, sides_report)
+                exit_status = sides_report.exit_status
+        # From here on there is a report to give: an error while it is written does not remove what is written already.
+        delivery = Delivery()
+        with delivery.printing():
+            if as_json:
+                click.echo(render("json"), nl=False)
+            else:
+                show(printed)
+        for output in outputs:
+            with delivery.writing():
+                write_output(output, render(output.kind), "comparison")
+                if not quiet:
+                    click.echo(f"wrote {output.path}", err=True)
+    return delivery.settle(exit_status)
+
+
+def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:
+    """
+    The sides and the suite: with `--all-requests` the suite may stand where the first side does.
+
+    Raises:
+        click.UsageError: There is no suite.
+    """
+    if suite is not None:
+        return sides, suite
+    if not sides or Path(sides[0]).suffix not in SUITE_SUFFIXES or not Path(sides[0]).is_file():
+        raise click.UsageError(
+            "--all-requests compares the requests of a suite; name it first, or with --suite, as in "
+            "`relevance compare shop.relevance.yaml --all-requests`"
+        )
+    return sides[1:], Path(sides[0])
+
+
+def _refuse_one_side(request: ComparisonRequest) -> None:
+    """Refuse a comparison without a second side."""
+    if len(request.sides) < 2:
+        found = count(len(request.sides), "side")
+        raise click.UsageError(
+            f"found {found}, expected at least two to compare; `relevance compare --help` lists their forms"
+        )
+
+
+def _list_files_of_sides(*sides: str) -> list[Path]:
+    """What in the texts of *sides* may be the path of a file: the whole, without the word before, without the index."""
+    names = []
+    for side in sides:
+        for text in (side, side.partition(":")[2]):
+            names += [text, text.rpartition("#")[0]]
+    return [Path(name) for name in names if name]
+
+
+def _make_request(
+    *,
+    suite: Path | None,
+    measures: tuple[str, ...],
+    thresholds: tuple[str, ...],
+    profile: str | None,
+    gain: str | None,
+    depth: int | None,
+    p: float,
+    all_requests: bool,
+    **others: Any,
+) -> ComparisonRequest:
+    """The comparison that the options describe."""
+    run = make_run_options(**{name: others.pop(name) for name in RUN_ARGUMENTS}, locate=False)
+    test_arguments = {name: others.pop(name) for name in TEST_OPTIONS}
+    has_searched_side = all_requests or any(side.startswith(("request:", "index:")) for side in others["sides"])
+    _refuse_unused(run, suite, has_searched_side=has_searched_side)
+    # Without the packages for statistics rankings are compared, and no test is made.
+    how = None if list_absent_packages() else read_statistics_options(**test_arguments)
+    # The sides have requests and indexes of their own.
+    searched = replace(run, request=None, index=None, baseline=None).searched() or {}
+    return ComparisonRequest(
+        options=CompareOptions(run.day(), depth, p, how, searched),
+        suite=suite,
+        measures=tuple(read_measures(measures).values()),
+        thresholds=read_thresholds(thresholds),
+        profile=None if profile is None else Profile(profile),
+        gain=None if gain is None else read_gain(gain),
+        run=run,
+        **others,
+    )
+
+
+def _refuse_unused(run: RunOptions, suite: Path | None, *, has_searched_side: bool) -> None:
+    """Refuse options without effect: the user meant them to have one."""
+    servers = {"--url": run.url, "--embedded": run.embedded}
+    for option, value in servers.items():
+        if value and not has_searched_side:
+            raise click.UsageError(f"{option} needs a request: or index: side, and none is one")
+    selections = {"--tag": run.tags, "--query": run.queries}
+    for option, names in selections.items():
+        if names and suite is None:
+            raise click.UsageError(f"{option} selects queries of a suite; give --suite")

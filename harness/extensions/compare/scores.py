@@ -1,0 +1,612 @@
+"""The scores of two sides: by which judgments, down to which depth, and how they are tested. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from harness.errors import MeasureError, UsageError, pip_install
+from harness.extensions.compare.sides import QRELS, SUITE, ComparedSide, may_share_request, truncate_run
+from harness.extensions.compare.ties import add_tie_moves, settle_run
+from harness.files.runs import FileScorer
+from harness.means import mean_of
+from harness.metrics import parse_measure, profile_gain
+from harness.metrics.near_ids import JudgedRanking, describe_near_ids
+from harness.metrics.score import common_measures, get_measure, outcome_of, score_run
+from harness.model.comparison import Comparison
+from harness.model.run import Ranking, Response, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import AgreementCondition, Gain, Measure, Profile, Query, Suite, Target, Threshold
+from harness.words import count, counted, listed
+
+if TYPE_CHECKING:
+    from harness.statistics.compare import ComparisonOptions, Scores
+
+
+def list_measures(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> list[Measure]:
+    """*measures*, and those that *thresholds* name."""
+    named = list(measures)
+    for threshold in thresholds:
+        measure = get_measure(threshold)
+        if measure is not None:
+            named.append(measure)
+    return named
+
+
+# Depths.
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """The number of hits per query that each side requested, and refusals of what looks deeper."""
+
+    sides: tuple[tuple[str, int | None], ...]
+    """The name and the depth of each side; None where its rankings are whole."""
+    suite: str = ""
+    """The file of the suite that both are compared by; empty without one."""
+    of_suite: int | None = None
+    """The number of hits that the requests of the suite ask for; None without a suite or requests."""
+
+    @property
+    def common(self) -> int | None:
+        """The number of hits per query that both have; None where the rankings are whole."""
+        depths = [depth for _, depth in self.sides if depth is not None]
+        if self.of_suite is not None:
+            depths.append(self.of_suite)
+        return min(depths, default=None)
+
+    def refuse_ranks(self, depth: int | None) -> None:
+        """
+        Raise UsageError where *depth* ranks are more than both have.
+
+        None, for as many as there are, is always fine.
+        """
+        if depth is not None and self.common is not None and depth > self.common:
+            raise UsageError(
+                f"depth {depth} is deeper than the {self.common} hits a query that {self._name_shallowest()} asked for"
+            )
+
+    def refuse_measures(self, measures: Iterable[Measure]) -> None:
+        """Raise UsageError where one of *measures* is deeper than both rankings; names all such measures."""
+        if self.common is None:
+            return
+        deeper = sorted({measure.text for measure in measures if (measure.cutoff or 0) > self.common})
+        if deeper:
+            raise UsageError(
+                f"{', '.join(deeper)} looks at more hits than the {self.common} a query that "
+                f"{self._name_shallowest()} asked for"
+            )
+
+    def refuse_agreements(self, thresholds: Iterable[Threshold]) -> None:
+        """Raise UsageError where an agreement without a cutoff would have fewer hits than the suite requests."""
+        if self.of_suite is None or self.common == self.of_suite:
+            return
+        uncut = set()
+        for threshold in thresholds:
+            condition = threshold.condition
+            if isinstance(condition, AgreementCondition) and condition.agreement.cutoff is None:
+                uncut.add(condition.agreement.text)
+        if uncut:
+            names = sorted(uncut)
+            raise UsageError(
+                f"{', '.join(names)} looks at the {self.of_suite} hits a query that the suite asks for, more than the "
+                f"{self.common} that {self._name_shallowest()} asked for: say {names[0]}@{self.common}"
+            )
+
+    def _name_shallowest(self) -> str:
+        """The sides that asked for the fewest hits; the suite where it asks for fewer than both."""
+        return " and ".join(name for name, depth in self.sides if depth == self.common) or self.suite
+
+
+def make_depths(sides: Iterable[tuple[str, int | None]], suite: Suite | None) -> Depths:
+    """The depths of *sides*, as names and depths; a side need not be searched yet."""
+    if suite is None:
+        return Depths(tuple(sides))
+    return Depths(tuple(sides), suite.path, suite.depth if suite.requests else None)
+
+
+def read_depths(pair: Iterable[ComparedSide], suite: Suite | None) -> Depths:
+    """The depths of two sides that were read or run."""
+    return make_depths([(side.side.name, side.depth) for side in pair], suite)
+
+
+# With judgments both runs are scored anew, so that only the rankings differ. Without judgments the stored scores of
+# both are compared, if they were computed alike; else only the rankings.
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSides:
+    """Both sides as they are compared: the same queries, no more hits than both have, and scores of the same kind."""
+
+    suite: Suite
+    """Holds the queries that are compared, the measures, gain and profile."""
+    runs: tuple[Run, Run]
+    scores: tuple[Sequence[Score], Sequence[Score]]
+    """Of both runs; empty where nothing is judged."""
+    depth: int | None
+    """The number of hits per query that both have; None where the rankings are whole."""
+    notes: tuple[str, ...] = ()
+    """Sentences on how the scores were computed."""
+    grades_known: bool = False
+    """Whether the queries of *suite* have all judgments of the hits."""
+    is_rescored: bool = False
+    """Whether the scores were computed from these judgments now."""
+    settled: Sequence[Score] = ()
+    """
+    The scores of the candidate with documents of equal score in the order of the reference; empty where that changes
+    nothing.
+    """
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there are scores."""
+        return bool(self.scores[0] or self.scores[1])
+
+
+def score_by_suite(
+    pair: tuple[ComparedSide, ComparedSide],
+    suite: Suite,
+    queries: Sequence[Query],
+    measures: Sequence[Measure],
+    thresholds: Sequence[Threshold],
+) -> ScoredSides:
+    """
+    Score both runs with the judgments of *suite*, whose own thresholds are ignored.
+
+    Args:
+        pair: The sides to compare.
+        suite: Gives judgments, gain and profile.
+        queries: The queries of the suite to compare.
+        measures: The measures to compute; the suite's own where it is empty.
+        thresholds: The thresholds of the comparison.
+
+    Raises:
+        UsageError: A measure is deeper than the rankings of a side.
+        MeasureError: A measure cannot score a ranking.
+    """
+    scored_suite = replace(
+        suite,
+        queries=tuple(replace(query, thresholds=(), xfail=None, skip=None) for query in queries),
+        measures=tuple(measures) or common_measures(suite),
+        thresholds=tuple(thresholds),
+    )
+    source = f"the suite {suite.name}" if suite.path else "the evaluation"
+    notes = [f"the sides are scored with the judgments of {source}", *_list_unknown_queries(pair, suite)]
+    return _score_both(pair, scored_suite, notes, None)
+
+
+def _list_unknown_queries(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
+    """A note on each side that has queries which *suite* does not have."""
+    ids = {query.id for query in suite.queries}
+    for side in pair:
+        unknown = [query.id for query in side.queries if query.id not in ids]
+        if unknown:
+            size = count(len(unknown), "query")
+            yield f"{side.side.name} has {size} that the suite does not have: {listed(unknown)}"
+
+
+def score_by_judgments(
+    pair: tuple[ComparedSide, ComparedSide],
+    judgments: FileScorer,
+    measures: Sequence[Measure],
+    thresholds: Sequence[Threshold],
+) -> ScoredSides:
+    """
+    Score both runs with *judgments*, as `FileScorer` scores the file of a run.
+
+    Queries without judgments have no score, and count in the agreement. Raises as `score_by_suite`.
+    """
+    suite = _join_queries(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
+    suite = replace(
+        suite,
+        queries=tuple(replace(query, judgments=judgments.grades.get(query.id, {})) for query in suite.queries),
+        measures=tuple(measures),
+        thresholds=tuple(thresholds),
+    )
+    notes = [f"the sides are scored with the judgments of {judgments.judgments}"]
+    ids = {query.id for query in suite.queries}
+    absent = [query for query in judgments.judged_queries if query not in ids]
+    if absent:
+        notes.append(f"judged and in neither run: {counted(absent, 'query')}")
+    return _score_both(pair, suite, notes, judgments)
+
+
+def _score_both(
+    pair: tuple[ComparedSide, ComparedSide], suite: Suite, notes: Iterable[str], judgments: FileScorer | None
+) -> ScoredSides:
+    """Score both of *pair* by *judgments*, or by those of *suite* where there are none, down to the common depth."""
+    depths = read_depths(pair, suite)
+    depths.refuse_measures(list_measures(suite.measures, suite.thresholds))
+    depth = depths.common
+    first, second = (truncate_run(side.run, depth) for side in pair)
+    suite = replace(suite, depth=depth or _find_longest(first, second))
+    notes = [*notes, *_list_near_ids(pair, (first, second), suite)]
+    scores = (_score_run(first, suite, judgments), _score_run(second, suite, judgments))
+    _refuse_unscored(pair[0].side.name, first, scores[0])
+    _refuse_unscored(pair[1].side.name, second, scores[1])
+    settled: Sequence[Score] = ()
+    if may_share_request(*pair):
+        in_order = settle_run(first, second)
+        # The same run comes back where no tie was reordered: then there is nothing to score again.
+        if in_order is not second:
+            settled = _score_run(in_order, suite, judgments)
+    # Judgments by subtopic are not grades.
+    grades_known = any(query.judgments for query in suite.queries)
+    return ScoredSides(
+        suite, (first, second), scores, depth, tuple(notes), grades_known, is_rescored=True, settled=settled
+    )
+
+
+def _list_near_ids(pair: tuple[ComparedSide, ComparedSide], runs: tuple[Run, Run], suite: Suite) -> Iterator[str]:
+    """A note on each side whose hits are judged under another form of their id."""
+    for side, run in zip(pair, runs, strict=True):
+        sentence = describe_near_ids(
+            JudgedRanking(_list_ids(run.responses[query.id]), query.judgments)
+            for query in suite.queries
+            if query.id in run.responses
+        )
+        if sentence:
+            yield f"{side.side.name}: {sentence}"
+
+
+def _score_run(run: Run, suite: Suite, judgments: FileScorer | None) -> tuple[Score, ...]:
+    """The scores of *run* by *judgments* from a file, or by those of *suite*."""
+    if judgments is None:
+        return score_run(suite, run)
+    rankings = {}
+    for query_id, response in run.responses.items():
+        if isinstance(response, Ranking):
+            rankings[query_id] = _list_ids(response)
+    measures = {measure.text: measure for measure in list_measures(suite.measures, suite.thresholds)}
+    values_by_measure = judgments.score_rankings(rankings, list(measures.values())).scores
+    scores = []
+    for query in suite.queries:
+        for measure, values in values_by_measure.items():
+            value = values.get(query.id)
+            if value is None and query.id in rankings:
+                scores.append(Score(query.id, measure, None, Outcome.UNDEFINED))
+            else:
+                outcome, reason = outcome_of(query, run.responses.get(query.id))
+                scores.append(Score(query.id, measure, value, outcome, reason))
+    return tuple(scores)
+
+
+def _list_ids(response: Response) -> list[str]:
+    """The documents of a ranking; none of a failure."""
+    return [hit.id for hit in response.hits] if isinstance(response, Ranking) else []
+
+
+def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
+    """Raise MeasureError where a measure cannot score a ranking: it would be compared over fewer queries."""
+    for score in scores:
+        if score.outcome is Outcome.ERROR and isinstance(run.responses.get(score.query), Ranking):
+            raise MeasureError(f"{name}: {score.measure} cannot score query {score.query!r}: {score.reason}")
+
+
+def _find_longest(*runs: Run) -> int:
+    """The number of hits of the longest ranking, at least 1."""
+    longest = 1
+    for run in runs:
+        for response in run.responses.values():
+            longest = max(longest, len(_list_ids(response)))
+    return longest
+
+
+def _join_queries(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gain: Gain) -> Suite:
+    """
+    All queries of both sides, as a suite without a name, a file, requests or measures.
+
+    Queries with an undefined score are left out, and counted, as under `undefined: skip`. The weights are those of the
+    second side, unless it has no scores.
+    """
+    queries: dict[str, Query] = {}
+    weights: dict[str, float] = {}
+    for side in pair:
+        for query in side.queries:
+            # A run file has no texts, and a baseline no grades: each takes from the other what it lacks.
+            first = queries.get(query.id, query)
+            queries[query.id] = replace(
+                first,
+                text=query.text if first.text == first.id else first.text,
+                tags=first.tags or query.tags,
+                judgments={**query.judgments, **first.judgments},
+            )
+            if side.scores:
+                weights[query.id] = query.weight
+    weighted = tuple(replace(query, weight=weights.get(query.id, query.weight)) for query in queries.values())
+    return Suite("", "", Target(), {}, (), weighted, gain=gain, profile=profile, skip_undefined=True)
+
+
+# Stored scores.
+
+
+def use_stored_scores(
+    pair: tuple[ComparedSide, ComparedSide], measures: Sequence[Measure], thresholds: Sequence[Threshold]
+) -> ScoredSides:
+    """
+    Use the stored scores of both sides; where one has none, only the rankings are compared.
+
+    Args:
+        pair: The sides to compare.
+        measures: The measures to compare; all that both have where it is empty.
+        thresholds: The thresholds of the comparison.
+
+    Raises:
+        UsageError: The scores were computed with different gains or profiles, or a requested measure has none.
+    """
+    reference, candidate = pair
+    profile = reference.profile or candidate.profile or Profile.STANDARD
+    gain = reference.gain or candidate.gain or Gain()
+    depth = read_depths(pair, None).common
+    runs = (truncate_run(reference.run, depth), truncate_run(candidate.run, depth))
+    suite = _join_queries(pair, profile, gain)
+    suite = replace(suite, thresholds=tuple(thresholds), depth=depth or _find_longest(*runs))
+    unscored = [side.side.name for side in pair if not side.scores]
+    if unscored:
+        without = f"{' and '.join(unscored)} {'has' if len(unscored) == 1 else 'have'} no scores"
+        if measures:
+            names = ", ".join(measure.text for measure in measures)
+            raise UsageError(f"{names} cannot be compared, as {without}; give ", SUITE, " or ", QRELS)
+        return ScoredSides(suite, runs, ((), ()), depth, (f"{without}, so only the rankings are compared",))
+    _refuse_unlike(reference, candidate)
+    shared = _list_shared_measures(reference, candidate, list_measures(measures, thresholds))
+    suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
+    scores = (_mark_unjudged(reference, candidate), _mark_unjudged(candidate, reference))
+    settled: tuple[Score, ...] = ()
+    if may_share_request(*pair):
+        settled = _settle_stored_scores(runs, scores)
+    notes = ["the scores are those that both hold"]
+    notes += _note_judgments(reference, candidate)
+    notes += _note_weights(reference, candidate)
+    # A baseline has fingerprints of its judgments, and not the grades.
+    grades_known = all(any(query.judgments for query in side.queries) for side in pair)
+    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known, settled=settled)
+
+
+def _refuse_unlike(reference: ComparedSide, candidate: ComparedSide) -> None:
+    """Raise UsageError where the scores of both sides were computed with another gain or profile."""
+    unlike = []
+    if str(reference.gain) != str(candidate.gain):
+        unlike.append(f"gain {reference.gain} and {candidate.gain}")
+    if reference.profile != candidate.profile:
+        unlike.append(f"profile {reference.profile} and {candidate.profile}")
+    if unlike:
+        raise UsageError(
+            f"the scores of {reference.side.name} and {candidate.side.name} were computed with different settings: "
+            f"{', '.join(unlike)}; give ",
+            SUITE,
+            " or ",
+            QRELS,
+            " to score both sides in the same way",
+        )
+
+
+def _list_shared_measures(reference: ComparedSide, candidate: ComparedSide, named: Iterable[Measure]) -> list[str]:
+    """The measures that both sides have scores of; refuses where there is none, or where one of *named* is not."""
+    of_candidate = {score.measure for score in candidate.scores}
+    of_reference = dict.fromkeys(score.measure for score in reference.scores)
+    shared = [measure for measure in of_reference if measure in of_candidate]
+    lacking = [measure.text for measure in named if measure.text not in shared]
+    if lacking or not shared:
+        sentence = f"{reference.side.name} and {candidate.side.name} both hold {', '.join(shared) or 'no measure'}"
+        if lacking:
+            sentence += f", and not {', '.join(dict.fromkeys(lacking))}"
+        raise UsageError(f"{sentence}; give ", SUITE, " or ", QRELS, " to compute other measures")
+    return shared
+
+
+def _mark_unjudged(side: ComparedSide, other: ComparedSide) -> tuple[Score, ...]:
+    """
+    The scores of *side*; a score that is undefined there and has a value in *other* becomes an error.
+
+    Only the judgments decide whether a score is defined, so judgments of *side* are missing. Such a query must not be
+    left out as if it had never been judged.
+    """
+    defined = {(score.query, score.measure) for score in other.scores if score.value is not None}
+    reason = f"undefined, where {other.side.name} has a score: its judgments are missing"
+    scores = []
+    for score in side.scores:
+        if score.outcome is Outcome.UNDEFINED and (score.query, score.measure) in defined:
+            scores.append(replace(score, outcome=Outcome.ERROR, reason=reason))
+        else:
+            scores.append(score)
+    return tuple(scores)
+
+
+def _settle_stored_scores(runs: tuple[Run, Run], scores: tuple[Sequence[Score], Sequence[Score]]) -> tuple[Score, ...]:
+    """
+    The candidate's scores, with those of the reference where only the order of ties differs; empty if that is nowhere.
+
+    Where more differs, a stored score cannot be computed again.
+    """
+    reference, candidate = runs
+    only_ties = set()
+    for query, ranking in settle_run(reference, candidate).responses.items():
+        is_reordered = ranking is not candidate.responses[query]
+        if is_reordered and _list_ids(ranking) == _list_ids(reference.responses[query]):
+            only_ties.add(query)
+    if not only_ties:
+        return ()
+    values = {(score.query, score.measure): score.value for score in scores[0]}
+    settled = []
+    for score in scores[1]:
+        if score.query in only_ties and score.value is not None:
+            settled.append(replace(score, value=values.get((score.query, score.measure), score.value)))
+        else:
+            settled.append(score)
+    return tuple(settled)
+
+
+def _note_judgments(reference: ComparedSide, candidate: ComparedSide) -> Iterator[str]:
+    """A note where the scores of both sides were computed with different judgments."""
+    before, after = reference.fingerprints, candidate.fingerprints
+    if bool(before) != bool(after):
+        yield "whether both were judged alike cannot be told; with a suite both are scored anew"
+        return
+    if before:
+        changed = sorted(query for query in before.keys() & after.keys() if before[query] != after[query])
+    else:
+        grades = {query.id: query.judgments for query in candidate.queries}
+        changed = [query.id for query in reference.queries if _differ(query.judgments, grades.get(query.id, {}))]
+    if changed:
+        yield (
+            f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
+            "with a suite both are scored anew"
+        )
+
+
+def _differ(before: Mapping[str, float], after: Mapping[str, float]) -> bool:
+    """Whether a document has another grade; a report has the grades of some documents only."""
+    return any(before[document] != after[document] for document in before.keys() & after.keys())
+
+
+def _note_weights(reference: ComparedSide, candidate: ComparedSide) -> Iterator[str]:
+    """A note where queries have another weight in the candidate, whose weights are used."""
+    before = {query.id: query.weight for query in reference.queries}
+    changed = [query.id for query in candidate.queries if before.get(query.id, query.weight) != query.weight]
+    if changed:
+        size = count(len(changed), "query")
+        yield f"the weights of {candidate.side.name} hold: {size} had another ({listed(changed)})"
+
+
+# Tests.
+
+
+NEEDED = ("numpy", "scipy")
+FEWEST = 2
+"""Queries that a test needs."""
+
+Table = dict[str, float | None]
+
+
+def compare_measures(
+    names: tuple[str, str], scored: ScoredSides, how: ComparisonOptions | None
+) -> tuple[Comparison | None, tuple[str, ...]]:
+    """
+    Test each measure of *scored* over the queries that have a score on both sides.
+
+    Args:
+        names: The names of the two sides.
+        scored: The scores.
+        how: How differences are tested; None for the defaults.
+
+    Returns:
+        The comparison, None where no measure has two such queries or the packages for statistics are not installed; and
+        a sentence for each measure that is not tested.
+
+    Raises:
+        StatisticError: The test is the t test and no query differs.
+    """
+    if not scored.is_judged:
+        return None, ()
+    reference, returned = (tabulate_scores(scored, scores) for scores in scored.scores)
+    candidate = returned
+    if scored.settled:
+        candidate = tabulate_scores(scored, scored.settled)
+    tested, notes = [], []
+    for measure in reference:
+        pairs = _pair_values(reference[measure], candidate[measure])
+        if len(pairs) >= FEWEST:
+            tested.append(measure)
+        else:
+            verb = "has" if len(pairs) == 1 else "have"
+            notes.append(f"{measure} is not tested: {count(len(pairs), 'query')} {verb} a score on both sides")
+    if not tested:
+        return None, tuple(notes)
+    weights = {query.id: query.weight for query in scored.suite.queries}
+    if list_absent_packages():
+        pairs_of_tested = {measure: _pair_values(reference[measure], candidate[measure]) for measure in tested}
+        notes += [_describe_means(measure, pairs, weights) for measure, pairs in pairs_of_tested.items()]
+        return None, tuple(notes)
+    from harness.statistics.compare import compare
+
+    comparison = compare(
+        {measure: reference[measure] for measure in tested},
+        {measure: candidate[measure] for measure in tested},
+        names=names,
+        options=how,
+        weights=weights,
+    )
+    return add_tie_moves(comparison, reference, candidate, returned, weights), tuple(notes)
+
+
+def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -> tuple[Comparison, ...]:
+    """
+    Compare each of *runs* with the first, by its name; needs the packages for statistics.
+
+    With several candidates, the p-values are corrected for all comparisons, not for those of one candidate.
+
+    Raises:
+        UsageError: the runs have no scored query in common.
+        StatisticError: there are too few queries for the test.
+    """
+    from harness.statistics.compare import compare
+
+    reference_name, reference = runs[0]
+    comparisons = []
+    for name, scores in runs[1:]:
+        comparisons.append(compare(reference, scores, names=(reference_name, name), options=how))
+    return correct_together(comparisons)
+
+
+def correct_together(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """*comparisons*, which have one correction, with p corrected over all measures of all of them."""
+    from harness.statistics.compare import CORRECTED
+
+    if not comparisons:
+        return ()
+    p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
+    adjusted = iter(CORRECTED[comparisons[0].correction](p_values))
+    corrected = []
+    for comparison in comparisons:
+        rows = tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures)
+        corrected.append(replace(comparison, measures=rows))
+    return tuple(corrected)
+
+
+def tabulate_scores(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
+    """The values of *scores* by measure, then by query of *scored*; None where there is no finite value."""
+    values = {}
+    for score in scores:
+        if score.value is not None and math.isfinite(score.value):
+            values[score.query, score.measure] = score.value
+    tables = {}
+    for measure in common_measures(scored.suite):
+        tables[measure.text] = {query.id: values.get((query.id, measure.text)) for query in scored.suite.queries}
+    return tables
+
+
+def _pair_values(reference: Table, candidate: Table) -> dict[str, tuple[float, float]]:
+    """Both values of each query that has a score on both sides."""
+    pairs = {}
+    for query, before in reference.items():
+        after = candidate.get(query)
+        if before is not None and after is not None:
+            pairs[query] = (before, after)
+    return pairs
+
+
+def _describe_means(measure: str, pairs: Mapping[str, tuple[float, float]], weights: Mapping[str, float]) -> str:
+    """A sentence with the means of a measure that cannot be tested."""
+    before = mean_of({query: pair[0] for query, pair in pairs.items()}, weights)
+    after = mean_of({query: pair[1] for query, pair in pairs.items()}, weights)
+    means = f"{before:.4f} → {after:.4f} ({after - before:+.4f})"
+    return f"{measure} {means} over {count(len(pairs), 'query')}; {_needs_packages('it is not tested')}"
+
+
+def list_absent_packages() -> list[str]:
+    """The packages for statistics that are not installed."""
+    return [name for name in NEEDED if find_spec(name) is None]
+
+
+def require_packages() -> None:
+    """Raise UsageError where the packages for statistics are not installed."""
+    if list_absent_packages():
+        raise UsageError(_needs_packages("measures are not compared"))
+
+
+def _needs_packages(what: str) -> str:
+    return f"{what} without {' and '.join(list_absent_packages())}: {pip_install('statistics')} brings what is needed"

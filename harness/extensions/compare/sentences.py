@@ -1,0 +1,447 @@
+"""The sentences of a comparison, the same on the terminal, in a page and in Markdown; not escaped yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+
+from harness.gate.finding import describe_if_judged
+from harness.gate.grammar import TOLERANCE
+from harness.gate.selection import interleave_blamed
+from harness.model.comparison import (
+    FEWEST_CHANGED,
+    POWER,
+    TESTS_OF_MEANS,
+    Agreement,
+    Comparison,
+    ComparisonReport,
+    MeasureComparison,
+    MovedDocument,
+    QueryComparison,
+    Side,
+    SideKind,
+)
+from harness.report.attention import list_looked_at
+from harness.report.run_sentences import RANKS_SHOWN, write_thresholds_headline
+from harness.report.sentences import (
+    count_queries,
+    explain_few_by_weights,
+    format_difference,
+    format_p,
+    format_score,
+    format_tally,
+)
+from harness.words import count, grouped
+
+
+class Change(StrEnum):
+    """How a query's ranking changed, the greatest change first."""
+
+    DOCUMENTS = "other documents"
+    ORDER = "other order"
+    TIES = "only ties"
+    SAME = "same ranking"
+    NONE = "not compared"
+
+
+NO_SPREAD = "all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
+
+
+def classify_change(query: QueryComparison) -> Change:
+    """How the ranking of *query* changed."""
+    if not query.documents:
+        return Change.NONE if query.rbo is None else Change.SAME
+    if query.ties_only:
+        return Change.TIES
+    if query.entered or query.left:
+        return Change.DOCUMENTS
+    return Change.ORDER if query.moved else Change.SAME
+
+
+def describe_changes(query: QueryComparison) -> str:
+    """How many documents ``2 entered, 2 left, 5 moved``, and that only ties changed their order."""
+    change = classify_change(query)
+    counts = {"entered": query.entered, "left": query.left, "moved": query.moved}
+    parts = [f"{size:,} {what}" for what, size in counts.items() if size]
+    if not parts:
+        return str(change)
+    only_ties = " (only ties)" if change is Change.TIES else ""
+    return f"{', '.join(parts)}{only_ties}"
+
+
+def mark_change(document: MovedDocument) -> str:
+    """
+    How a document of the candidate's ranking moved; empty where it kept its rank.
+
+    >>> mark_change(MovedDocument("a", reference=5, candidate=2))
+    'up 3'
+    """
+    if document.candidate is None or document.reference == document.candidate:
+        return ""
+    if document.reference is None:
+        return "entered"
+    if document.tied:
+        return "tied"
+    ranks = document.reference - document.candidate
+    return f"up {ranks:,}" if ranks > 0 else f"down {-ranks:,}"
+
+
+def mark_left(document: MovedDocument) -> str:
+    """That a document of the reference's ranking is not in the candidate's."""
+    return "left" if document.candidate is None else ""
+
+
+def describe_origin(side: Side) -> str:
+    """
+    The origin of a side, such as ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``.
+
+    The server is that of a search now: a baseline and a report name none, or one of another day.
+    """
+    parts = []
+    if side.created:
+        parts.append(f"{side.kind} of {side.created}")
+    elif not side.name.startswith(f"{side.kind}:"):
+        parts.append(str(side.kind))
+    if side.engine:
+        parts.append(f"{side.engine} at {side.cluster}" if side.cluster else side.engine)
+    if side.index is not None:
+        parts.append(f"index {side.index}")
+    if side.request is not None:
+        parts.append(f"request {side.request}")
+    # The kind is in the name of the side, but a line must not be empty.
+    if not parts:
+        parts.append(str(side.kind))
+    return ", ".join(parts)
+
+
+def list_measures(report: ComparisonReport) -> tuple[str, ...]:
+    """The measures that were compared, then those that only queries have."""
+    names: dict[str, None] = {}
+    if report.measures is not None:
+        names.update((row.measure, None) for row in report.measures.measures)
+    for query in report.queries:
+        names.update(dict.fromkeys(query.scores))
+    return tuple(names)
+
+
+def format_scores(query: QueryComparison) -> Iterator[tuple[str, str]]:
+    """Each measure with ``0.4000 → 0.5000``, or with its one value where nothing changed."""
+    for measure, (before, after) in query.scores.items():
+        first, second = format_score(before), format_score(after)
+        yield measure, first if before == after else f"{first} → {second}"
+
+
+def describe_compared_query(query: QueryComparison) -> list[str]:
+    """The facts about a query beside its id: its scores, how far its rankings agree, and what changed."""
+    texts = [f"{measure} {values}" for measure, values in format_scores(query)]
+    if query.rbo is not None:
+        texts.append(f"RBO {format_score(query.rbo)}")
+    texts.append(describe_changes(query))
+    return texts
+
+
+def find_last_rank(query: QueryComparison) -> int:
+    """The last rank of the longer ranking of *query*; 0 where no document is known."""
+    last = 0
+    for document in query.documents:
+        last = max(last, document.reference or 0, document.candidate or 0)
+    return last
+
+
+def list_first_ranks(query: QueryComparison) -> Iterator[tuple[int, MovedDocument | None, MovedDocument | None]]:
+    """The first ranks of *query*, each with the reference's document and the candidate's, None where it has none."""
+    before = {document.reference: document for document in query.documents}
+    after = {document.candidate: document for document in query.documents}
+    for rank in range(1, min(RANKS_SHOWN, find_last_rank(query)) + 1):
+        yield rank, before.get(rank), after.get(rank)
+
+
+def find_moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryComparison], int]:
+    """At most *most* queries that moved, first those that thresholds blame; and how many more moved."""
+    blamed = interleave_blamed(verdict.blamed for verdict in list_looked_at(report.verdicts))
+    moved = {}
+    for query in report.queries:
+        if classify_change(query) not in (Change.SAME, Change.NONE):
+            moved[query.id] = query
+    blamed_and_moved = [query for query in blamed if query in moved]
+    # The queries of a report are in the order of how much they moved.
+    shown = list(dict.fromkeys([*blamed_and_moved, *moved]))[:most]
+    return [moved[query] for query in shown], len(moved) - len(shown)
+
+
+def describe_method(comparison: Comparison) -> str:
+    """How the differences were tested."""
+    correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
+    test = f"weighted means, {comparison.test} test" if comparison.weighted else f"{comparison.test} test"
+    text = f"{test}, {comparison.alternative}, level {comparison.level:g}, {correction}; "
+    if comparison.test not in TESTS_OF_MEANS:
+        return f"{text}no intervals, as this test is not of the mean"
+    text += f"{100 * (1 - comparison.level):.4g} % intervals by the same test"
+    if comparison.test == "sign-flip":
+        text += f", from {comparison.samples:,} samples, seed {comparison.seed}"
+    return text
+
+
+def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+    """Warnings that limit what the figures of a measure mean."""
+    if row.least_p > comparison.level:
+        few = f"with so few queries that differ, p cannot be below {format_p(row.least_p)}"
+        yield f"{row.measure}: {few}; the test cannot detect a difference"
+    elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
+        changed = f"only {count(row.changed, 'query')} changed"
+        yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
+    yield from describe_unusual_figures(row, comparison)
+
+
+def describe_unusual_figures(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+    """That ties move a measure, that weights leave it without an interval, or that queries are left out of it."""
+    why = explain_few_by_weights(row.queries, row.counts_as)
+    can_detect = row.least_p <= comparison.level
+    if why and can_detect and row.low is None and row.high is None:
+        yield f"{row.measure}: no interval, as {why}"
+    if row.reordered is not None:
+        returned = f"as returned the difference is {format_difference(row.reordered.difference)}"
+        moved = f"moved by the order of ties in {count_queries(row.reordered.queries)}"
+        yield f"{row.measure}: with ties as in {comparison.reference}; {returned}, {moved}"
+    left_out = comparison.left_out.get(row.measure, 0)
+    if left_out:
+        yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
+
+
+def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+    """The smallest true difference that the test finds four times in five, or why none is defined."""
+    if row.detectable is None:
+        if row.effect is None and row.wins + row.losses:
+            yield f"{row.measure}: {NO_SPREAD}"
+        return
+    power = f"({POWER * 100:g} % power on average, {comparison.test} test)"
+    if row.detectable_if_all_move:
+        power += f" if all {count(row.queries, 'query')} changed (rough: only {row.changed:,} did)"
+    yield f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
+
+
+IF_JUDGED = "if judged"
+FIGURES = ("reference", "candidate", "difference", "interval", IF_JUDGED, "p", "corrected", "won/tied/lost", "queries")
+"""The headings of `format_measure`."""
+
+
+def list_figures(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Those of `FIGURES` that are shown; what the unjudged hits allow only where a measure has that."""
+    for comparison in comparisons:
+        if any(row.if_judged is not None for row in comparison.measures):
+            return FIGURES
+    return tuple(heading for heading in FIGURES if heading != IF_JUDGED)
+
+
+def may_change_with_judgments(row: MeasureComparison, comparison: Comparison) -> bool:
+    """
+    Whether the unjudged hits may change what *row* says: make a significant difference none, or the other way round.
+
+    What is significant is taken from the interval, as if the differences of queries kept their spread. Without an
+    interval, whether they may turn the sign.
+    """
+    if row.if_judged is None:
+        return False
+    least, greatest = row.if_judged
+    if comparison.is_significant(row):
+        return least <= TOLERANCE and greatest >= -TOLERANCE
+    if row.low is None and row.high is None:
+        return least < -TOLERANCE and greatest > TOLERANCE
+    may_rise = row.low is not None and greatest > row.difference - row.low + TOLERANCE
+    may_fall = row.high is not None and least < row.difference - row.high - TOLERANCE
+    return may_rise or may_fall
+
+
+def format_open_difference(row: MeasureComparison, comparison: Comparison) -> str:
+    """The difference of *row*, with its range where the unjudged hits may change what it says."""
+    difference = format_difference(row.difference)
+    if not may_change_with_judgments(row, comparison):
+        return difference
+    return f"{difference} ({IF_JUDGED} {format_if_judged(row)})"
+
+
+def is_shown_significant(row: MeasureComparison, comparison: Comparison) -> bool:
+    """Whether the difference of *row* stands out: it is significant, and no judgments of further hits change that."""
+    return comparison.is_significant(row) and not may_change_with_judgments(row, comparison)
+
+
+def format_measure(row: MeasureComparison) -> dict[str, str]:
+    """The figures of a measure, by their headings."""
+    texts = (
+        format_score(row.reference),
+        format_score(row.candidate),
+        format_difference(row.difference),
+        format_interval(row),
+        format_if_judged(row),
+        format_p(row.p_value),
+        format_p(row.adjusted),
+        f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
+        f"{row.queries:,}",
+    )
+    return dict(zip(FIGURES, texts, strict=True))
+
+
+def format_interval(row: MeasureComparison) -> str:
+    """The differences that the test does not reject: from where to where, or on which side of what."""
+    return format_limits(row.low, row.high)
+
+
+def format_if_judged(row: MeasureComparison) -> str:
+    """The differences that the unjudged hits allow: from where to where."""
+    if row.if_judged is None:
+        return "–"
+    return format_limits(*row.if_judged)
+
+
+def format_limits(low: float | None, high: float | None) -> str:
+    """The differences from *low* to *high*; None where there is no limit."""
+    if low is None and high is None:
+        return "–"
+    if low is None:
+        return f"up to {_format_limit(high)}"
+    if high is None:
+        return f"from {_format_limit(low)}"
+    return f"{_format_limit(low)} to {_format_limit(high)}"
+
+
+def _format_limit(limit: float | None) -> str:
+    """*limit* as a difference; one that is not 0 has digits enough to show on which side of 0 it is."""
+    text = format_difference(limit)
+    if limit and text == format_difference(0.0):
+        return f"{limit:+.2g}"
+    return text
+
+
+def describe_agreement(agreement: Agreement) -> Mapping[str, str]:
+    """How far the rankings agree, by name."""
+    of = f"of {agreement.queries:,}"
+    tau = format_score(agreement.tau)
+    if agreement.tau is not None:
+        tau += f" over {count(agreement.tau_queries, 'query')}"
+    return {
+        f"RBO (p={agreement.p:g})": format_score(agreement.rbo),
+        "overlap": format_score(agreement.overlap),
+        "Kendall's tau": tau,
+        "same ranking": f"{agreement.same_ranking:,} {of}",
+        "same documents": f"{agreement.same_documents:,} {of}",
+        "same first": f"{agreement.same_first:,} {of}",
+    }
+
+
+def describe_coverage(report: ComparisonReport) -> Iterator[str]:
+    """How many hits of each side are judged, how far the others may move the differences, and what to run next."""
+    judged = report.judged
+    if judged is None:
+        if report.measures is not None and not report.suite and has_baseline(report):
+            yield "which hits are judged is not known; with a suite the range of the difference is shown"
+        return
+    sides = ((report.reference, judged.reference), (report.candidate, judged.candidate))
+    if not judged.reference.unjudged and not judged.candidate.unjudged:
+        yield f"all hits of the first {count(judged.depth, 'rank')} are judged on both sides"
+        return
+    for side, coverage in sides:
+        unjudged = f"{coverage.unjudged:,} of {count(coverage.hits, 'hit')} have no judgment"
+        if coverage.unjudged:
+            unjudged += f", in {coverage.queries:,} of {count(judged.queries, 'query')}"
+        yield f"{side.name}: Judged@{judged.depth} {format_score(coverage.judged)}; {unjudged}"
+    for limits in judged.ranges:
+        yield f"{limits.measure}: {describe_if_judged(limits.low, limits.high)}"
+    if judged.ranges:
+        yield suggest_judging(judged.pool_command, is_next=is_open(report))
+    else:
+        yield "with a suite or judgments the sides are scored anew, and the range of the difference is shown"
+    if judged.judged_only:
+        yield f"`--measure '{judged.judged_only}'` compares without them"
+
+
+def has_baseline(report: ComparisonReport) -> bool:
+    """Whether a side is a baseline, which keeps scores without the judgments that they come from."""
+    return SideKind.BASELINE in (report.reference.kind, report.candidate.kind)
+
+
+def suggest_judging(command: str, *, is_next: bool) -> str:
+    """
+    How the unjudged hits are judged: by *command*, or as the guide says where it is empty.
+
+    If *is_next*, as what to do next, since their grades may change what the figures say.
+    """
+    sentence = f"`{command}` collects them for grading"
+    if not command:
+        sentence = "`relevance judgments pool` collects the unjudged hits of a suite's requests for grading"
+    return f"next: {sentence}" if is_next else sentence
+
+
+def find_pool_command(report: ComparisonReport) -> str:
+    """The command that collects the unjudged hits of both sides; empty if there is none."""
+    return "" if report.judged is None else report.judged.pool_command
+
+
+def is_open(report: ComparisonReport) -> bool:
+    """Whether the unjudged hits may change what the figures of a measure say."""
+    if report.measures is None:
+        return False
+    return any(may_change_with_judgments(row, report.measures) for row in report.measures.measures)
+
+
+def is_judged_unequally(report: ComparisonReport) -> bool:
+    """
+    Whether the two sides are not judged alike, and the unjudged hits may change what the figures say.
+
+    Where it is not known how far they move the differences, it is enough that the sides are not judged alike.
+    """
+    judged = report.judged
+    if judged is None or judged.reference.judged is None or judged.candidate.judged is None:
+        return False
+    if abs(judged.reference.judged - judged.candidate.judged) <= TOLERANCE:
+        return False
+    return is_open(report) or not judged.ranges
+
+
+def describe_unequal_coverage(report: ComparisonReport) -> Iterator[str]:
+    """That the two sides are not judged alike, where that matters: it moves a difference by itself."""
+    judged = report.judged
+    if judged is None or not is_judged_unequally(report):
+        return
+    shares = f"{judged.reference.judged:.1%} and {judged.candidate.judged:.1%}"
+    sides = f"of the hits of {report.reference.name} and {report.candidate.name}"
+    yield f"the sides are not judged alike: {shares} {sides}; most measures count an unjudged hit as not relevant"
+
+
+def describe_unpaired(report: ComparisonReport) -> Iterator[str]:
+    """Queries that a side did not answer, with the reason, and queries that only one side knows."""
+    for side in (report.reference, report.candidate):
+        by_reason = grouped((reason, query) for query, reason in side.unanswered.items())
+        for reason, queries in by_reason.items():
+            why = f": {reason}" if reason else ""
+            yield f"{side.name}: no ranking for {count_queries(queries)}{why}"
+    for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
+        if only:
+            yield f"only in {side.name}: {count_queries(only)}"
+
+
+def write_comparison_headline(report: ComparisonReport) -> str:
+    """Whether the thresholds hold; where there are none, what changed."""
+    unanswered = len(report.reference.unanswered.keys() | report.candidate.unanswered.keys())
+    if report.verdicts or (unanswered and report.exit_status):
+        return write_thresholds_headline(report.verdicts, unanswered, report.exit_status)
+    if report.measures and report.measures.measures:
+        row = report.measures.measures[0]
+        return f"{row.measure} {format_open_difference(row, report.measures)} over {count(row.queries, 'query')}"
+    if report.agreement:
+        agreement = report.agreement
+        return f"The same ranking for {agreement.same_ranking:,} of {count(agreement.queries, 'query')}"
+    return "Nothing could be compared"
+
+
+def write_comparison_closing(report: ComparisonReport) -> str:
+    """How many queries changed and how, and how the thresholds came out."""
+    total = count(len(report.queries), "query")
+    changes = Counter(map(classify_change, report.queries))
+    parts = [f"{change} {changes[change]:,}" for change in Change if changes[change]]
+    if parts:
+        total += f": {', '.join(parts)}"
+    statuses = [verdict.status for verdict in report.verdicts]
+    if statuses:
+        total += f"; {count(len(statuses), 'threshold')}: {format_tally(statuses)}"
+    return total

@@ -1,0 +1,95 @@
+"""Documents of equal score that are in another order in the candidate than in the reference: neither defines one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from harness.files.runs import StoredRanking
+from harness.gate.grammar import TOLERANCE
+from harness.gate.ties import restore_tie_order, settle_ranking
+from harness.means import are_weighted, mean_of
+from harness.model.comparison import Comparison, MeasureComparison, ReorderedTies
+from harness.model.run import Hit, Ranking, Run
+
+Table = Mapping[str, float | None]
+
+
+def settle_run(reference: Run, candidate: Run) -> Run:
+    """*candidate* with documents of equal score in the order of *reference*, where these are the same documents."""
+    settled = {}
+    for query, response in candidate.responses.items():
+        before = reference.responses.get(query)
+        if not isinstance(response, Ranking) or not isinstance(before, Ranking):
+            continue
+        ranking = settle_ranking(before, response)
+        if ranking is not response:
+            settled[query] = ranking
+    return replace(candidate, responses={**candidate.responses, **settled}) if settled else candidate
+
+
+def settle_stored(
+    reference: Mapping[str, StoredRanking], candidate: Mapping[str, StoredRanking]
+) -> dict[str, list[str]]:
+    """The documents of *candidate*, read from a file, by query; as `settle_run`."""
+    settled = {}
+    for query, stored in candidate.items():
+        documents = stored.sort_documents()
+        before = reference.get(query)
+        # Most rankings are the same, or have no ties: they are recognized before anything is built.
+        has_ties = len(set(stored.scores)) < len(stored.scores)
+        if before is not None and has_ties and documents != before.sort_documents():
+            depth = max(len(before.documents), len(documents))
+            documents = list(restore_tie_order(_make_ranking(before), _make_ranking(stored), depth=depth))
+        settled[query] = documents
+    return settled
+
+
+def _make_ranking(stored: StoredRanking) -> Ranking:
+    return Ranking(tuple(Hit(document, score) for document, score in stored.sort_with_scores()), exact_scores=True)
+
+
+def _add_tie_moves_of_measure(
+    row: MeasureComparison, reference: Table, settled: Table, returned: Table, weights: Mapping[str, float]
+) -> MeasureComparison:
+    """
+    *row*, with the queries whose score the order of ties moves.
+
+    Args:
+        row: The comparison of *settled* with *reference*.
+        reference: The scores of the reference by query.
+        settled: Those of the candidate with ties in the order of the reference.
+        returned: Those of the candidate as returned.
+        weights: The weights of the queries; empty where all weigh the same.
+    """
+    differences: dict[str, float] = {}
+    moved = []
+    for query, before in reference.items():
+        after, after_settled = returned.get(query), settled.get(query)
+        if before is None or after is None or after_settled is None:
+            continue
+        differences[query] = after - before
+        if abs(after - after_settled) > TOLERANCE:
+            moved.append(query)
+    if not moved:
+        return row
+    weights_of_queries: dict[str, float] = {}
+    # Equal weights are left out, as in the tests of the difference, so that the mean is not rounded differently.
+    if weights and are_weighted(weights[query] for query in differences):
+        weights_of_queries = {query: weights[query] for query in differences}
+    return replace(row, reordered=ReorderedTies(tuple(moved), mean_of(differences, weights_of_queries)))
+
+
+def add_tie_moves(
+    comparison: Comparison,
+    reference: Mapping[str, Table],
+    settled: Mapping[str, Table],
+    returned: Mapping[str, Table],
+    weights: Mapping[str, float],
+) -> Comparison:
+    """*comparison*, each of its measures with the queries whose score the order of ties moves."""
+    rows = tuple(
+        _add_tie_moves_of_measure(row, reference[row.measure], settled[row.measure], returned[row.measure], weights)
+        for row in comparison.measures
+    )
+    return replace(comparison, measures=rows)

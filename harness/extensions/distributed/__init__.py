@@ -1,0 +1,1 @@
+"""One run in several parts: shards with their journals, and workers of a Dask scheduler."""

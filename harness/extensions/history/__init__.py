@@ -1,0 +1,1 @@
+"""How the measures of a suite went over its kept runs."""

@@ -1,0 +1,240 @@
+"""``relevance history``: the runs of a suite in order, on a terminal and as a page; packed; for services."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.examples import format_examples
+from harness.cli.exits import Delivery
+from harness.cli.shared_options import (
+    OutputType,
+    config_options,
+    find_one_suite,
+    history_option,
+    make_run_options,
+    root_option,
+)
+from harness.cli.terminal import show as print_all
+from harness.config import Configs
+from harness.errors import HistoryError, UsageError
+from harness.extensions.history.document import build_history_document
+from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
+from harness.extensions.history.timeline import build_timelines
+from harness.gate.judge_history import describe_other_files
+from harness.history import list_suites, read_history
+from harness.history.packing import pack_suite
+from harness.history.renamed import rename_entries
+from harness.history.suite_files import select_of_file
+from harness.model.history import History, HistoryEntry
+from harness.model.suite import Suite
+from harness.options import RunOptions
+from harness.report.outputs import Output, refuse_inputs, render_history, write_output
+from harness.report.terminal.history import print_history
+from harness.suites import load_suite
+from harness.suites.inputs import RunInputs
+from harness.words import count, did_you_mean, listed
+
+MOST_RUNS = 300
+"""Runs that are shown where the user says nothing."""
+
+KEPT_APART = 50
+"""Runs of each suite that are not packed where the user says nothing."""
+
+KINDS = ("html",)
+
+
+class HistoryGroup(click.Group):
+    """A group whose command is `show` where none is named, so that ``relevance history SUITE`` is enough."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, with the word `show` where it is left out."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("history", cls=HistoryGroup)
+def command() -> None:
+    """
+    Show the runs that `relevance run --history` kept, pack them, or export the last one.
+
+    `relevance history SUITE` is short for `relevance history show SUITE`.
+    """
+
+
+@command.command(
+    "show",
+    epilog=format_examples(
+        "relevance history show suites/products.relevance.yaml --history history --output html=history.html"
+    ),
+)
+@click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
+@history_option
+@click.option("--request", metavar="NAME", help="Show the runs of this request only.")
+@click.option("--index", metavar="NAME", help="Show the runs with this index in place of the suite's own only.")
+@click.option(
+    "--last",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=MOST_RUNS,
+    show_default=True,
+    help="Show this many runs of each request and index, the latest.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(KINDS, "html=history.html"),
+    help="Write a page: html=FILE.",
+)
+@config_options
+@root_option
+def show(
+    suite: Path, request: str | None, index: str | None, last: int, outputs: tuple[Output, ...], **arguments: Any
+) -> int:
+    """
+    Show how the measures of a suite went over its runs: lines, steps and drifts, and what changed before them.
+
+    All runs are scored with the judgments of today, as far as the kept rankings allow, beside the figures of the day.
+    """
+    path = find_one_suite(suite, arguments["root"])
+    options = make_run_options(**arguments)
+    configs = Configs.from_options(options, os.environ)
+    folder = _find_folder(configs, options)
+    refuse_inputs(outputs, RunInputs([path], options, os.environ))
+    loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
+    entries = _select_entries(_read_entries(folder, loaded, path), loaded, request, index)
+    if not entries:
+        raise _make_no_runs_error(folder, loaded, path)
+    timelines = build_timelines(entries, loaded, most=last)
+    delivery = Delivery()
+    with delivery.printing():
+        print_all(print_history(build_history_document(timelines)))
+    for output in outputs:
+        with delivery.writing():
+            write_output(output, render_history(timelines), "the page")
+            click.echo(f"wrote {output.path}", err=True)
+    return delivery.settle(0)
+
+
+@command.command("pack", epilog=format_examples("relevance history pack --history history --keep 50"))
+@history_option
+@click.option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=KEPT_APART,
+    show_default=True,
+    help="Leave the latest N runs of each suite in files of their own.",
+)
+@config_options
+def pack(keep: int, **arguments: Any) -> None:
+    """
+    Join the old runs of each suite in one file, an entry a line.
+
+    All commands read both. Pack on one branch, such as main: git merges it with branches that only kept more runs.
+    """
+    options = make_run_options(**arguments)
+    folder = _find_folder(Configs.from_options(options, os.environ), options)
+    # All suites are read before a file of one is written.
+    packed_suites = [pack_suite(suite_folder, keep=keep) for suite_folder in list_suites(folder)]
+    for packed in packed_suites:
+        if packed is not None:
+            packed.write()
+            click.echo(f"packed {count(packed.entries, 'run')} into {packed.path.as_posix()}")
+    if not any(packed_suites):
+        click.echo(
+            f"nothing to pack: no suite in {folder.as_posix()} has more than {count(keep, 'run')} in files of their own"
+        )
+
+
+@command.command(
+    "export",
+    epilog=format_examples(
+        "relevance history export suites/products.relevance.yaml --history history --format bencher > results.json"
+    ),
+)
+@click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
+@history_option
+@click.option(
+    "--format", "format_name", type=click.Choice(list(FORMATS)), required=True, help="Which service is to read it."
+)
+@config_options
+@root_option
+def export(suite: Path, format_name: str, **arguments: Any) -> None:
+    """
+    Print the means of the last run, of each request and index, as JSON that a service for benchmarks reads.
+
+    The figures are those of the day. github-action-benchmark reads it as its tool customBiggerIsBetter, Bencher with
+    its adapter json.
+    """
+    path = find_one_suite(suite, arguments["root"])
+    options = make_run_options(**arguments)
+    configs = Configs.from_options(options, os.environ)
+    folder = _find_folder(configs, options)
+    loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
+    entries = select_last_entries(_read_entries(folder, loaded, path))
+    click.echo(render_export(entries, format_name), nl=False)
+
+
+def _find_folder(configs: Configs, options: RunOptions) -> Path:
+    """
+    The folder of the history.
+
+    Raises:
+        UsageError: None is named.
+    """
+    folder = configs.find_history(options)
+    if folder is None:
+        raise UsageError("no history is named: give its folder with --history DIR, or as `history` in relevance.toml")
+    return folder
+
+
+def _read_entries(folder: Path, suite: Suite, path: Path) -> list[HistoryEntry]:
+    """
+    The entries of *suite*, the file at *path*; says on stderr of which other files the folder has runs.
+
+    Raises:
+        HistoryError: There are none.
+    """
+    entries, other_files = select_of_file(read_history(folder, suite.name), path, folder)
+    others = describe_other_files(History(other_files=other_files))
+    if not entries:
+        raise _make_no_runs_error(folder, suite, path, others)
+    if others:
+        click.echo(f"note: {others}", err=True)
+    return rename_entries(entries, suite)
+
+
+def _make_no_runs_error(folder: Path, suite: Suite, path: Path, others: str = "") -> HistoryError:
+    found = f"the history {folder.as_posix()} has no run of the suite {suite.name!r}"
+    remedy = f"keep runs with relevance run {path} --history {folder.as_posix()}"
+    return HistoryError("; ".join(filter(None, (found, others, remedy))))
+
+
+def _select_entries(
+    entries: list[HistoryEntry], suite: Suite, request: str | None, index: str | None
+) -> list[HistoryEntry]:
+    """
+    Those of *entries* with a request of *suite*, which alone can be scored again, and with *request* and *index*.
+
+    Raises:
+        UsageError: No entry has them.
+    """
+    selected = [entry for entry in entries if entry.request in suite.requests]
+    if request is not None:
+        known = sorted({entry.request for entry in selected})
+        if known and request not in known:
+            raise UsageError(f"no run has the request {request!r}, only {listed(known)}{did_you_mean(request, known)}")
+        selected = [entry for entry in selected if entry.request == request]
+    if index is not None:
+        known = sorted({entry.chosen_index for entry in selected if entry.chosen_index})
+        if selected and index not in known:
+            found = f"only {listed(known)}" if known else "all search the suite's own"
+            raise UsageError(f"no run has the index {index!r} in place of the suite's own, {found}")
+        selected = [entry for entry in selected if entry.chosen_index == index]
+    return selected

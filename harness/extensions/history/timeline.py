@@ -1,0 +1,229 @@
+"""The runs of a history in order, with what changed between them, and figures by the judgments of today. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from harness.extensions.history.model import ChangeKind, StateChange, Timeline, TimelineFigure, TimelinePoint
+from harness.extensions.history.steps import find_drifts, find_steps
+from harness.gate.finding import read_weights
+from harness.gate.ties import compute_bands
+from harness.history.entries import restore_ranking
+from harness.history.rescoring import rescore
+from harness.means import mean_of
+from harness.metrics import measure_range
+from harness.metrics.score import common_measures
+from harness.model.history import HistoryEntry, HistoryFigure, HistoryQuery, RescoredEntry
+from harness.model.suite import Measure, Query, Suite
+from harness.statistics.mean_intervals import compute_mean_interval
+from harness.words import count
+
+MOST_TAGS = 20
+"""Tags that have a line, those of most queries first."""
+
+
+def build_timelines(entries: Iterable[HistoryEntry], suite: Suite, *, most: int | None = None) -> tuple[Timeline, ...]:
+    """
+    The timeline of each request and chosen index of *suite*, the one with the latest run first.
+
+    Args:
+        entries: Of the suite, in the order in which they were kept.
+        suite: The suite of today.
+        most: How many runs of each timeline count, the latest; None for all.
+    """
+    by_series: dict[tuple[str, str, str], list[HistoryEntry]] = {}
+    for entry in entries:
+        by_series.setdefault(entry.series, []).append(entry)
+    timelines = []
+    for series in sorted(by_series, key=lambda series: by_series[series][-1].moment, reverse=True):
+        known = by_series[series]
+        chosen = known if most is None else known[-most:]
+        timelines.append(_build_timeline(chosen, suite, older=len(known) - len(chosen)))
+    return tuple(timelines)
+
+
+def _build_timeline(entries: Sequence[HistoryEntry], suite: Suite, *, older: int) -> Timeline:
+    newest = entries[-1]
+    measures = {measure.text: measure for measure in common_measures(suite)}
+    texts = dict.fromkeys([*measures, *newest.measures])
+    tags = _choose_tags(suite.queries)
+    rescoring = _Rescoring(suite, measures, {tag: _list_tagged(suite.queries, tag) for tag in tags})
+    points: list[TimelinePoint] = []
+    for rescored in rescore(entries, suite):
+        point = _build_point(rescored, rescoring)
+        if points:
+            point = replace(point, changes=list_changes(points[-1].entry, rescored.entry))
+        points.append(point)
+    steps, drifts = {}, {}
+    for measure in texts:
+        line = [point.find_mean(measure) for point in points]
+        steps[measure] = find_steps(line)
+        drifts[measure] = find_drifts(line, steps[measure])
+    query_texts = {query: kept.text for entry in entries for query, kept in entry.queries.items()}
+    return Timeline(
+        suite=newest.suite,
+        request=newest.request,
+        chosen_index=newest.chosen_index or "",
+        measures=tuple(texts),
+        tags=tags,
+        points=tuple(points),
+        older=older,
+        steps=steps,
+        drifts=drifts,
+        grades={query.id: query.judgments for query in suite.queries},
+        texts=query_texts,
+    )
+
+
+def _choose_tags(queries: Iterable[Query]) -> tuple[str, ...]:
+    counts = Counter(tag for query in queries for tag in query.tags)
+    return tuple(sorted(counts, key=lambda tag: (-counts[tag], tag))[:MOST_TAGS])
+
+
+def _list_tagged(queries: Iterable[Query], tag: str) -> tuple[Query, ...]:
+    return tuple(query for query in queries if tag in query.tags)
+
+
+# Figures by the judgments of today.
+
+
+@dataclass(frozen=True, slots=True)
+class _Rescoring:
+    """What figures are made from. Most rankings are the same in many runs, so their ties are ordered once."""
+
+    suite: Suite
+    measures: Mapping[str, Measure]
+    tagged: Mapping[str, Sequence[Query]]
+    """The queries of each tag."""
+    known_bands: dict[tuple[object, ...], Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+
+    def compute_bands(self, query: Query, kept: HistoryQuery) -> Mapping[str, tuple[float, float]]:
+        """The least and the greatest score over all orders of the tied documents of *kept*, where ties move it."""
+        if not kept.ties and not kept.tail:
+            return {}
+        key = (query.id, kept.ranking, kept.ties, kept.tail)
+        if key not in self.known_bands:
+            ranking = restore_ranking(kept)
+            self.known_bands[key] = compute_bands(self.suite, query, ranking, self.measures.values())
+        return self.known_bands[key]
+
+
+def _build_point(rescored: RescoredEntry, rescoring: _Rescoring) -> TimelinePoint:
+    entry = rescored.entry
+    scores: dict[str, dict[str, float]] = {}
+    for score in rescored.scores:
+        if score.value is not None:
+            scores.setdefault(score.query, {})[score.measure] = score.value
+    figures = _build_figures(entry, entry.measures, scores, rescoring.suite.queries, rescoring)
+    tags = {}
+    for tag, queries in rescoring.tagged.items():
+        tags[tag] = _build_figures(entry, entry.tags.get(tag, {}), scores, queries, rescoring)
+    return TimelinePoint(entry, figures, tags, scores, changed_queries=rescored.changed)
+
+
+def _build_figures(
+    entry: HistoryEntry,
+    of_day: Mapping[str, HistoryFigure],
+    scores: Mapping[str, Mapping[str, float]],
+    queries: Sequence[Query],
+    rescoring: _Rescoring,
+) -> dict[str, TimelineFigure]:
+    """The figures of *entry* over *queries*; those of the day are known already."""
+    figures = {}
+    for text in dict.fromkeys([*rescoring.measures, *of_day]):
+        rescored = None
+        measure = rescoring.measures.get(text)
+        if measure is not None:
+            rescored = _rescore_figure(entry, measure, scores, queries, rescoring)
+        if rescored is not None or text in of_day:
+            figures[text] = TimelineFigure(of_day.get(text), rescored)
+    return figures
+
+
+def _rescore_figure(
+    entry: HistoryEntry,
+    measure: Measure,
+    scores: Mapping[str, Mapping[str, float]],
+    queries: Sequence[Query],
+    rescoring: _Rescoring,
+) -> HistoryFigure | None:
+    """The mean of *measure* over those of *queries* that have a score; None if none has."""
+    values, least, greatest = {}, {}, {}
+    for query in queries:
+        value = scores.get(query.id, {}).get(measure.text)
+        if value is not None:
+            values[query.id] = value
+            bands = rescoring.compute_bands(query, entry.queries[query.id])
+            least[query.id], greatest[query.id] = bands.get(measure.text, (value, value))
+    if not values:
+        return None
+    suite = rescoring.suite
+    weights = read_weights(queries, values)
+    weights_of_values = [weights[query] for query in values] if weights else []
+    bounds = measure_range(measure, suite.gain, suite.profile)
+    band = None
+    if least != greatest:
+        band = mean_of(least, weights), mean_of(greatest, weights)
+    return HistoryFigure(
+        mean=mean_of(values, weights),
+        queries=len(values),
+        interval=compute_mean_interval(list(values.values()), weights_of_values, bounds),
+        band=band,
+    )
+
+
+# What changed between two runs.
+
+
+def list_changes(before: HistoryEntry, after: HistoryEntry) -> tuple[StateChange, ...]:
+    """What decides scores and is not the same in both runs, in the order of `ChangeKind`."""
+    changes = []
+    shared = before.queries.keys() & after.queries.keys()
+    rejudged = sum(before.queries[query].judgments != after.queries[query].judgments for query in shared)
+    if rejudged:
+        changes.append(StateChange(ChangeKind.JUDGMENTS, f"judgments of {count(rejudged, 'query')}"))
+    changes += [StateChange(ChangeKind.SUITE, text) for text in _list_suite_changes(before, after)]
+    if before.state.request != after.state.request:
+        changes.append(StateChange(ChangeKind.REQUEST, "the request"))
+    for name in ("mapping", "settings"):
+        old, new = getattr(before.state, name), getattr(after.state, name)
+        if old != new and None not in (old, new):
+            changes.append(StateChange(ChangeKind.MAPPING, f"the {name} of the index"))
+    changes += [StateChange(ChangeKind.DOCUMENTS, text) for text in _list_document_changes(before, after)]
+    for name in ("harness", "engine"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            changes.append(StateChange(ChangeKind.VERSIONS, f"{name} {new}, before {old}"))
+    return tuple(changes)
+
+
+def _list_suite_changes(before: HistoryEntry, after: HistoryEntry) -> list[str]:
+    changes = []
+    if before.state.suite != after.state.suite:
+        added = len(after.queries.keys() - before.queries.keys())
+        removed = len(before.queries.keys() - after.queries.keys())
+        counts = []
+        if added:
+            counts.append(f"{count(added, 'query')} more")
+        if removed:
+            counts.append(f"{count(removed, 'query')} fewer")
+        changes.append(", ".join(counts) or "texts, params, tags or weights of queries")
+    for name in ("gain", "profile", "depth"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            changes.append(f"{name} {new}, before {old}")
+    return changes
+
+
+def _list_document_changes(before: HistoryEntry, after: HistoryEntry) -> list[str]:
+    changes = []
+    if before.index != after.index and None not in (before.index, after.index):
+        changes.append(f"index {after.index}, before {before.index}")
+    old, new = before.state.documents, after.state.documents
+    if old is not None and new is not None and old != new:
+        changes.append(f"{count(new, 'document')}, before {old:,}")
+    elif None not in (before.state.content, after.state.content) and before.state.content != after.state.content:
+        changes.append("documents were written")
+    return changes

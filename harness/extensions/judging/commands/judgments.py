@@ -1,0 +1,239 @@
+"""``relevance judgments``: what is still to be judged, and what is wrong with what was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.examples import format_examples
+from harness.cli.exits import NO_ANSWER, Delivery
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import (
+    OutputType,
+    cell_options,
+    depth_option,
+    engine_options,
+    find_given_suites,
+    json_option,
+    make_run_options,
+    print_left_out,
+    quiet_option,
+    request_options,
+    root_option,
+    server_options,
+    suites_argument,
+)
+from harness.cli.terminal import run_progress, show
+from harness.errors import SuiteError, UsageError
+from harness.extensions.judging import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
+from harness.extensions.judging.aging import AgeOptions, age_suites
+from harness.extensions.judging.findings import parse_scale
+from harness.extensions.judging.pool_files import WRITERS
+from harness.files.judgments import count_grades
+from harness.files.writing import PRIVATE
+from harness.model.judging import Pool
+from harness.report.outputs import Output, refuse_inputs, write_output
+from harness.report.sentences import make_loggable
+from harness.report.terminal.judgments import dump_findings, format_findings, print_pool, write_findings_closing
+from harness.suites.inputs import RunInputs
+from harness.words import count
+
+POOL_KINDS = ("csv", "yaml")
+
+FINDINGS = 1
+"""The exit status where something was found."""
+
+
+@click.group("judgments")
+def command() -> None:
+    """Find what is still to be judged, and what is wrong with the judgments that there are."""
+
+
+@command.command(
+    "pool",
+    epilog=format_examples(
+        "relevance judgments pool suites/products.relevance.yaml --url http://localhost:9200 --output csv=judged.csv"
+    ),
+)
+@suites_argument
+@engine_options
+@cell_options
+@depth_option
+@click.option(
+    "--snippet",
+    metavar="FIELD",
+    help="The field for snippets; by default the longest text except the title.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(POOL_KINDS, "csv=unjudged.csv"),
+    help="Write the unjudged documents: csv=FILE or yaml=FILE; may be repeated.",
+)
+@quiet_option
+def pool(
+    suites: Sequence[Path],
+    depth: int | None,
+    snippet: str | None,
+    outputs: tuple[Output, ...],
+    quiet: bool,
+    **arguments: Any,
+) -> int:
+    """
+    Collect the hits that nobody has judged, from the top of each request, into files to be graded.
+
+    With several requests each document is there once, with its rank in each of them. A file becomes a judgment file
+    when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 if a query had
+    no answer; what the others returned is written all the same.
+    """
+    found = find_given_suites(suites, arguments["root"])
+    options, matrix = make_run_choices(**arguments)
+    _refuse_outputs(outputs, RunInputs(found.suites, options, os.environ))
+    pool_options = PoolOptions(options, matrix, depth, TextOptions(snippet=snippet))
+    with run_progress(quiet=quiet) as progress:
+        pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
+    delivery = Delivery()
+    with delivery.printing():
+        for suite_pool in pools:
+            show(print_pool(suite_pool))
+    _write_pools(pools, outputs, delivery, quiet=quiet)
+    if not quiet:
+        print_left_out(found)
+    return delivery.settle(NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0)
+
+
+def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
+    """Refuse outputs for several suites, and those that hold grades: graded documents would not be pooled again."""
+    if outputs and len(inputs.suites) > 1:
+        raise UsageError(f"a file has the judgments of one suite, but {len(inputs.suites)} suites were given")
+    refuse_inputs(outputs, inputs)
+    for output in outputs:
+        graded = count_grades(output.path) if output.path.is_file() else 0
+        if graded:
+            raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
+
+
+def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Delivery, *, quiet: bool) -> None:
+    for suite_pool in pools:
+        # All texts are made before one is written: a pool that a format cannot hold leaves no file behind.
+        texts = [WRITERS[output.kind](suite_pool) for output in outputs]
+        for output, text in zip(outputs, texts, strict=True):
+            with delivery.writing():
+                write_output(output, text, "the unjudged documents", PRIVATE)
+                if not quiet:
+                    click.echo(f"wrote {output.path}", err=True)
+
+
+@command.command(
+    "lint",
+    epilog=format_examples("relevance judgments lint suites/products.relevance.yaml --url http://localhost:9200"),
+)
+@suites_argument
+@server_options
+@root_option
+@click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
+@click.option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
+@json_option
+def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **arguments: Any) -> int:
+    """
+    Find errors in the judgments of suites, all of them at once.
+
+    Found are documents that are no longer in the index, grades outside of the scale, documents that are judged twice or
+    to different grades, queries that the suite does not have or that have no relevant document, and ids that look like
+    two names of one document. The exit status is 1 if something was found, 2 if a suite is wrong otherwise, and 3
+    if the engine could not answer.
+    """
+    if offline and (arguments["url"] or arguments["embedded"]):
+        raise click.UsageError("--offline uses no engine; remove --url and --embedded")
+    parsed_scale = None if scale is None else parse_scale(scale)
+    found = find_given_suites(suites, arguments["root"])
+    options = make_run_options(**arguments)
+    lint = lint_suites(found.suites, options, offline=offline, scale=parsed_scale, environ=os.environ)
+    _print_lint(lint, as_json=as_json)
+    print_left_out(found)
+    if lint.problems:
+        raise SuiteError(lint.problems)
+    if lint.errors:
+        return NO_ANSWER
+    return FINDINGS if lint.findings else 0
+
+
+def _print_lint(lint: Lint, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(dump_findings(lint.findings))
+    else:
+        for line in format_findings(lint.findings):
+            click.echo(line)
+    for line in (*lint.notes, *lint.errors, write_findings_closing(lint.findings, lint.judgments, lint.suites)):
+        click.echo(make_loggable(line), err=True)
+
+
+@command.command(
+    "age",
+    epilog=format_examples(
+        "relevance judgments age suites/products.relevance.yaml --url http://localhost:9200 --before 2026-01-31"
+    ),
+)
+@suites_argument
+@click.option(
+    "--before",
+    metavar="DATE",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="List grades that were given before this day, such as 2026-01-31.",
+)
+@click.option("--record", is_flag=True, help="Keep what the documents of other grades are like today.")
+@click.option("--offline", is_flag=True, help="Do not look up the documents; list old grades only. Needs --before.")
+@click.option(
+    "--progress",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder with the grades of judges; by default the suite's.",
+)
+@server_options
+@root_option
+@request_options
+@json_option
+@quiet_option
+def age(
+    suites: Sequence[Path],
+    before: datetime | None,
+    record: bool,
+    offline: bool,
+    folder: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **arguments: Any,
+) -> int:
+    """
+    List the grades of documents that changed since they were graded, and those that are older than a day.
+
+    The judging page keeps when a grade was given and a fingerprint of each text that was shown. For all other grades
+    --record keeps what their documents are like today, in a file beside the suite, so that later changes are noticed.
+    The exit status is 1 if something was found, 2 if a suite is wrong, and 3 if the engine could not answer.
+    """
+    if offline and (arguments["url"] or arguments["embedded"] or record):
+        raise click.UsageError("--offline uses no engine; remove --url, --embedded and --record")
+    if offline and before is None:
+        raise click.UsageError("--offline looks up no documents, so that it needs --before DATE")
+    found = find_given_suites(suites, arguments["root"])
+    options = AgeOptions(
+        run=make_run_options(**arguments),
+        before=None if before is None else before.date(),
+        offline=offline,
+        record=record,
+        folder=folder,
+    )
+    with run_progress(quiet=quiet) as progress:
+        lint = age_suites(found.suites, options, environ=os.environ, progress=progress)
+    _print_lint(lint, as_json=as_json)
+    print_left_out(found)
+    if lint.errors:
+        return NO_ANSWER
+    return FINDINGS if lint.findings else 0

@@ -1,0 +1,452 @@
+"""``relevance judge --machine NAME``: a language model of relevance.toml grades, and its grades are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from harness.agreement import Pair
+from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.terminal import run_progress
+from harness.config import Configs, find_machine_judge
+from harness.config.addresses import uses_tls
+from harness.errors import FormatError, UsageError
+from harness.extensions.judging import PoolOptions
+from harness.extensions.judging.findings import Scale
+from harness.extensions.judging.judge_lock import hold_judge_file
+from harness.extensions.judging.machine.asking import TIMES_ASKED, Asking, fingerprint_asking
+from harness.extensions.judging.machine.budget import Budget, Prices, bound_input, estimate_input
+from harness.extensions.judging.machine.client import ChatClient, build_schema, read_key, require_installed
+from harness.extensions.judging.machine.pace import Pace
+from harness.extensions.judging.machine.prompt import Prompt
+from harness.extensions.judging.machine.reading import Tokens
+from harness.extensions.judging.machine.task import (
+    AskingPlan,
+    MachineTask,
+    Selection,
+    TaskOptions,
+    open_task,
+    plan_asking,
+)
+from harness.extensions.judging.texts import TextOptions
+from harness.files.beside import BesideFile
+from harness.files.judge_files import JudgeFile, Questions, build_judge_path, describe_outdated
+from harness.model.judging import JudgeAnswer, MachineJudge
+from harness.options import RunOptions
+from harness.report.sentences import make_loggable
+from harness.run import Matrix
+from harness.search.login import is_this_machine
+from harness.words import count, format_exactly, listed, shorten
+
+TYPICAL_OUTPUT = 60
+"""Tokens of an answer, where none is known."""
+
+MOST_LISTED = 20
+"""Documents that are listed one by one; the file has all."""
+
+LARGEST_PROMPT = 2**16
+
+MOST_DIGITS = 9
+"""Of the size of a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOptions:
+    """What the user asked for."""
+
+    name: str
+    selection: Selection
+    sample: int | None
+    seed: int
+    again: bool
+    dry_run: bool
+    fields: tuple[str, ...]
+    depth: int | None
+    quiet: bool
+
+
+class SampleSizes(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
+    """Whole numbers from 1 that rise, separated by commas."""
+
+    name = "N[,N…]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Parse *value*."""
+        sizes: list[int] = []
+        for part in str(value).split(","):
+            digits = part.strip()
+            least = sizes[-1] + 1 if sizes else 1
+            # More digits than a suite has queries; Python refuses to read thousands of them.
+            is_size = digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
+            if not is_size or int(digits) < least:
+                found = shorten(str(value))
+                self.fail(f"found {found!r}, expected whole numbers from 1 that rise, such as 60,120", param, ctx)
+            sizes.append(int(digits))
+        return tuple(sizes)
+
+
+def machine_options(command: Any) -> Any:
+    """Give *command* the options of ``--machine``."""
+    documents = click.Choice([str(selection) for selection in Selection])
+    options = (
+        click.option("--machine", metavar="NAME", help="Let the language model [judge.NAME] of relevance.toml grade."),
+        click.option(
+            "--documents",
+            "selection",
+            type=documents,
+            help="What --machine grades: hits that people have not graded (the default), what they have, or both.",
+        ),
+        click.option(
+            "--sample",
+            metavar="N[,N…]",
+            type=SampleSizes(),
+            help="Only N, drawn with --seed: documents for --machine, else queries, which are kept. Estimates decide "
+            "where people have judged N of them, or each of several N that rise.",
+        ),
+        click.option("--again", is_flag=True, help="Ask again for documents whose answer was no grade."),
+        click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost of --machine, and send nothing."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+ONLY_MACHINE = {"selection": "--documents", "again": "--again", "dry_run": "--dry-run"}
+"""Options that need ``--machine``, by the names of their arguments."""
+
+MACHINE_ARGUMENTS = frozenset({"machine", "sample", *ONLY_MACHINE})
+
+ONLY_PEOPLE = {
+    "judge": "--judge", "blind": "--blind", "settle": "--settle", "agreement": "--agreement", "only_write": "--write",
+    "outputs": "--output", "port": "--port", "serve": "--serve", "revoke": "--revoke",
+    "regrade": "--regrade",
+}  # fmt: skip
+"""Options that do not go with it."""
+
+
+def read_machine_options(arguments: Mapping[str, Any]) -> MachineOptions | None:
+    """
+    The options of ``--machine``, None without it; *arguments* are all of the command.
+
+    Raises:
+        click.UsageError: One of the options does not go with the others.
+    """
+    name = arguments["machine"]
+    for argument, option in (ONLY_MACHINE if name is None else ONLY_PEOPLE).items():
+        if arguments[argument]:
+            problem = "needs --machine NAME" if name is None else "does not go with --machine"
+            raise click.UsageError(f"{option} {problem}")
+    if name is None:
+        return None
+    sizes = arguments["sample"]
+    if sizes is not None and len(sizes) > 1:
+        raise click.UsageError("--sample takes one number with --machine: several are the sizes at which people decide")
+    fields = tuple(field.strip() for field in (arguments["fields"] or "").split(",") if field.strip())
+    return MachineOptions(
+        name=name,
+        selection=Selection(arguments["selection"] or Selection.UNGRADED),
+        sample=None if sizes is None else sizes[0],
+        seed=arguments["seed"],
+        again=arguments["again"],
+        dry_run=arguments["dry_run"],
+        fields=fields,
+        depth=arguments["depth"],
+        quiet=arguments["quiet"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFiles:
+    """The suite at *path*, what is asked there, and the files of its judges, in *folder* if that is not None."""
+
+    path: Path
+    questions: Questions
+    judges: Mapping[str, JudgeFile]
+    folder: Path | None
+    configs: Configs
+    roots: Sequence[str] = ()
+    """The folders that the files may be in; *folder* where that is not None."""
+
+
+def judge_by_machine(
+    files: JudgedFiles, options: MachineOptions, runs: tuple[RunOptions, Matrix], scale: Scale | None
+) -> int:
+    """Ask the language model of *options*, and keep what it says; *runs* find the documents."""
+    judge = find_machine_judge(options.name, files.configs, files.path.parent)
+    # Before queries are sent: what cannot be asked, or kept, needs none.
+    if not options.dry_run:
+        require_installed()
+        read_key(judge, os.environ)
+    pooling = PoolOptions(*runs, options.depth, TextOptions(fields=options.fields))
+    task_options = TaskOptions(pooling, judge, options.selection, options.sample, options.seed, scale)
+    path = build_judge_path(files.path, judge.name, files.folder)
+    if options.dry_run:
+        return _judge(files, options, task_options, JudgeFile.read(path, files.questions, files.roots))
+    with hold_judge_file(BesideFile(path, files.roots), judge.name) as is_held:
+        if not is_held:
+            _say(f"this system has no lock for {path}; let {judge.name} grade in this command only")
+        file = JudgeFile.read(path, files.questions, files.roots)
+        file.check_writable()
+        return _judge(files, options, task_options, file)
+
+
+def _judge(files: JudgedFiles, options: MachineOptions, task_options: TaskOptions, file: JudgeFile) -> int:
+    """Plan what to ask for, print it, and ask."""
+    judge = task_options.judge
+    if file.answers and not file.is_machine:
+        raise UsageError(
+            f"{file.path}: {judge.name} is a person here, who graded {count(len(file.grades), 'document')}; give the "
+            f"table [judge.{judge.name}] another name"
+        )
+    template = read_template(judge)
+    with run_progress(quiet=options.quiet) as progress:
+        task = open_task(files.path, files.judges, task_options, environ=os.environ, progress=progress)
+    prompt = Prompt(task.grades, task.suite.guidelines, template, judge.prompt or "")
+    plan = plan_asking(task.pairs, file, fingerprint_asking(judge, prompt), again=options.again)
+    estimate = estimate_cost(judge, prompt, plan, file)
+    if judge.api_key_env is not None and is_exposed(judge.base_url):
+        _say(f"the key in {judge.api_key_env} is sent without encryption to {judge.base_url}; use https://")
+    for note in [*task.notes, *describe_outdated({judge.name: file})]:
+        _say(note)
+    _list_documents(task.unshown, "left out, as nothing of it can be shown")
+    _list_documents(list(plan.old), "old, not used", list(plan.old.values()))
+    for line in describe_plan(judge, task, plan, estimate):
+        click.echo(make_loggable(line))
+    incomplete = NO_ANSWER if task.unanswered else 0
+    if options.dry_run:
+        click.echo("nothing was sent")
+        return incomplete
+    status = 0
+    # A run that was killed has no end, which this one writes though nothing may be left to ask.
+    if plan.old or plan.to_ask or file.is_open:
+        with _explain_failures(file):
+            file.begin_run()
+        for pair in plan.old:
+            # So that a grade which is old counts nowhere, whoever reads the file.
+            _keep(file, JudgeAnswer(*pair, None))
+        if plan.to_ask:
+            status = _ask(judge, prompt, plan, file, quiet=options.quiet)
+        with _explain_failures(file):
+            file.end_run()
+    _list_no_grades(plan.without_grade)
+    return status or incomplete
+
+
+def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile, *, quiet: bool) -> int:
+    """Ask for what *plan* says, keep each answer as it comes, and print what came of it."""
+    prices = None
+    if judge.input_price is not None and judge.output_price is not None:
+        prices = Prices(judge.input_price, judge.output_price)
+    pace = Pace(judge.requests_per_minute, judge.tokens_per_minute)
+    begun = time.perf_counter()
+    answers: list[JudgeAnswer] = []
+    failures: dict[Pair, str] = {}
+    with closing(ChatClient(judge, prompt.grades, os.environ)) as chat:
+        asking = Asking(judge, prompt, chat, Budget(prices, judge.budget), pace)
+        try:
+            with closing(asking.ask_all(plan.to_ask)) as results, show_progress(len(plan.to_ask), quiet) as advance:
+                for result in results:
+                    if result.answer is None:
+                        failures[result.pair.query, result.pair.document] = result.failure
+                    else:
+                        _keep(file, result.answer)
+                        answers.append(result.answer)
+                    advance()
+        except KeyboardInterrupt:
+            _say(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
+            return INTERRUPTED
+    seconds = time.perf_counter() - begun
+    for line in describe_results(asking, answers, len(plan.to_ask), seconds):
+        click.echo(make_loggable(line))
+    _list_no_grades({(answer.query, answer.document): answer for answer in answers if answer.grade is None})
+    _list_documents(list(failures), "not asked to the end", list(failures.values()))
+    click.echo(make_loggable(f"kept in {file.path}"))
+    left = len(plan.to_ask) - len(answers)
+    if left:
+        why = f": {asking.ended}" if asking.ended else ""
+        _say(f"{count(left, 'document')} of {len(plan.to_ask):,} got no answer{why}")
+    has_grades = any(answer.grade is not None for answer in answers)
+    return NO_ANSWER if left or not has_grades else 0
+
+
+def _keep(file: JudgeFile, answer: JudgeAnswer) -> None:
+    """
+    Keep *answer* in *file*.
+
+    Raises:
+        FormatError: The file holds something else by now.
+        UsageError: It could not be written.
+    """
+    with _explain_failures(file):
+        file.record(answer)
+
+
+@contextmanager
+def _explain_failures(file: JudgeFile) -> Iterator[None]:
+    """Raise UsageError where *file* cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        why = f"an answer could not be kept: {error.strerror or error}"
+        remedy = "those before it are kept; start the command again to go on"
+        raise UsageError(f"{file.path}: {why}; {remedy}") from None
+
+
+def is_exposed(url: str) -> bool:
+    """
+    Whether others on the way could read what is sent to *url*.
+
+    >>> [is_exposed(url) for url in ("http://llm.example/v1", "https://llm.example/v1", "http://127.0.0.1:8080/v1")]
+    [True, False, False]
+    """
+    return not uses_tls(url) and not is_this_machine(urlsplit(url).hostname or "")
+
+
+def read_template(judge: MachineJudge) -> str | None:
+    """
+    The user's own prompt, None if there is none.
+
+    Raises:
+        FormatError: The file cannot be read.
+    """
+    if judge.prompt is None:
+        return None
+    path = Path(judge.prompt)
+    try:
+        content = path.read_bytes()
+        if len(content) > LARGEST_PROMPT:
+            raise FormatError.at(path, 0, 0, f"found more than {LARGEST_PROMPT:,} bytes, expected a template")
+        return content.decode()
+    except OSError as error:
+        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise FormatError.at(path, 0, 0, "this is no text in UTF-8") from None
+
+
+# What it costs.
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """Tokens of all calls: what they will be about, and what they cannot exceed."""
+
+    likely: Tokens
+    most: Tokens
+
+
+def estimate_cost(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile) -> CostEstimate:
+    """
+    What asking for *plan* will take; an answer has about as many tokens as those in *file*.
+
+    Raises:
+        FormatError: The user's prompt cannot be filled in.
+    """
+    schema = build_schema(prompt.grades) if judge.answers == "schema" else None
+    outputs = [answer.machine.output_tokens for answer in file.answers.values() if answer.machine is not None]
+    output = TYPICAL_OUTPUT
+    if outputs:
+        output = round(sum(outputs) / len(outputs))
+    likely, most = Tokens(), Tokens()
+    for pair in plan.to_ask:
+        messages = prompt.write_messages(pair)
+        likely += Tokens(estimate_input(messages, schema), min(output, judge.most_output_tokens))
+        most += Tokens(TIMES_ASKED * bound_input(messages, schema), TIMES_ASKED * judge.most_output_tokens)
+    return CostEstimate(likely, most)
+
+
+def describe_plan(judge: MachineJudge, task: MachineTask, plan: AskingPlan, cost: CostEstimate) -> Iterator[str]:
+    """Lines on what will be sent."""
+    documents = count(len(task.pairs), "document")
+    if len(task.pairs) < task.selected:
+        documents = f"{documents} drawn of {task.selected:,}"
+    yield f"{judge.name}: {judge.model} at {judge.base_url}"
+    yield f"  documents  {documents}, {len(plan.kept):,} answered before, {len(plan.to_ask):,} to ask for"
+    yield f"  grades     {', '.join(format_exactly(grade.grade) for grade in task.grades)}"
+    if not plan.to_ask:
+        return
+    yield f"  calls      {len(plan.to_ask):,}, and at most one more for each answer that is no grade"
+    yield f"  tokens     about {cost.likely.input:,} sent and {cost.likely.output:,} of answers"
+    yield f"             at most {cost.most.input:,} sent and {cost.most.output:,} of answers"
+    if judge.input_price is None or judge.output_price is None:
+        yield "  cost       unknown, as relevance.toml has no prices"
+        return
+    prices = Prices(judge.input_price, judge.output_price)
+    likely, most = prices.compute_cost(cost.likely), prices.compute_cost(cost.most)
+    budget = "no budget" if judge.budget is None else f"the budget is {format_cost(judge.budget)}"
+    yield f"  cost       about {format_cost(likely)}, at most {format_cost(most)}; {budget}"
+
+
+def format_cost(cost: float) -> str:
+    """
+    *cost* with two digits that count.
+
+    >>> [format_cost(cost) for cost in (12.345, 0.5, 0.00123, 0.0)]
+    ['12.35', '0.50', '0.0012', '0.00']
+    """
+    return f"{cost:,.2f}" if cost >= 0.1 or cost == 0 else f"{cost:.2g}"
+
+
+def describe_results(asking: Asking, answers: Sequence[JudgeAnswer], asked: int, seconds: float) -> Iterator[str]:
+    """Lines on what came of the calls."""
+    spent = asking.budget.spent
+    cost = "" if asking.budget.cost is None else f", cost {format_cost(asking.budget.cost)}"
+    graded = [answer.grade for answer in answers if answer.grade is not None]
+    yield f"graded {len(graded):,} of {count(asked, 'document')} in {seconds:.1f} s"
+    yield f"  {count(asking.calls, 'call')}: {spent.input:,} tokens sent, {spent.output:,} of answers{cost}"
+    tally = Counter(graded)
+    for grade in asking.prompt.grades:
+        name = f" ({grade.name})" if grade.name else ""
+        yield f"  grade {format_exactly(grade.grade)}{name}: {tally[grade.grade]:,}"
+    models = Counter(answer.machine.model for answer in answers if answer.machine is not None)
+    if len(models) > 1:
+        yield f"  the server named {listed([f'{model} ({number:,})' for model, number in models.items()])}"
+
+
+# Lists of documents.
+
+
+def _list_no_grades(answers: Mapping[Pair, JudgeAnswer]) -> None:
+    """List *answers* that are no grade, with what the model said."""
+    reasons = []
+    for answer in answers.values():
+        said = shorten(" ".join(answer.machine.reason.split()), 200) if answer.machine is not None else ""
+        reasons.append(f"{answer.comment.removeprefix('no grade: ')}; the answer: {said or 'nothing'}")
+    _list_documents(list(answers), "no grade", reasons)
+
+
+def _list_documents(pairs: Sequence[Pair], what: str, reasons: Sequence[str] = ()) -> None:
+    """List *pairs*, each with its reason."""
+    for place, (query, document) in enumerate(pairs[:MOST_LISTED]):
+        reason = f": {reasons[place]}" if reasons else ""
+        _say(f"{what}: document {document} of query {query}{reason}")
+    if len(pairs) > MOST_LISTED:
+        _say(f"{what}: {count(len(pairs) - MOST_LISTED, 'more document')}")
+
+
+def _say(sentence: str) -> None:
+    click.echo(make_loggable(f"relevance: {sentence}"), err=True)
+
+
+@contextmanager
+def show_progress(total: int, quiet: bool) -> Iterator[Any]:
+    """A bar on a terminal; the block receives what moves it by one."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("documents"))
+    with Bars(*columns, TimeElapsedColumn(), console=Console(file=sys.stderr, emoji=False), transient=True) as bars:
+        bar = bars.add_task("asking", total=total)
+        yield lambda: bars.advance(bar)

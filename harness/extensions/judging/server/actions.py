@@ -1,0 +1,107 @@
+"""What the judging page can ask of its server for one judge: each action takes the view and what the page sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.agreement import Pair
+from harness.errors import UsageError
+from harness.extensions.judging.page.session_json import build_answer, build_document, build_session
+from harness.extensions.judging.session import JudgeView, RefusedGrade
+from harness.extensions.judging.texts import fingerprint_texts
+from harness.model.judging import JudgeAnswer
+from harness.words import shorten
+
+
+def show_session(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+    """All that the page shows."""
+    return build_session(view)
+
+
+LONGEST_COMMENT = 4000
+"""Characters of a comment."""
+
+
+def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Keep a grade, take it away where it is null, or keep that the judge cannot tell.
+
+    The comment stays if none is sent with it.
+    """
+    pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
+    if "grade" not in given:
+        raise RefusedGrade("found no grade, expected a number, or null to take the grade away")
+    view.check_grade(pair, grade)
+    cannot_tell = given.get("cannot_tell") is True
+    if cannot_tell and grade is not None:
+        raise RefusedGrade("found a grade and that the judge cannot tell, expected one of them")
+    before = view.file.answers.get(pair)
+    comment = given.get("comment", "" if before is None else before.comment)
+    if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
+        raise RefusedGrade(f"expected a text of at most {LONGEST_COMMENT:,} characters as a comment")
+    document = view.find_document(pair)
+    answer = JudgeAnswer(
+        *pair,
+        None if grade is None else float(grade),
+        cannot_tell=cannot_tell,
+        comment=comment,
+        settles=view.settles,
+        replaces=None if grade is None else view.find_replaced_grade(pair),
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        shown={} if document is None else fingerprint_texts(document, view.task.suite.display),
+    )
+    view.file.record(answer)
+    return describe_grade(view, pair)
+
+
+def find_documents(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Documents of a query, wherever they rank: the hits for other `words`, the one with the id `document`, or those that
+    the suite judges. They can be graded from then on.
+    """
+    query, words, document = str(given.get("query")), given.get("words"), given.get("document")
+    beyond = view.task.beyond
+    if beyond is None or query not in view.task.queries:
+        raise UsageError("no documents can be searched for this query")
+    try:
+        f"{words}{document}".encode()
+    except UnicodeEncodeError:
+        # JSON can hold lone surrogates, which no server can be sent.
+        raise UsageError("found half a character, expected words to search, or the id of a document") from None
+    missing = 0
+    if given.get("judged") is True:
+        ids = [judged for asked, judged in view.task.existing if asked == query]
+        found = beyond.find_ids(query, ids)
+        missing = len(ids) - len(found)
+    elif isinstance(document, str):
+        found = beyond.find_ids(query, [document])
+        if not found:
+            raise UsageError(f"found no document with the id {shorten(document)!r}{beyond.id_remedy}")
+    elif isinstance(words, str):
+        found = beyond.search_words(query, words)
+    else:
+        raise UsageError("expected words to search, or the id of a document")
+    view.task.add_found(found)
+    return {"documents": [build_document(view, document) for document in found], "missing": missing}
+
+
+def undo_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+    """Undo the last step of the judge."""
+    pair = view.file.undo()
+    return {} if pair is None else describe_grade(view, pair)
+
+
+def describe_grade(view: JudgeView, pair: Pair) -> dict[str, Any]:
+    """A document of which the judge says something else, and what that is now."""
+    return {"query": pair[0], "document": pair[1], **build_answer(view.file.answers.get(pair))}
+
+
+ACTIONS: dict[tuple[str, str], Callable[[JudgeView, Mapping[str, Any]], dict[str, Any]]] = {
+    ("GET", "/session"): show_session,
+    ("POST", "/grade"): give_grade,
+    ("POST", "/undo"): undo_grade,
+    ("POST", "/search"): find_documents,
+}
+"""By method and path; each is called while the judge's lock is held."""

@@ -1,0 +1,153 @@
+"""How far a machine may be trusted: its grades beside people's on the same documents, and on requests. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.agreement import Grades, Weights, cohen_kappa, krippendorff_alphas
+from harness.gate.finding import read_weights
+from harness.means import mean_of
+from harness.metrics.rank_correlation import kendall_tau
+from harness.metrics.score import score_of
+from harness.model.judging import GradedAlike, MachineTrust, RequestMeans, RequestRanks
+from harness.model.run import Run
+from harness.model.suite import Measure, Query, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A document that both graded."""
+
+    query: Query
+    people: float
+    machine: float
+
+
+def compare_machine(
+    machine: str, suite: Suite, people: Grades, grades: Grades, scale: Sequence[float] = ()
+) -> MachineTrust:
+    """
+    Compare the *grades* of *machine* with those of *people*.
+
+    Args:
+        machine: Its name.
+        suite: Has the queries with their tags.
+        people: The grades by people, by query and document.
+        grades: The machine's.
+        scale: The possible grades, as in `harness.agreement.cohen_kappa`.
+
+    Raises:
+        UsageError: A package is not installed.
+    """
+    queries = {query.id: query for query in suite.queries}
+    shared: list[_Shared] = []
+    by_grade: dict[float, list[_Shared]] = {}
+    by_tag: dict[str, list[_Shared]] = {}
+    for pair, grade in grades.items():
+        query = queries.get(pair[0])
+        if query is None or pair not in people:
+            continue
+        document = _Shared(query, people[pair], grade)
+        shared.append(document)
+        by_grade.setdefault(document.people, []).append(document)
+        for tag in query.tags:
+            by_tag.setdefault(tag, []).append(document)
+    pairs = Counter((document.people, document.machine) for document in shared)
+    rows = [[document.people for document in shared], [document.machine for document in shared]]
+    return MachineTrust(
+        machine=machine,
+        graded=len(grades),
+        shared=_describe(shared, scale),
+        leniency_range=_find_leniency_range(shared),
+        alpha=krippendorff_alphas(rows)["interval"],
+        confusion=tuple((first, second, times) for (first, second), times in sorted(pairs.items())),
+        by_grade={grade: _describe(documents, scale) for grade, documents in sorted(by_grade.items())},
+        by_tag={tag: _describe(documents, scale) for tag, documents in sorted(by_tag.items())},
+    )
+
+
+def _describe(shared: Sequence[_Shared], scale: Sequence[float]) -> GradedAlike:
+    pairs = [(document.people, document.machine) for document in shared]
+    leniency = sum(second - first for first, second in pairs) / len(pairs) if pairs else None
+    return GradedAlike(
+        documents=len(pairs),
+        same=sum(first == second for first, second in pairs),
+        leniency=leniency,
+        kappa=cohen_kappa(pairs, scale, weights=Weights.QUADRATIC),
+    )
+
+
+def _find_leniency_range(shared: Sequence[_Shared]) -> tuple[float, float] | None:
+    """
+    The 95 % interval of the mean difference, by the t distribution over queries.
+
+    Documents of one query are alike, so it is the queries that vary: their sums of differences over their numbers of
+    documents, a ratio.
+    """
+    import numpy as np
+
+    from harness.statistics.intervals import t_interval
+
+    sums: dict[str, float] = {}
+    sizes: dict[str, int] = {}
+    for document in shared:
+        name = document.query.id
+        sums[name] = sums.get(name, 0.0) + document.machine - document.people
+        sizes[name] = sizes.get(name, 0) + 1
+    if len(sums) < 2:
+        return None
+    mean_size = len(shared) / len(sizes)
+    pulls = np.array(list(sums.values())) / mean_size
+    loads = np.array(list(sizes.values())) / mean_size
+    interval = t_interval(pulls, loads, alternative="two-sided", level=0.05)
+    if interval is None or interval.low is None or interval.high is None:
+        return None
+    return interval.low, interval.high
+
+
+def rank_requests(
+    suite: Suite, runs: Mapping[str, Run], measure: Measure, machine: Mapping[str, Mapping[str, float]]
+) -> RequestRanks | None:
+    """
+    Whether the requests of *runs* rank alike by people's grades, which *suite* has, and by a machine's.
+
+    Args:
+        suite: The queries that ran, with people's grades as judgments.
+        runs: The responses to each request, by its name.
+        measure: What the requests are ranked by.
+        machine: The machine's grades, by query and document.
+
+    Returns:
+        None where there are fewer than two requests, or no query has all scores.
+    """
+    of_machine = replace(
+        suite, queries=tuple(replace(query, judgments=machine.get(query.id, {})) for query in suite.queries)
+    )
+    by_people = {request: _score_queries(suite, measure, run) for request, run in runs.items()}
+    by_machine = {request: _score_queries(of_machine, measure, run) for request, run in runs.items()}
+    tables = [*by_people.values(), *by_machine.values()]
+    compared = [query for query in suite.queries if all(query.id in scores for scores in tables)]
+    if len(runs) < 2 or not compared:
+        return None
+    weights = read_weights(compared, [query.id for query in compared])
+    means = []
+    for request in runs:
+        of_people = mean_of({query.id: by_people[request][query.id] for query in compared}, weights)
+        of_machine_mean = mean_of({query.id: by_machine[request][query.id] for query in compared}, weights)
+        means.append(RequestMeans(request, of_people, of_machine_mean))
+    best_by_people = sorted(means, key=lambda request: -request.by_people)
+    best_by_machine = sorted(means, key=lambda request: -request.by_machine)
+    tau = kendall_tau([one.request for one in best_by_people], [one.request for one in best_by_machine])
+    return RequestRanks(measure.text, len(compared), tuple(best_by_people), tau)
+
+
+def _score_queries(suite: Suite, measure: Measure, run: Run) -> dict[str, float]:
+    """The scores of *measure* by query, of the queries that have one."""
+    scores = {}
+    for query in suite.queries:
+        score = score_of(suite, query, measure, run)
+        if score.value is not None:
+            scores[query.id] = score.value
+    return scores

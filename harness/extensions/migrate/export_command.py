@@ -1,0 +1,58 @@
+"""``relevance export``: suites as another system's files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.examples import format_examples
+from harness.cli.shared_options import config_options, find_given_suites, make_run_options, root_option, suites_argument
+from harness.config import Configs
+from harness.extensions.migrate import FORMATS, export_suites
+from harness.extensions.migrate.import_command import format_formats, print_migration, strict_option
+from harness.suites import load_suites
+
+WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
+
+
+@click.command(
+    "export",
+    epilog=format_examples(
+        "relevance export quepid suites/products.relevance.yaml --output quepid", before=format_formats(WRITTEN)
+    ),
+)
+@click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
+@suites_argument
+@config_options
+@root_option
+@click.option(
+    "--output",
+    required=True,
+    metavar="FILE|DIR",
+    type=click.Path(path_type=Path),
+    help="The file that is written; a folder for several suites or files.",
+)
+@click.option(
+    "--machine-grades",
+    is_flag=True,
+    help="Write the grades of machines beside people's; CSV and JSON lines say whose they are.",
+)
+@strict_option
+def command(
+    kind: str, suites: Sequence[Path], output: Path, machine_grades: bool, strict: bool, **arguments: Any
+) -> int:
+    """
+    Write suites as files of another system.
+
+    What the format has no place for is listed on standard error, with its place in the suite. Variables from the
+    environment are written as they stand in the suite. No file is replaced. Grades of machines are left out, unless
+    --machine-grades is given.
+    """
+    options = make_run_options(**arguments)
+    found, configs = find_given_suites(suites, options.root), Configs.from_options(options, os.environ)
+    loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
+    return print_migration(export_suites(kind, loaded, output, machine_grades=machine_grades), strict=strict)

@@ -1,0 +1,170 @@
+"""The files of another system that a suite is exported to, and what they cannot hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness.extensions.migrate.draft import Leftovers
+from harness.files.opening import NOT_TEXT
+from harness.metrics import profile_gain
+from harness.metrics.score import common_measures
+from harness.model.suite import PEOPLE, Json, Mark, Measure, Profile, Query, Suite, Threshold
+from harness.words import listed
+
+
+def choose_grades(suite: Suite) -> Suite:
+    """*suite* with people's grades only: in the files of another system those of machines would be people's."""
+    queries = []
+    for query in suite.queries:
+        grades = query.judgments if query.people_grades is None else query.people_grades
+        queries.append(replace(query, judgments=grades, machine_graded=frozenset()))
+    return replace(suite, queries=tuple(queries))
+
+
+def find_machine(suite: Suite, query: Query, document: str) -> str:
+    """The machine whose grade of *document* counts; empty where that is people's."""
+    if document not in query.machine_graded:
+        return ""
+    return next(judge for judge in suite.judges if document in query.machine_grades.get(judge, {}))
+
+
+def leave_machine_grades(suite: Suite, exported: Exported, *, are_written: bool, are_told: bool) -> None:
+    """
+    Note the grades of machines that *exported* does not have, or does not tell from people's.
+
+    Args:
+        suite: The suite with the grades of all its judges.
+        exported: Its files.
+        are_written: Whether the files have the grades of machines.
+        are_told: Whether the format says whose they are.
+    """
+    number = 0
+    for query in suite.queries:
+        if are_written:
+            number += len(query.machine_graded)
+        else:
+            number += len(query.machine_graded - (query.people_grades or {}).keys())
+    if not number or (are_written and are_told):
+        return
+    what = f"grades of {listed([judge for judge in suite.judges if judge != PEOPLE])}"
+    if are_written:
+        what += " are written as people's: the format does not say whose a grade is"
+    else:
+        what += ", no person's; --machine-grades writes them too"
+    exported.leave(suite.mark, what, number)
+
+
+def strip_suite_suffix(path: str) -> str:
+    """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
+    return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
+
+
+def simplify_number(number: float) -> float:
+    """*number* as an int if it is a whole number, so that it is written without a decimal point."""
+    return int(number) if number == int(number) else number
+
+
+def format_json_lines(entries: Iterable[Json]) -> str:
+    """*entries* as JSON lines; what a text file must not contain is escaped."""
+    return "".join(map(_format_as_text, entries))
+
+
+def format_json(value: Json) -> str:
+    """*value* as JSON for people: indented, and with characters beyond ASCII as they are, as in `format_json_lines`."""
+    return _format_as_text(value, indent=2)
+
+
+def _format_as_text(value: Json, indent: int | None = None) -> str:
+    """*value* as JSON with a line break; characters that no text file has, such as NUL, are escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return NOT_TEXT.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n"
+
+
+@dataclass(slots=True)
+class Exported:
+    """
+    The texts of the *files* of one exported suite, by file name, and what they do not hold, in *leftovers*.
+
+    The name is "" if the format has a single file, whose name the user chooses.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    leftovers: Leftovers = field(default_factory=Leftovers)
+
+    def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
+        """Note that *what* at *mark* is not in the files; *first* describes the first occurrence."""
+        self.leftovers.add(mark, what, count, first)
+
+    def leave_others(
+        self,
+        suite: Suite,
+        profile: Profile | None,
+        *,
+        carried: Collection[str] = (),
+        measures: Collection[Measure] = (),
+        requests: int = 0,
+    ) -> None:
+        """
+        Note what the files do not hold of *suite*.
+
+        Args:
+            suite: The exported suite.
+            profile: The profile that reproduces the other system's scores; None if it computes none.
+            carried: Keys of the suite, or of its queries, that the files hold besides texts and judgments.
+            measures: The measures that the files hold.
+            requests: The number of the suite's requests that the files hold, from the first on.
+        """
+        if suite.profile is not profile:
+            rules = f"; the system has those of '{profile}'" if profile else ""
+            self.leave(suite.mark, f"'profile: {suite.profile}'{rules}")
+        if suite.gain != profile_gain(suite.profile):
+            self.leave(suite.mark, f"'gain: {suite.gain}'")
+        other_measures = [measure.text for measure in common_measures(suite) if measure not in measures]
+        if other_measures:
+            self.leave(suite.mark, f"'measures' {', '.join(other_measures)}")
+        for name, request in list(suite.requests.items())[requests:]:
+            self.leave(request.mark, f"the request {name!r}")
+        for name, request in list(suite.requests.items())[:requests]:
+            if request.url_params:
+                self.leave(request.mark, f"'url_params' {', '.join(request.url_params)} of the request {name!r}")
+        self._leave_keys(suite, carried)
+        self._leave_queries(suite, carried)
+
+    def _leave_keys(self, suite: Suite, carried: Collection[str]) -> None:
+        values = {
+            "target": suite.target.index,
+            "id_field": suite.target.id_field,
+            "display.title": suite.display.title,
+            "display.fields": suite.display.fields,
+            "display.image": suite.display.image,
+            "display.link": suite.display.link,
+            "guidelines": suite.guidelines,
+            "description of grades": suite.grade_descriptions,
+            "undefined: skip": suite.skip_undefined,
+            "baseline: optional": suite.baseline_optional,
+            "markers": suite.markers,
+            "grades": suite.grades,
+            "fixture": suite.fixture,
+        }
+        for key, value in values.items():
+            if value and key not in carried:
+                self.leave(suite.mark, repr(key))
+        if suite.thresholds:
+            self.leave(suite.thresholds[0].mark, "'thresholds'", len(suite.thresholds))
+        if suite.ungraded:
+            self.leave(suite.mark, "documents without a grade", suite.ungraded)
+
+    def _leave_queries(self, suite: Suite, carried: Collection[str]) -> None:
+        defaults = {"need": "", "tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
+        for key, default in defaults.items():
+            queries = [query for query in suite.queries if getattr(query, key) != default]
+            if queries and key not in carried:
+                self.leave(queries[0].mark, f"{key!r} of queries", len(queries))
+        thresholds: list[Threshold] = []
+        for query in suite.queries:
+            thresholds += query.thresholds
+        if thresholds:
+            self.leave(thresholds[0].mark, "thresholds and expectations of single queries", len(thresholds))

@@ -1,0 +1,222 @@
+"""``relevance import``: a suite from another system's files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.examples import format_examples
+from harness.cli.exits import COMMAND
+from harness.cli.shared_options import config_options, existing_file
+from harness.config import Configs
+from harness.errors import SuiteError
+from harness.extensions.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
+from harness.extensions.migrate.clicks import (
+    LEAST_IMPRESSIONS,
+    ClickModel,
+    ClickSources,
+    import_clicks,
+    read_propensities,
+)
+from harness.extensions.migrate.json_nodes import read_node
+from harness.extensions.migrate.live_index import read_live_documents
+from harness.extensions.migrate.matching import IdMatching
+from harness.files.records import read_number
+from harness.options import RunOptions
+from harness.report.sentences import make_loggable
+from harness.suites import load_suite
+from harness.words import count
+
+LEFT_OVER = 1
+"""The exit status of --strict where something is not carried over."""
+
+
+def format_formats(formats: Mapping[str, Format]) -> str:
+    """The formats for a command's help."""
+    # click keeps the line ends of a paragraph that begins with \b.
+    lines = ["\b", "Formats:"]
+    lines += [f"  {name:15} {format.summary}" for name, format in formats.items()]
+    return "\n".join(lines)
+
+
+class CutPoints(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
+    """Increasing numbers above 0, separated by commas."""
+
+    name = "A,B,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        """Parse *value*."""
+        points = []
+        last = 0.0
+        for part in str(value).split(","):
+            point = read_number(part.strip())
+            if point is None or not last < point < inf:
+                self.fail(f"found {value!r}, expected numbers above 0 that rise, such as 0.5,1,2", param, ctx)
+            points.append(point)
+            last = point
+        return tuple(points)
+
+
+class LabelGrades(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
+    """Words with their grades, separated by commas."""
+
+    name = "NAME=NUMBER,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
+        """Parse *value*."""
+        if isinstance(value, dict):
+            return value
+        grades: dict[str, float] = {}
+        for part in str(value).split(","):
+            word, separator, text = part.rpartition("=")
+            grade = read_number(text.strip())
+            name = word.strip()
+            if not separator or not name or grade is None or not -inf < grade < inf:
+                self.fail(f"found {part!r}, expected a label and its grade, such as Exact=2,Partial=1", param, ctx)
+            if name in grades:
+                self.fail(f"the label {name!r} has two grades; give it once", param, ctx)
+            grades[name] = grade
+        return grades
+
+
+strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
+
+
+@click.command(
+    "import",
+    epilog=format_examples("relevance import quepid ratings.csv --output suites", before=format_formats(FORMATS)),
+)
+@click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
+@click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
+@click.option(
+    "--output",
+    required=True,
+    metavar="FILE|DIR",
+    type=click.Path(path_type=Path),
+    help="The suite that is written, *.relevance.yaml, or its folder.",
+)
+@click.option("--name", help="The suite's name; by default the source's.")
+@click.option("--index", metavar="NAME", help="The index to search, if the source does not name it.")
+@click.option("--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text.")
+@strict_option
+@click.option(
+    "--match-ids",
+    type=click.Choice([str(matching) for matching in IdMatching]),
+    help="How ids of queries in judgments are matched; loose: whatever their letter case, letters before a number and "
+    "zeros in front of it. By default exactly, unless most queries find no judgment.",
+)
+@click.option(
+    "--grades",
+    metavar="NAME=NUMBER,…",
+    type=LabelGrades(),
+    help="Of csv and jsonl: the grades of labels in words, such as Exact=2,Partial=1,Irrelevant=0.",
+)
+@click.option(
+    "--suite", "suite_path", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
+)
+@click.option(
+    "--cut-points",
+    metavar="A,B,…",
+    type=CutPoints(),
+    help="Of clicks: the COEC from which on each grade above 0 is given; 0.5,1,2 by default.",
+)
+@click.option(
+    "--least-impressions",
+    metavar="NUMBER",
+    type=click.IntRange(min=1),
+    help=f"Of clicks: leave out what was shown less often for a query; {LEAST_IMPRESSIONS} by default.",
+)
+@click.option(
+    "--propensities",
+    metavar="FILE",
+    type=existing_file,
+    help="Of clicks: CSV with position and propensity; by default estimated from the clicks.",
+)
+@click.option("--url", metavar="URL", help="Of ubi: the sources are indexes of this server.")
+@click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in relevance.toml.")
+@config_options
+@click.option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
+def command(
+    kind: str,
+    sources: Sequence[str],
+    output: Path,
+    name: str | None,
+    index: str | None,
+    request_file: Path | None,
+    strict: bool,
+    match_ids: str | None,
+    grades: dict[str, float] | None,
+    suite_path: Path | None,
+    url: str | None,
+    cluster: str | None,
+    config: Path | None,
+    variables: tuple[str, ...],
+    **click_arguments: Any,
+) -> int:
+    """
+    Write a suite from the files of another system, or grades from clicks.
+
+    What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
+    request, is a line with TODO to fill in; `relevance validate` names its place. No file is replaced, but
+    for an older relevance.schema.json, by which editors complete suites.
+    The exit status is 2 if a source cannot be read, most queries find no judgment, or the suite would be wrong.
+    """
+    request = None if request_file is None else read_node(request_file).object()
+    matching = None if match_ids is None else IdMatching(match_ids)
+    if matching is not None and not FORMATS[kind].has_query_ids:
+        raise click.UsageError(f"{kind} has no ids of queries in judgments; remove --match-ids")
+    if grades is not None and not FORMATS[kind].has_labels:
+        raise click.UsageError(f"{kind} has no labels in words; remove --grades")
+    import_options = ImportOptions(name, index, request, matching, grades)
+    if FORMATS[kind].module != "clicks":
+        if suite_path is not None or url is not None or cluster is not None or any(click_arguments.values()):
+            raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
+        return print_migration(import_suites(kind, sources, output, import_options), strict=strict)
+    options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
+    documents = None
+    if url is not None or cluster is not None:
+        if kind != "ubi":
+            raise click.UsageError("--url and --cluster are of ubi; the sources of clicks are files")
+        documents = read_live_documents(output.parent, sources, options, environ=os.environ)
+    suite = None
+    if suite_path is not None:
+        suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.from_options(options, os.environ))
+    model = _make_click_model(click_arguments)
+    migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
+    return print_migration(migrated, strict=strict)
+
+
+def _make_click_model(arguments: Mapping[str, Any]) -> ClickModel:
+    """The model of the options that were given; the others are as `ClickModel` has them."""
+    settings = {name: value for name, value in arguments.items() if value}
+    if "propensities" in settings:
+        settings["propensities"] = read_propensities(settings["propensities"])
+    return ClickModel(**settings)
+
+
+def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
+    """
+    Print what was written, and on standard error what was not carried over; returns the exit status.
+
+    Raises:
+        SuiteError: `relevance validate` would refuse a suite that was written.
+    """
+    for path in migrated.written:
+        click.echo(f"wrote {make_loggable(str(path))}")
+    if migrated.leftovers:
+        click.echo("not carried over:", err=True)
+        for leftover in migrated.leftovers:
+            click.echo(f"  {make_loggable(str(leftover))}", err=True)
+        click.echo(count(len(migrated.leftovers), "thing"), err=True)
+    for suite in migrated.unjudged:
+        sentence = f"{suite} has no judgments: no grade of a document was read; grade with `relevance judge`"
+        click.echo(make_loggable(sentence), err=True)
+    if migrated.problems:
+        click.echo("relevance validate refuses what was written; the files stay, to be corrected by hand:", err=True)
+        raise SuiteError(migrated.problems)
+    return LEFT_OVER if strict and migrated.leftovers else 0

@@ -1,0 +1,240 @@
+"""Writes a draft as the files of a suite: YAML with a TODO line for each missing value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.representer import SafeRepresenter
+
+from harness.extensions.migrate.draft import Draft, DraftQuery
+from harness.extensions.migrate.exported import format_json_lines, simplify_number, strip_suite_suffix
+from harness.files.judge_files import build_judge_path, format_machine_file
+from harness.model.suite import PEOPLE, Display, Json, Mark
+from harness.report.sentences import printable
+from harness.suites.dumping import escape_dollars
+from harness.suites.schema_file import SCHEMA_COMMENT
+from harness.suites.yaml import resolve
+
+INLINE_JUDGMENTS = 2_000
+"""The largest number of judgments in the suite itself; with more, queries and judgments get their own files."""
+
+_LONGEST_LINE = 100
+
+
+def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
+    """
+    The texts, by path, of the suite at *path* and of the files that it names.
+
+    A line to fill in has no value and a comment with TODO, so `relevance validate` reports its place.
+    """
+    stem = strip_suite_suffix(str(path))
+    files: dict[Path, str] = {}
+    if draft.documents is not None:
+        files[path.with_name(_name_documents(stem))] = draft.documents
+    sections = [*_list_sections(draft, stem)]
+    if sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS:
+        remarked = [query for query in draft.queries if query.remarks]
+        if remarked:
+            draft.leave(Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked))
+        queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
+        sections.append(_format_yaml({"queries": queries}))
+        sections.append(_format_yaml({"judgments": judgments}))
+        files[path.with_name(queries)] = format_json_lines(_build_record(query) for query in draft.queries)
+        files[path.with_name(judgments)] = format_json_lines(_list_judgments(draft.queries))
+    else:
+        sections.append("queries:\n" + "\n".join(_list_query_lines(draft.queries)))
+    files |= _list_machine_files(draft, path)
+    suite = "\n".join(section.rstrip("\n") + "\n" for section in sections)
+    return {path: SCHEMA_COMMENT + suite, **files}
+
+
+def _list_machines(draft: Draft) -> list[str]:
+    """The machines that graded documents of *draft*."""
+    machines: dict[str, None] = {}
+    for query in draft.queries:
+        machines |= dict.fromkeys(query.machine_judgments)
+    return list(machines)
+
+
+def _list_machine_files(draft: Draft, path: Path) -> dict[Path, str]:
+    """The grades of each machine in a file of its own beside the suite at *path*, so that they are not people's."""
+    files = {}
+    for machine in _list_machines(draft):
+        grades: dict[tuple[str, str], float] = {}
+        for query in draft.queries:
+            for document, grade in query.machine_judgments.get(machine, {}).items():
+                grades[query.id, document] = grade
+        files[build_judge_path(path, machine)] = format_machine_file(grades, machine)
+    return files
+
+
+def _list_judgments(queries: Sequence[DraftQuery]) -> Iterator[Json]:
+    for query in queries:
+        for document, grade in query.judgments.items():
+            yield {"query": query.id, "document": document, "grade": simplify_number(grade)}
+
+
+def _name_documents(stem: str) -> str:
+    return f"{stem}.documents.jsonl"
+
+
+def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
+    """The sections of the suite before its queries."""
+    name = _format_yaml({"suite": escape_dollars(draft.name or stem)})
+    yield name + _format_target(draft) + _format_yaml({"profile": str(draft.profile)})
+    if draft.documents is not None:
+        yield _format_yaml({"fixture": {"documents": escape_dollars(_name_documents(stem))}})
+    if draft.grades:
+        yield _format_yaml({"grades": _simplify_grades(draft.grades)})
+    machines = _list_machines(draft)
+    if machines:
+        yield _format_yaml({"judges": [PEOPLE, *machines]})
+    if draft.requests:
+        yield _format_yaml({"requests": escape_dollars(draft.requests)})
+    elif draft.request is not None:
+        remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
+        yield remarks + _format_yaml({"request": escape_dollars(draft.request)})
+    else:
+        yield (
+            'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
+            '#  {query: {multi_match: {query: "{{text}}", fields: [title, description]}}}\n'
+        )
+    yield _format_measures(draft)
+    display = _build_display(draft.display)
+    if display:
+        yield _format_yaml({"display": display})
+
+
+def _build_display(display: Display) -> dict[str, Json]:
+    content: dict[str, Json] = {}
+    if display.title:
+        content["title"] = escape_dollars(display.title)
+    if display.fields:
+        content["fields"] = escape_dollars(list(display.fields))
+    if display.image:
+        content["image"] = escape_dollars(display.image)
+    return content
+
+
+def _format_measures(draft: Draft) -> str:
+    """Measures, with thresholds as a comment; if nothing is judged yet, a latency threshold, so that the suite runs."""
+    if not draft.is_measured:
+        return (
+            "# Nothing is judged yet. Grade with `relevance judge`, which writes to this file, and add\n"
+            '# measures: ["nDCG@5", "RR@5", "Judged@5"]\n'
+            "# Run the suite once more, then require what it reaches today, such as\n"
+            '# thresholds: ["mean nDCG@5 >= 0.8"]\n'
+            "thresholds:\n"
+            '  - {threshold: "p95 latency <= 1000 ms", severity: warn}\n'
+        )
+    content: dict[str, Json] = {}
+    if draft.depth:
+        content["depth"] = draft.depth
+    measures = draft.measures or ["nDCG@10"]
+    content["measures"] = measures
+    return _format_yaml(content) + (
+        "# The source has no thresholds. Run the suite once, then require what it reaches today, such as\n"
+        f'# thresholds: ["mean {measures[0]} >= 0.8"]\n'
+    )
+
+
+def _format_target(draft: Draft) -> str:
+    """The target, with a TODO line for its index; it has none if the fixture or each request has its own."""
+    requests_name_indexes = draft.requests and all("index" in request for request in draft.requests.values())
+    if draft.documents is not None or (requests_name_indexes and not draft.id_field):
+        return _format_yaml({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
+    lines = ["target:"]
+    if draft.cluster:
+        lines.append("  " + _format_yaml({"cluster": escape_dollars(draft.cluster)}).rstrip())
+    if draft.index:
+        lines.append("  " + _format_yaml({"index": escape_dollars(draft.index)}).rstrip())
+    else:
+        lines.append("  index:   # TODO the index, alias or pattern to search")
+    if draft.id_field:
+        lines.append("  " + _format_yaml({"id_field": escape_dollars(draft.id_field)}).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _list_query_lines(queries: Sequence[DraftQuery]) -> Iterator[str]:
+    for query in queries:
+        for remark in query.remarks:
+            for line in remark.splitlines():
+                yield f"  # {printable(line)}"
+        for line in _format_yaml([_build_entry(query)]).rstrip("\n").split("\n"):
+            yield f"  {line}"
+
+
+def _build_record(query: DraftQuery) -> dict[str, Json]:
+    """The query as a line of a file of queries, which has no judgments."""
+    record: dict[str, Json] = {"id": query.id}
+    if query.text is not None:
+        record["text"] = query.text
+    if query.need:
+        record["need"] = query.need
+    if query.params:
+        record["params"] = query.params
+    if query.weight is not None:
+        record["weight"] = query.weight
+    if query.tags:
+        record["tags"] = [printable(" ".join(tag.split())) for tag in query.tags]
+    return record
+
+
+def _build_entry(query: DraftQuery) -> dict[str, Json]:
+    """The query as an entry of a suite, where ``$`` is escaped."""
+    entry: dict[str, Json] = escape_dollars(_build_record(query))
+    if query.judgments:
+        entry["judgments"] = _simplify_grades(query.judgments)
+    return entry
+
+
+def _simplify_grades(grades: Mapping[str, float]) -> dict[str, float]:
+    return {name: simplify_number(grade) for name, grade in grades.items()}
+
+
+class _Representer(SafeRepresenter):
+    """Quotes strings that the reader of suites takes for numbers, although YAML 1.1 does not, such as 1e3."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Write no aliases: repeated values are easier to edit."""
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """Quote *data* if it would not be read as the same string without quotes."""
+        style = None if isinstance(resolve(data), str) and data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Representer.add_representer(str, _Representer.represent_str)
+
+
+def _format_yaml(value: Json) -> str:
+    """*value* as YAML; short collections are on one line."""
+    root = _Representer(default_flow_style=False, sort_keys=False).represent_data(value)
+    for child in _get_children(root):
+        _put_in_lines(child)
+    text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=math.inf)
+    return text
+
+
+def _put_in_lines(node: yaml.Node) -> int:
+    """Put collections that fit on one line on one line; returns the length of *node* in characters."""
+    if isinstance(node, yaml.ScalarNode):
+        return len(node.value) + 4
+    length = sum(map(_put_in_lines, _get_children(node)))
+    assert isinstance(node, yaml.CollectionNode)
+    node.flow_style = not node.value or length <= _LONGEST_LINE
+    return length
+
+
+def _get_children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        children: list[yaml.Node] = []
+        for key, value in node.value:
+            children += (key, value)
+        return children
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
