@@ -345,12 +345,15 @@ class SuiteMaker:
             f"drop {other} <= {draw.choice((2, 20))}%",
             f"drop every {measure} <= 0.2{tag}",
             f"drop {measure} is not significant at 5%",
-            f"worse {measure} by 0.1 <= {draw.choice((1, 3))} queries",
+            f"worse {measure} by 0.1 <= {draw.choice((0, 1, 2))} queries",
             f"worse {other} by 0.05 <= 25%{tag}",
             "mean RBO >= 0.5",
             "every overlap@5 >= 0.6",
             "80% RBO(p=0.8)@5 >= 0.7",
-            f"mean {other} = 1",
+            # Scores that are fractions of few parts meet their limit exactly.
+            f"every P@5 {draw.choice(('>=', '>', '<', '='))} {draw.choice((0.2, 0.4, 0.6))}",
+            f"median RR@5 {draw.choice(('>=', '<='))} {draw.choice((0.5, 1))}",
+            f"50% Success@3 >= 1{tag}",
         ]
         if self.number % 3 == 0:
             kinds += [f"drop {measure} <= 0.05 since 2 runs", f"drop every {other} <= 0.3 since 1 runs"]
@@ -361,7 +364,7 @@ class SuiteMaker:
                 f"loss {measure} of variants <= 0.1",
                 f"loss every {measure} of variants <= 0.2",
             ]
-        return [self.wrap("threshold", text) for text in draw.sample(kinds, draw.randint(1, 6))]
+        return [self.wrap("threshold", text) for text in draw.sample(kinds, draw.randint(4, 12))]
 
     def query_thresholds(self) -> list[str]:
         """Thresholds that a query may have."""
