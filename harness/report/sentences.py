@@ -62,6 +62,25 @@ def format_difference(value: float | None) -> str:
     return f"{value:+.{DIGITS}f}" if abs(value) >= 0.5 * 10**-DIGITS else format_score(0.0)
 
 
+def format_limits(low: float | None, high: float | None) -> str:
+    """The differences from *low* to *high*; None where there is no limit."""
+    if low is None and high is None:
+        return "–"
+    if low is None:
+        return f"up to {_format_limit(high)}"
+    if high is None:
+        return f"from {_format_limit(low)}"
+    return f"{_format_limit(low)} to {_format_limit(high)}"
+
+
+def _format_limit(limit: float | None) -> str:
+    """*limit* as a difference; one that is not 0 has digits enough to show on which side of 0 it is."""
+    text = format_difference(limit)
+    if limit and text == format_difference(0.0):
+        return f"{limit:+.2g}"
+    return text
+
+
 def format_change(before: float, now: float) -> str:
     """
     How a figure changed: the difference with its sign, ``=`` where no decimal of a score shows one.

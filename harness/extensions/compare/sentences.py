@@ -28,6 +28,7 @@ from harness.report.sentences import (
     count_queries,
     explain_few_by_weights,
     format_difference,
+    format_limits,
     format_p,
     format_score,
     format_tally,
@@ -292,25 +293,6 @@ def format_if_judged(row: MeasureComparison) -> str:
     if row.if_judged is None:
         return "–"
     return format_limits(*row.if_judged)
-
-
-def format_limits(low: float | None, high: float | None) -> str:
-    """The differences from *low* to *high*; None where there is no limit."""
-    if low is None and high is None:
-        return "–"
-    if low is None:
-        return f"up to {_format_limit(high)}"
-    if high is None:
-        return f"from {_format_limit(low)}"
-    return f"{_format_limit(low)} to {_format_limit(high)}"
-
-
-def _format_limit(limit: float | None) -> str:
-    """*limit* as a difference; one that is not 0 has digits enough to show on which side of 0 it is."""
-    text = format_difference(limit)
-    if limit and text == format_difference(0.0):
-        return f"{limit:+.2g}"
-    return text
 
 
 def describe_agreement(agreement: Agreement) -> Mapping[str, str]:

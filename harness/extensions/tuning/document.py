@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.extensions.compare.sentences import format_limits
 from harness.extensions.tuning.model import QueryCost, TagGain, TuningDecision, TuningGain, TuningReport, TuningTrial
 from harness.model.comparison import FEWEST_CHANGED
 from harness.model.suite import Json, ParameterKind
@@ -23,7 +22,7 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.sentences import format_difference, format_p, format_score
+from harness.report.sentences import format_difference, format_limits, format_p, format_score
 from harness.words import count, listed, shorten
 
 TRIALS_SHOWN = 10

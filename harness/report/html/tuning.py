@@ -11,7 +11,6 @@ from typing import Any
 
 from jinja2 import Environment
 
-from harness.extensions.compare.sentences import format_limits
 from harness.extensions.tuning.document import (
     build_tuning_document,
     describe_values,
@@ -23,7 +22,7 @@ from harness.model.suite import TunedParameter
 from harness.report.html import make_environment, render_template
 from harness.report.html.charts import Whisker, draw_whisker, round_up
 from harness.report.html.scatter import Axis, Dot, Scatter, make_plane
-from harness.report.sentences import format_difference, format_p, format_score
+from harness.report.sentences import format_difference, format_limits, format_p, format_score
 from harness.words import count
 
 STATUSES = {
