@@ -36,7 +36,7 @@ MASKS = tuple(
 )
 """What differs from one run to the next."""
 
-BORDERS = re.compile(r"[│┃─━┄┈╭╮╰╯├┤┬┴┼┏┓┗┛┡┩╇╈╞╪╡═|*`#=_]+|(?<!\S)[-+:]{2,}(?!\S)|(?<!\S)[-•·](?!\S)")
+BORDERS = re.compile(r"[│┃─━┄┈╭╮╰╯├┤┬┴┼┏┓┗┛┡┩╇╈╞╪╡═|*`]+|[=_]{3,}|(?<!\S)(#+|[-+:]+|[•·])(?!\S)")
 
 
 def list_lines(name: str, text: str, folders: Sequence[str], further: Sequence[str]) -> list[str]:
@@ -51,8 +51,10 @@ def list_lines(name: str, text: str, folders: Sequence[str], further: Sequence[s
     """
     for pattern, name_of_today in NAMES:
         text = pattern.sub(name_of_today, text)
+    for folder in folders:
+        text = text.replace(folder, "FOLDER")
     lines = list_facts(name, text) if is_for_people(name) else list_exact(name, text)
-    return [mask_line(line, folders, further) for line in lines]
+    return [mask_line(line, further) for line in lines]
 
 
 def is_for_people(name: str) -> bool:
@@ -60,10 +62,8 @@ def is_for_people(name: str) -> bool:
     return name.endswith((".txt", ".md", ".html"))
 
 
-def mask_line(line: str, folders: Sequence[str], further: Sequence[str]) -> str:
-    """*line* without paths of the *folders*, times, versions, ports, and what the patterns *further* find."""
-    for folder in folders:
-        line = line.replace(folder, "<folder>")
+def mask_line(line: str, further: Sequence[str]) -> str:
+    """*line* without times, versions, ports, and what the patterns *further* find."""
     for pattern, mask in MASKS:
         line = pattern.sub(mask, line)
     for text in further:

@@ -210,6 +210,10 @@ class SuiteMaker:
         suite["thresholds"] = self.make_thresholds(tags, has_variants=has_variants)
         if self.number % 6 != 0 and draw.random() < 0.5:
             suite["expect"] = [self.wrap("expect", text) for text in draw.sample(SUITE_EXPECTATIONS, 2)]
+        if self.number % 8 == 5:
+            suite["judges"] = ["people", "gpt"]
+            suite["thresholds"] += ["machine nDCG@10 <= 30%", "kappa gpt >= 0.2 over 3 documents"]
+            self.write_machine_grades(queries)
         if self.number % 7 == 3:
             self.move_judgments(suite, queries)
         suite["queries"] = self.move_queries(queries) if self.number % 6 == 2 else queries
@@ -394,6 +398,18 @@ class SuiteMaker:
         lines = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows[half:])
         (self.base / "more.jsonl").write_text(lines, encoding="utf-8")
         suite["judgments"] = {"files": ["some.csv", "more.jsonl"], "other_queries": "ignore"}
+
+    def write_machine_grades(self, queries: list[dict[str, Any]]) -> None:
+        """Let the machine `gpt` grade documents beside those that people graded, and some of the same."""
+        machine = {"model": "gpt-made-up", "version": "1", "prompt": "a31b", "shown": "77e0", "reason": "A light tent."}
+        machine |= {"input_tokens": 702, "output_tokens": 41}
+        lines = []
+        for place, query in enumerate(queries):
+            for document in self.draw.sample(rank_documents(100 * self.number + place), 3):
+                line = {"query": query["id"], "document": document, "grade": self.draw.randint(0, 3)}
+                lines.append({**line, "suite": self.name, "machine": machine})
+        written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        (self.base / f"{self.name}.judged-by.gpt.jsonl").write_text(written, encoding="utf-8")
 
     def move_queries(self, queries: list[dict[str, Any]]) -> dict[str, Any]:
         """Put the texts of the queries into a file, and leave the rest inline."""
