@@ -33,7 +33,7 @@ COMMAND_GROUPS = {
         "queries": "Draw queries for a suite from a log of searches.",
         "judgments": "Collect unjudged documents, and find errors in judgments.",
         "import": "Write a suite from Quepid, RRE and others, or grades from clicks.",
-        "export": "Write suites as files of other systems.",
+        "export": "Write suites as TREC files, CSV or JSON lines.",
     },
     "Analysis": {
         "history": "Show how measures went over the runs that were kept.",

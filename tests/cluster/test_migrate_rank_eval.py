@@ -2,7 +2,6 @@
 
 import json
 import random
-import urllib.error
 import urllib.request
 import uuid
 
@@ -103,47 +102,3 @@ def test_a_moved_suite_gives_its_number(opensearch_url, index, tmp_path, capsys,
     scores = {query.id: query.scores[summary.measure] for query in report.queries}
     details = {name: detail["metric_score"] for name, detail in theirs["details"].items()}
     assert scores == pytest.approx(details, abs=1e-9)
-
-
-@pytest.mark.parametrize("spec", [of_requests, of_templates])
-def test_an_exported_suite_gives_its_number_there(opensearch_url, index, tmp_path, spec):
-    body = {**spec(index, random.Random(3)), "metric": METRICS["normalized dcg"]}
-    (tmp_path / "eval.json").write_text(json.dumps(body))
-    suite, back = str(tmp_path / "moved.relevance.yaml"), tmp_path / "back.json"
-    assert main(["import", "rank_eval", str(tmp_path / "eval.json"), "--output", suite]) == 0
-    assert main(["export", "rank_eval", suite, "--output", str(back), "--strict"]) == 0
-
-    url = f"{opensearch_url}/{index}/_rank_eval"
-    assert send("POST", url, json.loads(back.read_text()))["details"] == send("POST", url, body)["details"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("aggs", {"numbers": {"max": {"field": "number"}}}),
-        ("aggregations", {"numbers": {"max": {"field": "number"}}}),
-        ("explain", True),
-        ("highlight", {"fields": {"title": {}}}),
-        ("profile", True),
-        ("suggest", {"words": {"text": "tnet", "term": {"field": "title"}}}),
-    ],
-)
-def test_an_export_leaves_out_and_lists_what_the_engine_refuses(
-    index, opensearch_url, tmp_path, monkeypatch, capsys, key, value
-):
-    monkeypatch.chdir(tmp_path)
-    body = {"query": {"match": {"title": "{{text}}"}}}
-    suite = {
-        "suite": "shop", "target": {"index": index}, "request": {**body, key: value}, "measures": ["P@5"],
-        "queries": [{"id": "tent", "text": "tent", "judgments": {"sku-1": 1}}],
-    }  # fmt: skip
-    (tmp_path / "shop.relevance.yaml").write_text(json.dumps(suite))
-
-    assert main(["export", "rank_eval", "shop.relevance.yaml", "--output", "back.json"]) == 0
-
-    assert f"{key} of the request 'request', which _rank_eval refuses" in capsys.readouterr().err
-    written = json.loads((tmp_path / "back.json").read_text())
-    assert send("POST", f"{opensearch_url}/{index}/_rank_eval", written)["failures"] == {}
-    written["requests"][0]["request"][key] = value
-    with pytest.raises(urllib.error.HTTPError, match="400"):
-        send("POST", f"{opensearch_url}/{index}/_rank_eval", written)

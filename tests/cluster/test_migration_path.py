@@ -14,7 +14,7 @@ TEXT = {"type": "text", "analyzer": "english"}
 COMMANDS = {
     "csv.md": 3,
     "quepid.md": 4,
-    "rank-eval.md": 4,
+    "rank-eval.md": 3,
     "rre.md": 3,
     "search-relevance-workbench.md": 3,
     "trec-eval.md": 4,

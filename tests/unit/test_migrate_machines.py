@@ -58,18 +58,6 @@ def test_an_export_has_people_s_grades_and_says_how_many_it_lacks(capsys, kind, 
     assert "grades of gpt, no person's; --machine-grades writes them too (2 times)" in said
 
 
-@pytest.mark.parametrize(
-    ("kind", "file"), [("beir", "out/qrels/test.tsv"), ("quepid", "out.csv"), ("rank_eval", "out.json")]
-)
-def test_so_do_the_exports_to_other_systems(capsys, kind, file):
-    write_suite()
-    output = "out" if kind == "beir" else file
-    assert main(["export", kind, "shop.relevance.yaml", "--output", output]) == 0
-    assert "sku-1" in Path(file).read_text()
-    assert "sku-3" not in Path(file).read_text()
-    assert "grades of gpt, no person's" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("judges", ["people, gpt", "gpt, people"])
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_the_grades_of_a_machine_stay_a_machine_s_on_the_way_out_and_back(capsys, kind, judges):

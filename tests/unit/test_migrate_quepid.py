@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.moving import bodies, exported, judgments, moved, write_files
+from builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 from harness.metrics.score import gain_text, score_run
 from harness.model.run import Engine, Hit, Ranking, Run
@@ -328,12 +328,9 @@ def test_queries_of_a_case_with_the_same_text_stay_apart():
     assert found["red-shoes-2"] == ("Bolt", 1)
 
 
-def test_the_field_with_ids_is_the_one_of_the_case_both_ways():
+def test_the_field_with_ids_is_the_one_of_the_case():
     write_files({"case.json": {**CASE, "try": {**CASE["try"], "field_spec": "id:sku, title:name"}}})
     assert moved("quepid", ["case.json"]).target.id_field == "sku"
-    exported("quepid", output="back.json")
-    assert json.loads(Path("back.json").read_text())["try"]["field_spec"] == "id:sku, title:name"
-    exported("csv", status=1)
 
 
 def test_information_needs_join_the_ratings_of_the_same_query():
@@ -479,15 +476,6 @@ def test_a_search_template_stays_one(capsys):
     suite = moved("quepid", ["case.json"])
     assert suite.requests["request"].body == {"template": {"id": "shop-search", "params": {"q": "{{text}}"}}}
     assert any("the number of hits, which a search template has" in line for line in listed(capsys))
-    exported("quepid", output="back.json")
-    assert json.loads(json.loads(Path("back.json").read_text())["try"]["query_params"]) == json.loads(params)
-    assert not [line for line in listed(capsys) if "template" in line]
-    inline = {"template": {"source": {"query": {"match": {"t": "{{q}}"}}}, "params": {"q": "{{text}}"}}}
-    write_files({"body.json": inline, "basic.csv": BASIC})
-    moved("quepid", ["basic.csv"], *REQUEST, output="inline.relevance.yaml")
-    exported("quepid", "inline.relevance.yaml", "inline.json")
-    assert "the request; Quepid has search templates by their id" in capsys.readouterr().err
-    assert "query_params" not in json.loads(Path("inline.json").read_text())["try"]
 
 
 def test_options_of_the_case_and_its_endpoint_are_those_of_each_query_that_has_none(capsys):
@@ -567,12 +555,6 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, s
     assert said in capsys.readouterr().err
 
 
-def test_ratings_are_exported_as_quepid_writes_them():
-    write_files({"basic.csv": BASIC})
-    moved("quepid", ["basic.csv"], *REQUEST)
-    assert exported("quepid", output="back.csv").read_text() == BASIC + "\n"
-
-
 def test_options_keep_their_types_and_a_name_of_ours_is_changed():
     options = {"n": 3, "brands": ["a", "b"], "text": "x"}
     params = '{"query": {"bool": {"must": [{"match": {"t": "#$query## #$qOption.text##"}}, '
@@ -584,20 +566,6 @@ def test_options_keep_their_types_and_a_name_of_ours_is_changed():
     first = moved("quepid", ["case.json"])
     clauses = [{"match": {"t": "tent x"}}, {"terms": {"b": ["a", "b"]}}, {"range": {"n": {"gte": 3}}}]
     assert bodies(first) == [{"query": {"bool": {"must": clauses}}}]
-    exported("quepid", output="back.json")
-    assert bodies(moved("quepid", ["back.json"], output="again.relevance.yaml")) == bodies(first)
-
-
-def test_a_case_comes_back_with_its_request():
-    write_files({"case.json": CASE})
-    first = moved("quepid", ["case.json"])
-    exported("quepid", output="back.json")
-    again = moved("quepid", ["back.json"], output="again.relevance.yaml")
-    assert judgments(again) == judgments(first)
-    assert bodies(again) == bodies(first)
-    for one in (first, again):
-        assert (one.target.cluster, one.target.index, one.depth) == ("http://localhost:9200", "shop", 20)
-        assert [measure.text for measure in one.measures] == ["nDCG(ideal=cut)@10"]
 
 
 CELLS = st.text(
@@ -610,7 +578,7 @@ NAMES = CELLS.filter(lambda text: text == text.strip())
 
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, st.sampled_from([0, 1, 2.5, -1]), max_size=3), min_size=1))
-def test_a_round_trip_through_csv_changes_nothing(tmp_path_factory, ratings):
+def test_ratings_of_any_text_are_read_as_they_are(tmp_path_factory, ratings):
     folder = tmp_path_factory.mktemp("trip")
     with (folder / "a.csv").open("w", newline="", encoding="utf-8") as file:
         rows = [[text, name, grade] for text, rated in ratings.items() for name, grade in rated.items()]
@@ -618,19 +586,3 @@ def test_a_round_trip_through_csv_changes_nothing(tmp_path_factory, ratings):
         csv.writer(file).writerows([["query", "docid", "rating"], *rows, *empty])
     first = moved("quepid", [str(folder / "a.csv")], *REQUEST, output=str(folder / "a.relevance.yaml"))
     assert judgments(first) == ratings
-    back = exported("quepid", str(folder / "a.relevance.yaml"), str(folder / "b.csv"))
-    with back.open(newline="", encoding="utf-8") as file:
-        assert not [cell for row in csv.reader(file) for cell in row[:1] if cell.startswith(("=", "+", "-", "@"))]
-    again = moved("quepid", [str(back)], *REQUEST, output=str(folder / "b.relevance.yaml"))
-    assert judgments(again) == ratings
-
-
-def test_an_export_lists_queries_without_a_text_and_those_with_one_text_once_each(capsys):
-    queries = [f"{{id: q{number}, params: {{word: w}}, judgments: {{d: 1}}}}" for number in range(3)]
-    queries += [f"{{id: r{number}, text: rope, params: {{word: w}}, judgments: {{d: 1}}}}" for number in range(3)]
-    head = "suite: s\ntarget: {index: i}\nrequest: {query: {match: {t: '{{word}}'}}}\nmeasures: [nDCG@10]\n"
-    write_files({"s.relevance.yaml": f"{head}queries: [{', '.join(queries)}]\n"})
-    exported("quepid", "s.relevance.yaml")
-    said = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()[1:-1]]
-    kinds = [line.split(" (", 1)[1] for line in said if "without a text" in line or "with the text of another" in line]
-    assert kinds == ["3 times, first 'q0')", "2 times, first 'r1' with the text 'rope')"]

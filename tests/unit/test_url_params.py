@@ -177,10 +177,3 @@ def test_a_search_by_itself_is_retried_and_read_like_others(shop, engine, capsys
     engine.statuses = [400] * 2
     assert main(["run", "shop.relevance.yaml", "--url", engine.url]) == 3
     assert "too many requests" in capsys.readouterr().out
-
-
-def test_an_export_lists_them_as_left_out(shop, capsys):
-    shop(ROUTED.replace('routing: "{{shop}}"', "routing: north").replace("_local", '"{{shop}}"'))
-    assert main(["export", "rank_eval", "shop.relevance.yaml", "--output", "out.json"]) == 0
-    left = " ".join(capsys.readouterr().err.split())
-    assert "'url_params' preference, request_cache, expand_wildcards, routing of the request 'request'" in left

@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -39,41 +39,33 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class Format:
     """
-    A format: its *summary* in the help, the *module* that reads and writes it, and the *suffix* of its file.
+    A format: its *summary* in the help, and the *module* that reads it.
 
-    *suffix* is empty if a suite is exported to several files in a folder. *writes* is False for formats that are only
-    imported. *has_query_ids* is True if judgments name queries by their ids, which the file of the queries has too.
-    *has_labels* is True if grades may be words, which `ImportOptions.grades` maps to numbers. *is_judged* is
-    True if a source has judgments as a rule.
+    *writes* is True if suites are exported to it too. *has_query_ids* is True if judgments name queries by their ids,
+    which the file of the queries has too. *has_labels* is True if grades may be words, which `ImportOptions.grades`
+    maps to numbers. *is_judged* is True if a source has judgments as a rule.
     """
 
     summary: str
     module: str
-    suffix: str = ""
-    writes: bool = True
+    writes: bool = False
     has_query_ids: bool = False
     has_labels: bool = False
     is_judged: bool = False
 
 
 FORMATS = {
-    "quepid": Format(
-        "Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", ".csv", is_judged=True
-    ),
-    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre", writes=False, is_judged=True),
-    "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", ".json", is_judged=True),
-    "opensearch-srw": Format(
-        "Search Relevance Workbench: query sets, judgments, configurations", "workbench", writes=False
-    ),
-    "trec": Format("TREC: topics, qrels, runs", "trec", has_query_ids=True),
-    "beir": Format(
-        "BEIR: a folder with queries and qrels; a corpus is only imported", "beir", has_query_ids=True, is_judged=True
-    ),
-    "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False, has_query_ids=True),
-    "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks", writes=False),
-    "clicks": Format("impressions and clicks as CSV, as grades", "clicks", writes=False),
-    "csv": Format("queries and judgments as CSV", "records", has_query_ids=True, has_labels=True),
-    "jsonl": Format("queries and judgments as JSON lines", "records", has_query_ids=True, has_labels=True),
+    "quepid": Format("Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", is_judged=True),
+    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre", is_judged=True),
+    "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", is_judged=True),
+    "opensearch-srw": Format("Search Relevance Workbench: query sets, judgments, configurations", "workbench"),
+    "trec": Format("TREC: topics, qrels, runs", "trec", writes=True, has_query_ids=True),
+    "beir": Format("BEIR: a folder with a corpus, queries and qrels", "beir", has_query_ids=True, is_judged=True),
+    "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", has_query_ids=True),
+    "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks"),
+    "clicks": Format("impressions and clicks as CSV, as grades", "clicks"),
+    "csv": Format("queries and judgments as CSV", "records", writes=True, has_query_ids=True, has_labels=True),
+    "jsonl": Format("queries and judgments as JSON lines", "records", writes=True, has_query_ids=True, has_labels=True),
 }
 """The formats by name."""
 
@@ -263,9 +255,9 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path, *, machine_g
     Write *suites* as files of the format *kind*.
 
     Args:
-        kind: A key of `FORMATS`.
+        kind: The name of a format that is written.
         suites: Loaded without an environment, so that no values from it are written.
-        output: The file; a folder for several suites, or for a format of several files.
+        output: A folder, in which each of several suites gets a folder of its own.
         machine_grades: Whether the grades of machines are written beside people's, and said to be theirs where the
             format can.
 
@@ -273,28 +265,20 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path, *, machine_g
         The files that were written, and what was not carried over, such as the grades of machines.
 
     Raises:
-        UsageError: The format is only imported, or cannot hold a suite's requests or measures; two suites would be
-            written to one file; or a file exists already or cannot be written.
+        UsageError: Two suites would be written to one file, or a file exists already or cannot be written.
     """
-    if not FORMATS[kind].writes:
-        raise UsageError(f"{kind} is only read; export another format")
     from harness.extensions.migrate.exported import choose_grades, leave_machine_grades, strip_suite_suffix
 
-    suffix = FORMATS[kind].suffix
-    form = output.suffix.lower() if suffix else kind
     module = _import_module(kind)
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
     for suite in suites:
-        # A file has the first request of a suite, if it has any.
         graded = suite if machine_grades else choose_grades(suite)
-        exported = module.write(replace(graded, target=graded.find_target(None)), form)
+        exported = module.write(graded, kind)
         leave_machine_grades(suite, exported, are_written=machine_grades, are_told=FORMATS[kind].has_labels)
-        base = output
-        if len(suites) > 1:
-            base = output / f"{strip_suite_suffix(suite.path)}{suffix}"
+        folder = output / strip_suite_suffix(suite.path) if len(suites) > 1 else output
         for name, text in exported.files.items():
-            path = base / name if name else base
+            path = folder / name
             if path in files:
                 raise UsageError(f"{path}: two of the suites would be written there; export them one by one")
             files[path] = text
@@ -304,15 +288,11 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path, *, machine_g
 
 
 class _FormatModule(Protocol):
-    """
-    The functions of a format's module.
-
-    *form* is the lower-case suffix of the file to write, or the name of the format if it writes a folder.
-    """
+    """The functions of a format's module; a format that is only imported has no `write`."""
 
     def read(self, sources: Sequence[str]) -> list[Draft]: ...
 
-    def write(self, suite: Suite, form: str) -> Exported: ...
+    def write(self, suite: Suite, kind: str) -> Exported: ...
 
 
 class _LabelsModule(Protocol):

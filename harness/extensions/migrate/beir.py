@@ -1,5 +1,5 @@
 """
-Import and export of BEIR folders: ``queries.jsonl`` and ``qrels/SPLIT.tsv``; ``corpus.jsonl`` is only imported.
+Import of BEIR folders: ``queries.jsonl``, ``qrels/SPLIT.tsv`` and ``corpus.jsonl``.
 
 Source: BEIR's `GenericDataLoader`, its lexical search, which is a multi_match query on title and text, and its
 `EvaluateRetrieval`, which ignores identical ids of query and document.
@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 from harness.errors import UsageError
 from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.exported import Exported, format_json_lines
+from harness.extensions.migrate.exported import format_json_lines
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.extensions.migrate.table import format_csv, read_table
+from harness.extensions.migrate.table import read_table
 from harness.files.border import check_found
 from harness.files.opening import read_source
-from harness.model.suite import Display, Json, Mark, Profile, Suite
-from harness.words import count, format_exactly, listed
+from harness.model.suite import Display, Json, Mark, Profile
+from harness.words import count, listed
 
 _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
@@ -212,38 +212,3 @@ def _remove_missing_documents(draft: Draft, ids: Collection[str]) -> None:
     message += f"; {count(emptied, 'query')} of {len(draft.queries)} would have no judgment"
     remedy = "give the corpus that was judged, or leave corpus.jsonl out and index the documents"
     raise make_error(next(iter(missing.values())), f"{message}; {remedy}")
-
-
-def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
-    """Write ``queries.jsonl`` and ``qrels/test.tsv``; *form* is not used."""
-    exported = Exported()
-    exported.leave_others(suite, Profile.TREC)
-    queries: list[Json] = []
-    rows: list[list[str]] = []
-    for query in suite.queries:
-        if not query.text:
-            exported.leave(query.mark, f"query {query.id!r}, which has no text")
-            continue
-        queries.append({"_id": query.id, "text": query.text, "metadata": {}})
-        for document, grade in query.judgments.items():
-            reason = _find_reason_against_cell(query.id) or _find_reason_against_cell(document)
-            if reason is not None:
-                exported.leave(query.mark, f"document {document!r} of query {query.id!r}; {reason}")
-            elif grade != int(grade):
-                what = f"grade {format_exactly(grade)} of document {document!r} for query {query.id!r}"
-                exported.leave(query.mark, f"{what}; BEIR has whole numbers only")
-            else:
-                rows.append([query.id, document, str(int(grade))])
-    exported.files["queries.jsonl"] = format_json_lines(queries)
-    # BEIR's loader reads the qrels as CSV: an id with a quote stands in quotes.
-    exported.files["qrels/test.tsv"] = format_csv(["query-id", "corpus-id", "score"], rows, separator="\t")
-    return exported
-
-
-def _find_reason_against_cell(text: str) -> str | None:
-    """Why *text* is not read back unchanged as a cell of the qrels; None if it is."""
-    if set(text) & set("\t\r\n"):
-        return "ids have no tab or line break"
-    if text != text.strip():
-        return "ids have no blanks around them"
-    return None

@@ -1,4 +1,4 @@
-"""``relevance export``: suites as another system's files."""
+"""``relevance export``: suites as TREC files, CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 @click.command(
     "export",
     epilog=format_examples(
-        "relevance export quepid suites/products.relevance.yaml --output quepid", before=format_formats(WRITTEN)
+        "relevance export csv suites/products.relevance.yaml --output tables", before=format_formats(WRITTEN)
     ),
 )
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
@@ -32,9 +32,9 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 @click.option(
     "--output",
     required=True,
-    metavar="FILE|DIR",
+    metavar="DIR",
     type=click.Path(path_type=Path),
-    help="The file that is written; a folder for several suites or files.",
+    help="The folder to which files are written; it may not exist yet.",
 )
 @click.option(
     "--machine-grades",
@@ -46,7 +46,7 @@ def command(
     kind: str, suites: Sequence[Path], output: Path, machine_grades: bool, strict: bool, **arguments: Any
 ) -> int:
     """
-    Write suites as files of another system.
+    Write suites as TREC files, CSV or JSON lines, which other systems read.
 
     What the format has no place for is listed on standard error, with its place in the suite. Variables from the
     environment are written as they stand in the suite. No file is replaced. Grades of machines are left out, unless

@@ -11,7 +11,7 @@ from harness.extensions.migrate.draft import Leftovers
 from harness.files.opening import NOT_TEXT
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
-from harness.model.suite import PEOPLE, Json, Mark, Measure, Profile, Query, Suite, Threshold
+from harness.model.suite import PEOPLE, Json, Mark, Profile, Query, Suite, Threshold
 from harness.words import listed
 
 
@@ -68,28 +68,14 @@ def simplify_number(number: float) -> float:
 
 
 def format_json_lines(entries: Iterable[Json]) -> str:
-    """*entries* as JSON lines; what a text file must not contain is escaped."""
-    return "".join(map(_format_as_text, entries))
-
-
-def format_json(value: Json) -> str:
-    """*value* as JSON for people: indented, and with characters beyond ASCII as they are, as in `format_json_lines`."""
-    return _format_as_text(value, indent=2)
-
-
-def _format_as_text(value: Json, indent: int | None = None) -> str:
-    """*value* as JSON with a line break; characters that no text file has, such as NUL, are escaped."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return NOT_TEXT.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n"
+    """*entries* as JSON lines; characters that no text file has, such as NUL, are escaped."""
+    lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+    return NOT_TEXT.sub(lambda match: json.dumps(match[0])[1:-1], lines)
 
 
 @dataclass(slots=True)
 class Exported:
-    """
-    The texts of the *files* of one exported suite, by file name, and what they do not hold, in *leftovers*.
-
-    The name is "" if the format has a single file, whose name the user chooses.
-    """
+    """The texts of the *files* of one exported suite, by file name, and what they do not hold, in *leftovers*."""
 
     files: dict[str, str] = field(default_factory=dict)
     leftovers: Leftovers = field(default_factory=Leftovers)
@@ -104,8 +90,6 @@ class Exported:
         profile: Profile | None,
         *,
         carried: Collection[str] = (),
-        measures: Collection[Measure] = (),
-        requests: int = 0,
     ) -> None:
         """
         Note what the files do not hold of *suite*.
@@ -113,27 +97,22 @@ class Exported:
         Args:
             suite: The exported suite.
             profile: The profile that reproduces the other system's scores; None if it computes none.
-            carried: Keys of the suite, or of its queries, that the files hold besides texts and judgments.
-            measures: The measures that the files hold.
-            requests: The number of the suite's requests that the files hold, from the first on.
+            carried: Keys of the suite's queries that the files hold besides texts and judgments.
         """
         if suite.profile is not profile:
             rules = f"; the system has those of '{profile}'" if profile else ""
             self.leave(suite.mark, f"'profile: {suite.profile}'{rules}")
         if suite.gain != profile_gain(suite.profile):
             self.leave(suite.mark, f"'gain: {suite.gain}'")
-        other_measures = [measure.text for measure in common_measures(suite) if measure not in measures]
-        if other_measures:
-            self.leave(suite.mark, f"'measures' {', '.join(other_measures)}")
-        for name, request in list(suite.requests.items())[requests:]:
+        measures = [measure.text for measure in common_measures(suite)]
+        if measures:
+            self.leave(suite.mark, f"'measures' {', '.join(measures)}")
+        for name, request in suite.requests.items():
             self.leave(request.mark, f"the request {name!r}")
-        for name, request in list(suite.requests.items())[:requests]:
-            if request.url_params:
-                self.leave(request.mark, f"'url_params' {', '.join(request.url_params)} of the request {name!r}")
-        self._leave_keys(suite, carried)
+        self._leave_keys(suite)
         self._leave_queries(suite, carried)
 
-    def _leave_keys(self, suite: Suite, carried: Collection[str]) -> None:
+    def _leave_keys(self, suite: Suite) -> None:
         values = {
             "target": suite.target.index,
             "id_field": suite.target.id_field,
@@ -150,7 +129,7 @@ class Exported:
             "fixture": suite.fixture,
         }
         for key, value in values.items():
-            if value and key not in carried:
+            if value:
                 self.leave(suite.mark, repr(key))
         if suite.thresholds:
             self.leave(suite.thresholds[0].mark, "'thresholds'", len(suite.thresholds))

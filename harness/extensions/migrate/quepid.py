@@ -1,7 +1,7 @@
 """
-Import and export of Quepid files.
+Import of Quepid files.
 
-It reads the ratings of a case (CSV, LTR or JSON), whole cases, snapshots and books, and writes ratings or a whole case.
+It reads the ratings of a case (CSV, LTR or JSON), whole cases, snapshots and books.
 
 Source: Quepid's export views and `caseCSVSvc`, which writes a blank before a text that begins with ``=``, ``+``, ``-``
 or ``@``.
@@ -12,21 +12,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from harness.errors import FormatError, UsageError
+from harness.errors import FormatError
 from harness.extensions.migrate.draft import Draft, DraftQuery
-from harness.extensions.migrate.exported import Exported, format_json
 from harness.extensions.migrate.json_nodes import JsonNode, parse_json, parse_members, read_node
 from harness.extensions.migrate.ltr import read_ltr
-from harness.extensions.migrate.table import InputTable, format_csv, is_unwritable, read_table
-from harness.extensions.migrate.templates import convert_placeholders, format_template
+from harness.extensions.migrate.table import InputTable, read_table
+from harness.extensions.migrate.templates import convert_placeholders
 from harness.files.records import read_number
-from harness.metrics.score import common_measures
-from harness.model.suite import Json, Mark, Measure, Profile, Query, Suite
+from harness.model.suite import Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.words import format_exactly
 
@@ -414,121 +412,3 @@ def _list_curator_variables(attempt: JsonNode) -> Iterator[tuple[str, str]]:
     if values_by_name is not None:
         for name, value in values_by_name.items():
             yield name, str(value.json())
-
-
-def write(suite: Suite, form: str) -> Exported:
-    """
-    Write ratings as Quepid imports them.
-
-    Args:
-        suite: The suite.
-        form: ".json" writes a whole case with its request; any other suffix writes CSV.
-
-    Raises:
-        UsageError: A text cannot be written to CSV.
-    """
-    exported = Exported()
-    queries: dict[str, Query] = {}
-    for query in suite.queries:
-        if not query.text:
-            exported.leave(query.mark, "queries without a text; the id is the text in Quepid", first=repr(query.id))
-        text = query.text or query.id
-        if text in queries:
-            what = "queries with the text of another; Quepid has one query of a text"
-            exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
-        else:
-            queries[text] = query
-    if form == ".json":
-        exported.files[""] = format_json(_build_case(suite, queries, exported))
-        return exported
-    exported.leave_others(suite, None)
-    rows = []
-    for text, query in queries.items():
-        judgments = [(document, format_exactly(grade)) for document, grade in query.judgments.items()]
-        # A query without judgments is kept by a line of its own.
-        for document, grade in judgments or [("", "")]:
-            for cell in (text, document):
-                if is_unwritable(cell) or cell != cell.strip():
-                    message = f"{suite.path}: {cell!r} cannot be written to a CSV file; use --output FILE.json"
-                    raise UsageError(message)
-            rows.append([_escape_formula(text), document, grade])
-    exported.files[""] = format_csv(["query", "docid", "rating"], rows)
-    return exported
-
-
-def _escape_formula(text: str) -> str:
-    """*text* with a blank in front if a spreadsheet would take it for a formula; Quepid removes the blank on import."""
-    return f" {text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
-def _build_case(suite: Suite, queries: Mapping[str, Query], exported: Exported) -> dict[str, Json]:
-    """The case of *suite*, whose *queries* are given by their texts."""
-    case: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
-    measures = [measure for measure in common_measures(suite) if _find_scorer(measure) is not None][:1]
-    carried = ("params", "target", "id_field", "need", "display.title", "display.fields", "display.image")
-    exported.leave_others(suite, Profile.QUEPID, carried=carried, measures=measures, requests=1)
-    if measures:
-        case["scorer"] = {"name": _find_scorer(measures[0])}
-    case["queries"] = []
-    for text, query in queries.items():
-        ratings = [{"doc_id": document, "rating": grade} for document, grade in query.judgments.items()]
-        entry = {
-            "query_text": text,
-            "options": dict(query.params),
-            "notes": None,
-            "information_need": query.need or None,
-            "ratings": ratings,
-        }
-        case["queries"].append(entry)
-    case["try"] = _build_try(suite, exported)
-    return case
-
-
-def _find_scorer(measure: Measure) -> str | None:
-    """The name of the scorer in Quepid that computes *measure*, None if there is none; all have the cutoff 10."""
-    for name, text in _SCORERS.items():
-        if measure.text == f"{text.format(max=format_exactly(_USUAL_MAX))}@10":
-            return f"{name}@10"
-    return None
-
-
-def _format_placeholder(name: str) -> str:
-    """Quepid's placeholder for the placeholder *name* of a suite; the reverse of `_name_placeholder`."""
-    return "#$query##" if name == "text" else f"#$qOption.{name}##"
-
-
-def _build_try(suite: Suite, exported: Exported) -> dict[str, Json]:
-    template = next(iter(suite.requests.values()))
-    fields = [f"id:{suite.target.id_field or '_id'}"]
-    if suite.display.title:
-        fields.append(f"title:{suite.display.title}")
-    if suite.display.image:
-        fields.append(f"thumb:{suite.display.image}")
-    fields += suite.display.fields
-    attempt: dict[str, Json] = {
-        "name": "Try 1",
-        "escape_query": False,
-        "field_spec": ", ".join(fields),
-        "number_of_rows": suite.depth,
-        "curator_variables": [],
-    }
-    if template.http is not None:
-        exported.leave(template.mark, "the request, which asks an HTTP service")
-        return attempt
-    if "source" in template.body.get("template", {}):
-        exported.leave(template.mark, "the request; Quepid has search templates by their id")
-        return attempt
-    body = template.body.get("template", template.body)
-    attempt["query_params"] = format_template(body, suite, _format_placeholder)
-    index = template.index or suite.target.index
-    # The name of a cluster in relevance.toml means nothing to Quepid.
-    if "://" in suite.target.cluster and index:
-        attempt["search_endpoint"] = {
-            "name": suite.name,
-            "endpoint_url": f"{suite.target.cluster.rstrip('/')}/{index}/_search",
-            "search_engine": "os" if (suite.target.engine or "").startswith("opensearch") else "es",
-            "api_method": "POST",
-        }
-    else:
-        exported.leave(suite.target.mark, f"'target' {suite.target.cluster} {index}: give Quepid the search endpoint")
-    return attempt

@@ -1,5 +1,5 @@
 """
-Import and export of request bodies of ``_rank_eval``, the ranking evaluation API of Elasticsearch and OpenSearch.
+Import of request bodies of ``_rank_eval``, the ranking evaluation API of Elasticsearch and OpenSearch.
 
 Source: the documentation of the API, and `RankEvalSpec`, `RatedRequest` and the metrics in the code of both engines.
 """
@@ -13,16 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
-from harness.errors import UsageError
 from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.exported import Exported, format_json
-from harness.extensions.migrate.json_nodes import LARGEST_INTEGER, JsonNode, parse_node, read_import
+from harness.extensions.migrate.json_nodes import JsonNode, parse_node, read_import
 from harness.extensions.migrate.templates import build_common_request
 from harness.files.opening import TextSource
 from harness.metrics import settings_of
-from harness.metrics.score import common_measures
 from harness.model.suite import GainKind, Json, Mark, Measure, Profile, Suite
-from harness.suites.requests import build_requests
 from harness.words import format_exactly
 
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
@@ -307,68 +303,6 @@ REFUSED = frozenset({"aggregations", "aggs", "explain", "highlight", "profile", 
 """Keys of a search that `_rank_eval` refuses."""
 
 
-def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
-    """
-    Write the body of a `_rank_eval` request: queries, grades, the first request and the first measure it supports.
-
-    Args:
-        suite: The suite.
-        form: Not used.
-
-    Raises:
-        UsageError: The suite searches an HTTP service, or `_rank_eval` supports none of its measures.
-    """
-    exported = Exported()
-    template = next(iter(suite.requests.values()))
-    if template.http is not None:
-        raise UsageError(f"{suite.path}: the suite asks an HTTP service, and _rank_eval sends requests of _search only")
-    measure, metric = _choose_metric(suite)
-    carried = ("params", "target", "display.title", "display.fields")
-    exported.leave_others(suite, Profile.RANK_EVAL, carried=carried, measures=[measure], requests=1)
-    refused = _find_refused(template.body)
-    if refused:
-        what = f"{', '.join(refused)} of the request {template.name!r}, which _rank_eval refuses"
-        exported.leave(template.mark, what, len(refused))
-    index = template.index or suite.target.index or ""
-    if not index:
-        exported.leave(suite.target.mark, "the index, which the suite does not name; '_index' is empty in every rating")
-    if any(character in index for character in ",*"):
-        exported.leave(suite.target.mark, f"the index of each document: '_index' is {index!r} in every rating")
-    content: dict[str, Json] = {"requests": [], "metric": metric}
-    templates: dict[str, str] = {}
-    for query, request in zip(suite.queries, build_requests(suite, None), strict=True):
-        entry: dict[str, Json] = {"id": query.id, **build_rated_request(request.body, templates)}
-        entry["ratings"] = []
-        for document, grade in query.judgments.items():
-            if grade == int(grade) and abs(grade) <= LARGEST_INTEGER:
-                entry["ratings"].append({"_index": index, "_id": document, "rating": int(grade)})
-            else:
-                what = f"grades that are no whole numbers up to {LARGEST_INTEGER}, which _rank_eval does not have"
-                exported.leave(
-                    query.mark, what, first=f"{format_exactly(grade)} of document {document!r} of query {query.id!r}"
-                )
-        summary_fields = [suite.display.title] if suite.display.title else []
-        summary_fields += suite.display.fields
-        if summary_fields:
-            entry["summary_fields"] = summary_fields
-        content["requests"].append(entry)
-    if templates:
-        content["templates"] = list_templates(templates)
-    exported.files[""] = format_json(content)
-    return exported
-
-
-def _choose_metric(suite: Suite) -> tuple[Measure, Json]:
-    """The first measure of *suite* that `_rank_eval` has, and its metric."""
-    measures = common_measures(suite)
-    for measure in measures:
-        metric = find_metric(measure, suite)
-        if metric is not None:
-            return measure, metric
-    names = ", ".join(measure.text for measure in measures)
-    raise UsageError(f"{suite.path}: _rank_eval has none of the suite's measures: {names}")
-
-
 def list_templates(templates: Mapping[str, str]) -> list[Json]:
     """The `templates` of a `_rank_eval` body, from those that `build_rated_request` collected."""
     return [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
@@ -395,12 +329,6 @@ def build_rated_request(body: Json, templates: dict[str, str]) -> dict[str, Json
         stored["source"] = {key: value for key, value in source.items() if key not in dropped}
     template_id = templates.setdefault(json.dumps(stored), f"template-{len(templates) + 1}")
     return {"template_id": template_id, "params": template.get("params", {})}
-
-
-def _find_refused(body: Json) -> list[str]:
-    """The keys of *body*, or of the source of its search template, that `_rank_eval` refuses."""
-    source = body.get("template", {}).get("source", {}) if "template" in body else body
-    return sorted(REFUSED & source.keys()) if isinstance(source, dict) else []
 
 
 def find_metric(measure: Measure, suite: Suite, *, nearest: bool = False) -> dict[str, dict[str, int | bool]] | None:

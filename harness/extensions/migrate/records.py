@@ -301,19 +301,19 @@ def _check_agreement(entry: _Entry, query: DraftQuery) -> None:
             raise make_error(entry.place, f"query {query.id!r} has the {name} {here!r} here, and {before!r} before")
 
 
-def write(suite: Suite, form: str) -> Exported:
+def write(suite: Suite, kind: str) -> Exported:
     """
-    Write the files ``NAME.queries`` and ``NAME.judgments``, with the suffix *form*.
+    Write the files ``NAME.queries`` and ``NAME.judgments``, with the suffix *kind*.
 
     Args:
         suite: The suite.
-        form: "csv" or "jsonl".
+        kind: "csv" or "jsonl".
     """
     exported = Exported()
     exported.leave_others(suite, None, carried=("tags", "weight", "params"))
     has_weights = any(query.weight != 1.0 for query in suite.queries)
     name = strip_suite_suffix(suite.path)
-    if form == "csv":
+    if kind == "csv":
         queries = [query for query in suite.queries if _fits_csv(query, exported)]
         exported.files[f"{name}.queries.csv"] = _format_queries_csv(queries, exported, has_weights=has_weights)
         judged = list(_list_judgments(suite, queries, exported, csv=True))

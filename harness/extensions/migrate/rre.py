@@ -1,5 +1,5 @@
 """
-Import and export of files of the Rated Ranking Evaluator (RRE): ratings, and the templates that they name.
+Import of files of the Rated Ranking Evaluator (RRE): ratings, and the templates that they name.
 
 Source: RRE's `Engine` (topics, query groups, queries, both forms of relevant documents) and `BaseEvaluationManager`,
 which replaces placeholders in the text of a template.

@@ -1,4 +1,4 @@
-"""Builds one request with placeholders from many bodies, and converts placeholders from and to other systems."""
+"""Builds one request with placeholders from many bodies, and converts placeholders of other systems."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from harness.extensions.migrate.exported import format_json
-from harness.model.suite import Json, Suite
+from harness.model.suite import Json
 from harness.suites.placeholders import RESERVED
 from harness.words import choose_unused
 
@@ -148,7 +147,6 @@ def _fill_in_names(template: Json) -> Json:
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_OURS = re.compile(r'("?)\{\{\s*([A-Za-z_][\w-]*)\s*\}\}("?)')
 
 
 def convert_placeholders(
@@ -202,31 +200,3 @@ def parse_value(text: str) -> Json:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def format_template(body: Json, suite: Suite, marker: Callable[[str], str]) -> str:
-    """
-    *body* as JSON, with the placeholders of another system.
-
-    Args:
-        body: A request of the suite, with placeholders of a suite.
-        suite: A placeholder whose param is not a string in some query is written without quotes, and that of the number
-            of hits is replaced by the number.
-        marker: Returns the placeholder of the other system for a name.
-    """
-    not_strings = {"depth"}
-    for query in suite.queries:
-        not_strings.update(name for name, value in query.params.items() if not isinstance(value, str))
-    text = format_json(body)
-    parts: list[str] = []
-    end = 0
-    for match in _OURS.finditer(text):
-        before, name, after = match.groups()
-        placeholder = str(suite.depth) if name == "depth" else marker(name)
-        # A value that is no string can only be written without quotes where it is all of the string.
-        if not (before and after and name in not_strings):
-            placeholder = f"{before}{placeholder}{after}"
-        parts += (text[end : match.start()], placeholder)
-        end = match.end()
-    parts.append(text[end:])
-    return "".join(parts)

@@ -522,7 +522,7 @@ def _read_run(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
     draft.leave(Mark(str(path)), what, len(rankings))
 
 
-def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
+def write(suite: Suite, kind: str) -> Exported:  # noqa: ARG001
     """
     Write ``NAME.topics.tsv`` (number, tab, text), ``NAME.qrels``, and ``NAME.run`` if the suite has a baseline.
 
@@ -531,7 +531,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
 
     Args:
         suite: The suite.
-        form: Not used.
+        kind: Not used.
 
     Raises:
         BaselineError: The baseline cannot be read, contradicts itself, or lacks the suite's first request.

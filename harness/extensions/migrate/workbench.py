@@ -1,5 +1,5 @@
 """
-Import and export for OpenSearch's Search Relevance Workbench: query sets, judgment lists and search configurations.
+Import for OpenSearch's Search Relevance Workbench: query sets, judgment lists and search configurations.
 
 Source: the REST API of opensearch-project/search-relevance, which returns lists as the hits of a search, and the files
 that its dashboard imports: queries as JSON lines, judgments as CSV.

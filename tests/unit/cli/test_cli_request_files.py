@@ -91,12 +91,6 @@ def test_a_run_is_resumed_unless_the_file_changed(engine, capsys):
     assert engine.asked == {"red shoes": 2, "rubber boots": 2}
 
 
-def test_an_export_has_the_content_of_the_file(engine):
-    assert main(["export", "rank_eval", "shop.relevance.yaml", "--output", "body.json"]) == 0
-    assert BODY["query"]["match"].keys() == {"title"}
-    assert '"title"' in Path("body.json").read_text()
-
-
 def test_an_output_does_not_replace_the_file(engine, capsys):
     assert run_on(engine, "--output", f"json={REQUEST}") == 2
     assert "search.json" in capsys.readouterr().err
