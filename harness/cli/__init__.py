@@ -40,7 +40,6 @@ COMMAND_GROUPS = {
         "tune": "Tune the parameters of a request, and decide on queries held out.",
         "plan": "Count the queries that would show an effect, from two sides.",
         "evaluate": "Score a run file against a judgment file, without an engine.",
-        "significance": "Test whether run files differ significantly.",
     },
     "Engines": {
         "doctor": "Check a server: connection, privileges, index, fields, clock.",
@@ -63,7 +62,6 @@ _EXTENSIONS = {
     "judgments": "harness.extensions.judging.commands.judgments",
     "compare": "harness.extensions.compare.command",
     "plan": "harness.extensions.compare.plan_command",
-    "significance": "harness.extensions.compare.significance_command",
     "queries": "harness.extensions.sampling.command",
     "import": "harness.extensions.migrate.import_command",
     "export": "harness.extensions.migrate.export_command",

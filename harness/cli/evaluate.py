@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.shared_options import Command, add_options, existing_file, json_option
+from harness.cli.shared_options import json_option
 from harness.cli.terminal import show
 from harness.errors import UsageError
 from harness.extensions.distributed.scheduler import score_on_scheduler
@@ -25,58 +24,28 @@ from harness.report.terminal.scores import print_scores
 existing = click.Path(exists=True, path_type=Path)
 
 
-def file_options(function: Command, *, judgments: click.Path = existing_file) -> Command:
-    """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain``, ``--complete`` and ``--remove-query``."""
-    options = (
-        click.option("--qrels", required=True, metavar="FILE", type=judgments, help="The judgments."),
-        click.option(
-            "--measure",
-            "measures",
-            required=True,
-            multiple=True,
-            metavar="MEASURE",
-            help="Such as nDCG@10; may be repeated.",
-        ),
-        click.option(
-            "--profile",
-            type=click.Choice([str(profile) for profile in Profile]),
-            default=str(Profile.STANDARD),
-            show_default=True,
-            help="The system whose scores are reproduced.",
-        ),
-        click.option(
-            "--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}."
-        ),
-        click.option(
-            "--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits."
-        ),
-        click.option(
-            "--remove-query",
-            is_flag=True,
-            help="Remove the document with the id of its query from each ranking, as BEIR does.",
-        ),
-    )
-    return add_options(function, options)
-
-
-def read_options(
-    measures: tuple[str, ...], profile: str, gain: str | None, complete: bool, remove_query: bool
-) -> FileOptions:
-    """
-    The values of the options.
-
-    Raises:
-        UsageError: a measure or the gain is invalid.
-    """
-    parsed_gain = None if gain is None else read_gain(gain)
-    return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
-
-
 @click.command(
     "evaluate",
     epilog=format_examples("relevance evaluate --qrels products.qrels --run run.trec --measure nDCG@10 --measure RR"),
 )
-@partial(file_options, judgments=existing)
+@click.option("--qrels", required=True, metavar="FILE", type=existing, help="The judgments.")
+@click.option(
+    "--measure", "measures", required=True, multiple=True, metavar="MEASURE", help="Such as nDCG@10; may be repeated."
+)
+@click.option(
+    "--profile",
+    type=click.Choice([str(profile) for profile in Profile]),
+    default=str(Profile.STANDARD),
+    show_default=True,
+    help="The system whose scores are reproduced.",
+)
+@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}.")
+@click.option("--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits.")
+@click.option(
+    "--remove-query",
+    is_flag=True,
+    help="Remove the document with the id of its query from each ranking, as BEIR does.",
+)
 @click.option(
     "--run", required=True, metavar="FILE", type=existing, help="The run to score, or a folder of its Parquet files."
 )
@@ -104,9 +73,10 @@ def command(
     holds a run in Parquet files, each query whole in one of them; its judgments are in one file, or in a folder of
     files with the same names.
     """
-    options = read_options(measures, profile, gain, complete, remove_query)
+    parsed_gain = None if gain is None else read_gain(gain)
+    options = FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
     evaluation = _score(qrels, run, options, scheduler)
-    check_common_queries(evaluation, qrels, run)
+    check_common_queries(evaluation.run_queries, evaluation.judged_queries, qrels, str(run), complete=complete)
     for line in describe_left_out(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:

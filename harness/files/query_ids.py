@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from itertools import chain
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.metrics.evaluate import RunScores
 from harness.words import find_other_names, listed
 
 _NUMBER = re.compile(r"[^0-9]*?0*([0-9]+)")
@@ -40,23 +38,23 @@ def pair_similar_ids(missing: Collection[str], known: Collection[str]) -> dict[s
     return pairs
 
 
-def check_common_queries(scores: RunScores, judgments: Path, run: Path) -> None:
+def check_common_queries(
+    run_queries: Collection[str], judged_queries: Collection[str], judgments: Path, run: str, *, complete: bool
+) -> None:
     """
-    Refuse a run of which no query is judged: all means would be over no query.
+    Refuse a *run* of which no query is judged in *judgments*: all means would be over no query.
 
-    A run without any query may be scored if the judged queries count as queries without hits.
+    A run without any query may be scored if it is *complete*: then the judged queries count as queries without hits.
 
     Raises:
         UsageError: Shows ids of both files side by side.
     """
-    if _list_judged_queries(scores):
+    if not set(run_queries).isdisjoint(judged_queries) or (complete and not run_queries):
         return
-    if not scores.unjudged:
-        if any(scores.scores.values()):
-            return
+    if not run_queries:
         raise UsageError(f"{run}: the run has no query; --complete counts the judged queries as queries without hits")
-    pairs = pair_similar_ids(scores.unjudged, scores.missing)
-    shown = f"the run has {_list_ids(scores.unjudged)}, the judgments have {_list_ids(scores.missing)}"
+    pairs = pair_similar_ids(run_queries, judged_queries)
+    shown = f"the run has {_list_ids(run_queries)}, the judgments have {_list_ids(judged_queries)}"
     if pairs:
         run_id, judged_id = next(iter(pairs.items()))
         shown += f"; {run_id!r} may be the query {judged_id!r}"
@@ -65,35 +63,20 @@ def check_common_queries(scores: RunScores, judgments: Path, run: Path) -> None:
     )
 
 
-def check_runs_meet(reference: RunScores, candidate: RunScores, names: tuple[str, str]) -> None:
+def check_runs_meet(queries: tuple[Collection[str], Collection[str]], names: tuple[str, str]) -> None:
     """
-    Refuse two runs of which each has judged queries and none has both.
-
-    Args:
-        reference: The scores of the one.
-        candidate: The scores of the other, by the same judgments.
-        names: The names of both.
+    Refuse two runs of which each has judged *queries* and none has both.
 
     Raises:
         UsageError: Shows ids of both side by side.
     """
-    # Where the queries that a run lacks count, both have all that are judged.
-    if _list_scored_queries(reference) & _list_scored_queries(candidate):
+    if not all(queries) or not set(queries[0]).isdisjoint(queries[1]):
         return
-    ids = [_list_ids(sorted(_list_judged_queries(scores))) for scores in (reference, candidate)]
+    ids = [_list_ids(sorted(queries_of_run)) for queries_of_run in queries]
     raise UsageError(
         f"{names[0]} and {names[1]} have no judged query in common: {names[0]} has {ids[0]}, {names[1]} has {ids[1]};"
         " give runs of the same queries, or --complete, which counts a query that a run lacks as one without hits"
     )
-
-
-def _list_scored_queries(scores: RunScores) -> set[str]:
-    return set(chain.from_iterable(scores.scores.values()))
-
-
-def _list_judged_queries(scores: RunScores) -> set[str]:
-    """The queries of the run that are judged."""
-    return _list_scored_queries(scores) - {*scores.missing, *scores.unjudged}
 
 
 def _list_ids(identifiers: Collection[str]) -> str:

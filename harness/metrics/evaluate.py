@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from itertools import compress, filterfalse, repeat
+from itertools import chain, compress, filterfalse, repeat
 from math import fsum, isfinite, isnan
 from operator import not_
 from typing import TYPE_CHECKING, TypeVar
@@ -54,6 +54,20 @@ class RunScores:
     summed: frozenset[str] = field(default_factory=frozenset)
     tie_ranges: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     near_ids: str = ""
+
+    @property
+    def run_queries(self) -> list[str]:
+        """The queries of the run, those without judgments last."""
+        absent = set(self.missing)
+        scored = dict.fromkeys(chain.from_iterable(self.scores.values()))
+        return list(dict.fromkeys([*(query for query in scored if query not in absent), *self.unjudged]))
+
+    @property
+    def judged_queries(self) -> list[str]:
+        """The queries that are judged, those that the run does not hold last."""
+        unjudged = set(self.unjudged)
+        scored = dict.fromkeys(chain.from_iterable(self.scores.values()))
+        return list(dict.fromkeys([*(query for query in scored if query not in unjudged), *self.missing]))
 
     def mean(self, measure: str) -> float | None:
         """The mean over the queries that have a value, None where there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError, core_schema, to_json
 from harness.errors import FormatError
 from harness.extensions.migrate.verification import VerificationReport
 from harness.extensions.tuning.model import TuningReport
-from harness.model.comparison import Comparison, ComparisonReport, MeasureComparison, PlanReport, SidesReport
+from harness.model.comparison import ComparisonReport, PlanReport, SidesReport
 from harness.model.inspection import QueryInspection
 from harness.model.report import QueryReport, Report
 from harness.model.run import Unit, Verdict
@@ -288,21 +288,3 @@ def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, compl
     if evaluation.near_ids:
         plain["near_ids"] = evaluation.near_ids
     return escape_json_commands(json.dumps(plain, indent=2, allow_nan=False))
-
-
-def dump_comparisons(profile: str, comparisons: Sequence[Comparison]) -> str:
-    """``{"profile": …, "comparisons": [{…, "measures": {"nDCG@10": {…}}}]}``, null where a figure is not defined."""
-    plain = {"profile": profile, "comparisons": [_make_comparison(comparison) for comparison in comparisons]}
-    return escape_json_commands(json.dumps(plain, indent=2, allow_nan=False))
-
-
-def _make_comparison(comparison: Comparison) -> Json:
-    measures = {row.measure: _make_measure(row) for row in comparison.measures}
-    return {**asdict(comparison), "measures": measures}
-
-
-def _make_measure(row: MeasureComparison) -> Json:
-    figures = asdict(row)
-    del figures["measure"]
-    moved = [{"query": query, "reference": before, "candidate": after} for query, before, after in row.moved]
-    return {**figures, "moved": moved}

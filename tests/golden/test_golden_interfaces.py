@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 COMMANDS = (
     "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
     "queries", "queries sample", "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine",
-    "engine up", "engine down", "engine status", "evaluate", "compare", "significance", "schema", "merge",
+    "engine up", "engine down", "engine status", "evaluate", "compare", "schema", "merge",
 )  # fmt: skip
 
 

@@ -68,33 +68,28 @@ def test_documents_that_do_not_tie_are_not_excused(words, capsys):
     assert main([*words("compare", ONE, FELL), "--threshold", "drop RR <= 0"]) == 1
 
 
-def row_of(command, text):
+def row_of(text):
     """The only measure of a comparison as JSON."""
-    found = json.loads(text)
-    if command == "compare":
-        return found["measures"]["measures"][0]
-    return next(iter(found["comparisons"][0]["measures"].values()))
+    return json.loads(text)["measures"]["measures"][0]
 
 
-@pytest.mark.parametrize("command", ["compare", "significance"])
 @pytest.mark.parametrize("swapped", [SWAPPED, SCALED], ids=["equal scores", "scores of another scale"])
-def test_the_figures_have_ties_in_the_order_of_the_reference_and_say_so(words, capsys, command, swapped):
-    assert main([*words(command, ONE, swapped, measures=["RR"]), "--json"]) == 0
-    row = row_of(command, capsys.readouterr().out)
+def test_the_figures_have_ties_in_the_order_of_the_reference_and_say_so(words, capsys, swapped):
+    assert main([*words("compare", ONE, swapped, measures=["RR"]), "--json"]) == 0
+    row = row_of(capsys.readouterr().out)
     assert (row["candidate"], row["difference"], row["p_value"]) == (1, 0, 1)
     assert row["reordered"] == {"queries": QUERIES, "difference": -0.5}
-    assert main(words(command, ONE, swapped, measures=["RR"])) == 0
+    assert main(words("compare", ONE, swapped, measures=["RR"])) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "as returned the difference is -0.5000, moved by the order of ties in 7 queries (q0, q1, q2" in text
 
 
-@pytest.mark.parametrize("command", ["compare", "significance"])
-def test_other_changes_beside_ties_count(words, capsys, command):
+def test_other_changes_beside_ties_count(words, capsys):
     """c fell below d in each query, and a and b were swapped."""
     before = [("a", 7.1), ("b", 7.1), ("c", 3.0), ("d", 2.0)]
     after = [("b", 7.1), ("a", 7.1), ("d", 3.0), ("c", 2.0)]
-    assert main([*words(command, before, after, measures=["nDCG@10"]), "--json"]) == 0
-    row = row_of(command, capsys.readouterr().out)
+    assert main([*words("compare", before, after, measures=["nDCG@10"]), "--json"]) == 0
+    row = row_of(capsys.readouterr().out)
     grades = {"a": 2, "c": 1, "d": 0}
     measure = parse_measure("nDCG@10")
     settled = score_query(measure, ["a", "b", "d", "c"], grades)
@@ -104,13 +99,12 @@ def test_other_changes_beside_ties_count(words, capsys, command):
     assert row["reordered"]["queries"] == QUERIES
 
 
-@pytest.mark.parametrize("command", ["compare", "significance"])
-def test_sides_of_other_lengths_have_no_ties_in_common(words, capsys, command):
+def test_sides_of_other_lengths_have_no_ties_in_common(words, capsys):
     """A group that goes on in one file only is another group there."""
     longer = [("b", 7.1), ("a", 7.1), ("x", 7.1)]
     for sides in ((ONE[:2], longer), (longer, ONE[:2])):
-        assert main([*words(command, *sides, measures=["RR"]), "--json"]) == 0
-        assert row_of(command, capsys.readouterr().out)["reordered"] is None
+        assert main([*words("compare", *sides, measures=["RR"]), "--json"]) == 0
+        assert row_of(capsys.readouterr().out)["reordered"] is None
 
 
 def test_a_query_without_hits_has_no_ties(words, capsys, tmp_path):
@@ -118,13 +112,13 @@ def test_a_query_without_hits_has_no_ties(words, capsys, tmp_path):
     lines = (tmp_path / "1.run").read_text().splitlines(keepends=True)
     (tmp_path / "1.run").write_text("".join(lines[3:]))
     assert main([*given, "--complete", "--json"]) == 0
-    row = row_of("compare", capsys.readouterr().out)
+    row = row_of(capsys.readouterr().out)
     assert (row["queries"], row["candidate"]) == (7, pytest.approx(6 / 7))
 
 
 def test_the_trec_profile_orders_ties_itself(words, capsys):
-    assert main([*words("significance", ONE, SWAPPED, measures=["RR"]), "--profile", "trec", "--json"]) == 0
-    row = row_of("significance", capsys.readouterr().out)
+    assert main([*words("compare", ONE, SWAPPED, measures=["RR"]), "--profile", "trec", "--json"]) == 0
+    row = row_of(capsys.readouterr().out)
     assert (row["reference"], row["candidate"], row["reordered"]) == (0.5, 0.5, None)
 
 

@@ -30,7 +30,6 @@ from harness.extensions.compare.coverage import write_pool_command
 from harness.extensions.compare.forms import SideText, SideWord, parse_side
 from harness.extensions.compare.scores import (
     ScoredSides,
-    compare_scores,
     correct_together,
     list_measures,
     make_depths,
@@ -55,20 +54,18 @@ from harness.extensions.compare.sides import (
     read_run_side,
     search_side,
 )
-from harness.extensions.compare.ties import add_tie_moves, settle_stored
-from harness.files.query_ids import check_common_queries, check_runs_meet
-from harness.files.runs import FileOptions, FileScorer
+from harness.files.query_ids import check_common_queries
+from harness.files.runs import FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact
 from harness.metrics.score import common_measures
-from harness.model.comparison import Comparison, ComparisonReport, SideKind, SidesReport
+from harness.model.comparison import ComparisonReport, SideKind, SidesReport
 from harness.model.suite import Gain, Measure, Profile, Suite, Threshold
 from harness.options import RunOptions
 from harness.words import count
 
 if TYPE_CHECKING:
     from harness.run.cell import AnsweredCell
-    from harness.statistics.compare import ComparisonOptions, Scores
 
 __all__ = [
     "CompareOptions",
@@ -76,7 +73,6 @@ __all__ = [
     "PreparedComparison",
     "add_all_requests",
     "assemble_comparison",
-    "compare_files",
     "compare_with_baseline",
     "prepare",
     "read_thresholds",
@@ -107,6 +103,8 @@ class ComparisonRequest:
     gain: Gain | None = None
     complete: bool = False
     """Whether queries that a run file lacks count as queries without hits."""
+    remove_query: bool = False
+    """Whether the document that has the id of its query is removed from each ranking of a run file."""
     run: RunOptions = field(default_factory=RunOptions)
     """The options of all sides where they are searched."""
 
@@ -242,6 +240,16 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
     if suite is not None or judgments is not None:
         require_packages()
     sides = [_read_side(choice, request, suite) for choice in choices]
+    if judgments is not None:
+        for side in sides:
+            assert isinstance(side, ComparedSide)  # `_list_contradictions` refuses others without a suite
+            check_common_queries(
+                side.run.responses,
+                judgments.judged_queries,
+                judgments.judgments,
+                side.side.name,
+                complete=request.complete,
+            )
     selection = None
     if suite is not None:
         selection = select(suite, QueryFilter.from_options(request.run), request.options.today)
@@ -325,45 +333,6 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     return replace(report, notes=(*describe_changes(entry, suite, run), *notes, *report.notes))
 
 
-def compare_files(
-    judgments: Path, reference: Path, candidates: Sequence[Path], options: FileOptions, how: ComparisonOptions
-) -> tuple[Comparison, ...]:
-    """
-    Compare the scores of each of several run files with *reference*, measure by measure; not their rankings.
-
-    Raises:
-        FormatError: A file is wrong; holds all its problems.
-        UsageError, StatisticError: as `compare_scores`, or a package is not installed, or no query of a run is judged.
-    """
-    require_packages()
-    scorer = options.make_scorer(judgments)
-    paths = (reference, *candidates)
-    scored = [scorer.score(path) for path in paths]
-    for path, scores in zip(paths, scored, strict=True):
-        check_common_queries(scores, judgments, path)
-    for path, scores in zip(candidates, scored[1:], strict=True):
-        check_runs_meet(scored[0], scores, (str(reference), str(path)))
-    returned = [_name_scores(scores.scores, options.measures) for scores in scored]
-    settled = list(returned)
-    # The trec profile orders documents of equal score itself, in the same way on both sides.
-    if options.profile is not Profile.TREC:
-        stored = scorer.read_rankings(reference)
-        for place, path in enumerate(candidates, start=1):
-            rankings = settle_stored(stored, scorer.read_rankings(path))
-            settled[place] = _name_scores(scorer.score_rankings(rankings, scorer.measures).scores, options.measures)
-    names = [str(path) for path in paths]
-    compared = compare_scores(list(zip(names, settled, strict=True)), how)
-    comparisons = []
-    for comparison, in_order, as_returned in zip(compared, settled[1:], returned[1:], strict=True):
-        comparisons.append(add_tie_moves(comparison, settled[0], in_order, as_returned, {}))
-    return tuple(comparisons)
-
-
-def _name_scores(scores: Scores, measures: Mapping[str, Measure]) -> Scores:
-    """*scores*, which have the measures by their usual texts, by those that the user gave."""
-    return {text: scores[measure.text] for text, measure in measures.items()}
-
-
 # The sides.
 
 
@@ -387,7 +356,9 @@ def _read_side(
         return read_report_side(choice, suite, request.request)
     if choice.word is SideWord.RUN:
         profile = suite.profile if suite is not None else request.profile
-        return read_run_side(str(choice), Path(choice.value), profile or Profile.STANDARD)
+        return read_run_side(
+            str(choice), Path(choice.value), profile or Profile.STANDARD, remove_query=request.remove_query
+        )
     return choice
 
 

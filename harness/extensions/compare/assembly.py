@@ -90,7 +90,7 @@ def assemble_comparison(
         StatisticError: The test is the t test and no query differs.
     """
     suite, names = scored.suite, (pair[0].side.name, pair[1].side.name)
-    first, second = (side.run.responses for side in pair)
+    first, second = (run.responses for run in scored.runs)
     if not any(query.id in first and query.id in second for query in suite.queries):
         raise UsageError(f"there is no query on which to compare {names[1]} with {names[0]}")
     read_depths(pair, suite).refuse_ranks(options.depth)

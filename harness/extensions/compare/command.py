@@ -75,6 +75,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
         "relevance compare baseline request:default --suite suites/products.relevance.yaml --embedded",
         "relevance compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
         "relevance compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
+        "relevance compare bm25.run fuzzy.run vectors.run --qrels products.qrels --measure AP --test t",
         before=SIDES,
     ),
 )
@@ -101,6 +102,11 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
 @click.option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Only with --qrels.")
 @click.option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; only with --qrels.")
 @click.option("--complete", is_flag=True, help="Count a query that is not in a run file as a query without hits.")
+@click.option(
+    "--remove-query",
+    is_flag=True,
+    help="Remove the document with the id of its query from each ranking of a run file, as BEIR does.",
+)
 @statistics_options
 @click.option(
     "--queries",

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 from harness.errors import MeasureError, UsageError, pip_install
 from harness.extensions.compare.sides import QRELS, SUITE, ComparedSide, may_share_request, truncate_run
 from harness.extensions.compare.ties import add_tie_moves, settle_run
+from harness.files.query_ids import check_runs_meet
 from harness.files.runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.score import common_measures, get_measure, outcome_of, score_run
-from harness.model.comparison import Comparison
+from harness.model.comparison import Comparison, SideKind
 from harness.model.run import Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import AgreementCondition, Gain, Measure, Profile, Query, Suite, Target, Threshold
 from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
-    from harness.statistics.compare import ComparisonOptions, Scores
+    from harness.statistics.compare import ComparisonOptions
 
 
 def list_measures(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> list[Measure]:
@@ -199,6 +200,9 @@ def score_by_judgments(
 
     Queries without judgments have no score, and count in the agreement. Raises as `score_by_suite`.
     """
+    judged = set(judgments.judged_queries)
+    judged_of_sides = (judged & pair[0].run.responses.keys(), judged & pair[1].run.responses.keys())
+    check_runs_meet(judged_of_sides, (pair[0].side.name, pair[1].side.name))
     suite = _join_queries(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
         suite,
@@ -211,6 +215,8 @@ def score_by_judgments(
     absent = [query for query in judgments.judged_queries if query not in ids]
     if absent:
         notes.append(f"judged and in neither run: {counted(absent, 'query')}")
+    if any(side.side.kind is SideKind.RUN and judged - side.run.responses.keys() for side in pair):
+        notes.append("`--complete` counts a judged query that is not in a run file as one without hits")
     return _score_both(pair, suite, notes, judgments)
 
 
@@ -531,25 +537,6 @@ def compare_measures(
         weights=weights,
     )
     return add_tie_moves(comparison, reference, candidate, returned, weights), tuple(notes)
-
-
-def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -> tuple[Comparison, ...]:
-    """
-    Compare each of *runs* with the first, by its name; needs the packages for statistics.
-
-    With several candidates, the p-values are corrected for all comparisons, not for those of one candidate.
-
-    Raises:
-        UsageError: the runs have no scored query in common.
-        StatisticError: there are too few queries for the test.
-    """
-    from harness.statistics.compare import compare
-
-    reference_name, reference = runs[0]
-    comparisons = []
-    for name, scores in runs[1:]:
-        comparisons.append(compare(reference, scores, names=(reference_name, name), options=how))
-    return correct_together(comparisons)
 
 
 def correct_together(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:

@@ -341,10 +341,10 @@ def make_baseline_side(name: str, entry: Baseline, request: str) -> ComparedSide
 # The side of a run file.
 
 
-def read_run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
+def read_run_side(name: str, path: Path, profile: Profile, *, remove_query: bool = False) -> ComparedSide:
     """
     The side of a run file: documents by score, the highest first, equal ones in the order of
-    `harness.files.runs.evaluate_files`.
+    `harness.files.runs.evaluate_files`; without the document that has the id of its query where *remove_query*.
 
     Raises:
         FormatError: The file is wrong; holds all its problems.
@@ -352,6 +352,8 @@ def read_run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
     rankings = {}
     for query, stored in read_run(path).items():
+        if remove_query:
+            stored = stored.remove(query)
         scores = dict(zip(stored.documents, stored.scores, strict=True))
         documents: Sequence[str] = stored.sort_documents()
         # trec_eval orders by score and then by id, whatever the ranks in the file say.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harness.files.runs import StoredRanking
 from harness.gate.grammar import TOLERANCE
-from harness.gate.ties import restore_tie_order, settle_ranking
+from harness.gate.ties import settle_ranking
 from harness.means import are_weighted, mean_of
 from harness.model.comparison import Comparison, MeasureComparison, ReorderedTies
-from harness.model.run import Hit, Ranking, Run
+from harness.model.run import Ranking, Run
 
 Table = Mapping[str, float | None]
 
@@ -26,27 +25,6 @@ def settle_run(reference: Run, candidate: Run) -> Run:
         if ranking is not response:
             settled[query] = ranking
     return replace(candidate, responses={**candidate.responses, **settled}) if settled else candidate
-
-
-def settle_stored(
-    reference: Mapping[str, StoredRanking], candidate: Mapping[str, StoredRanking]
-) -> dict[str, list[str]]:
-    """The documents of *candidate*, read from a file, by query; as `settle_run`."""
-    settled = {}
-    for query, stored in candidate.items():
-        documents = stored.sort_documents()
-        before = reference.get(query)
-        # Most rankings are the same, or have no ties: they are recognized before anything is built.
-        has_ties = len(set(stored.scores)) < len(stored.scores)
-        if before is not None and has_ties and documents != before.sort_documents():
-            depth = max(len(before.documents), len(documents))
-            documents = list(restore_tie_order(_make_ranking(before), _make_ranking(stored), depth=depth))
-        settled[query] = documents
-    return settled
-
-
-def _make_ranking(stored: StoredRanking) -> Ranking:
-    return Ranking(tuple(Hit(document, score) for document, score in stored.sort_with_scores()), exact_scores=True)
 
 
 def _add_tie_moves_of_measure(

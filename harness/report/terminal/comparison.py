@@ -7,24 +7,17 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.extensions.compare.comparison_document import (
-    build_comparison_document,
-    build_comparison_table,
-    build_measure_notes,
-)
-from harness.extensions.compare.sentences import describe_method
-from harness.model.comparison import Comparison, ComparisonReport
+from harness.extensions.compare.comparison_document import build_comparison_document
+from harness.model.comparison import ComparisonReport
 from harness.report.document import ComparisonDocument
 from harness.report.sentences import printable
 from harness.report.terminal import (
     build_quiet_lines,
     make_text,
     print_blocks,
-    print_cell,
     print_query,
     print_quiet_lines,
     print_reason,
-    print_table,
     render_plain,
 )
 
@@ -79,16 +72,3 @@ def _print_queries(document: ComparisonDocument) -> Iterator[RenderableType]:
 
 def _name_sides(candidate: str, reference: str) -> tuple[tuple[str, str], str, tuple[str, str]]:
     return (printable(candidate), "bold"), " against ", (printable(reference), "bold")
-
-
-def print_comparison(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
-    """The runs, the test, a line per measure, and what moved; *complete* as `--complete` was given."""
-    yield Text.assemble(*_name_sides(comparison.candidate, comparison.reference))
-    yield make_text(describe_method(comparison), "dim")
-    yield Text()
-    yield from print_table(build_comparison_table(comparison))
-    yield Text()
-    for note in build_measure_notes(comparison).lines:
-        yield print_cell((note,))
-    if any(comparison.left_out.values()) and not complete:
-        yield Text("--complete counts a judged query that is not in a run as one without hits", style="yellow")

@@ -812,15 +812,17 @@ def test_a_secret_of_the_environment_is_masked(shop, capsys, monkeypatch, tmp_pa
     assert all("${RELEVANCE_TOKEN}" in text for text in written[:2])
 
 
-@pytest.mark.parametrize("other", [{}, {"gone": ["a"]}])
-def test_sides_without_a_query_in_common_are_not_compared(shop, capsys, tmp_path, other):
+@pytest.mark.parametrize(
+    ("other", "said"), [({}, "the run has no query"), ({"gone": ["a"]}, "no query of the run is judged")]
+)
+def test_sides_without_a_query_in_common_are_not_compared(shop, capsys, tmp_path, other, said):
     (tmp_path / "judgments.qrels").write_text("q 0 a 3\nr 0 b 1\n")
     write_run("one.run", {"q": ["a"], "r": ["b"]})
     write_run("two.run", other)
     words = ("one.run", "two.run", "--qrels", "judgments.qrels", "--measure", "RR@2")
 
     assert compare(*words) == 2
-    assert "there is no query on which to compare" in capsys.readouterr().err
+    assert f"run:two.run: {said}" in capsys.readouterr().err
 
 
 # --------------------------------------------------------------------------------------------- how the requests differ

@@ -102,7 +102,7 @@ def test_runs_are_compared_without_the_documents_with_ids_of_queries(tmp_path, c
     (tmp_path / "j.qrels").write_text(OWN_QRELS)
     (tmp_path / "a.run").write_text(OWN_RUN)
     (tmp_path / "b.run").write_text(OWN_RUN.replace("a Q0 a 1 9 t\n", ""))
-    words = ["significance", str(tmp_path / "a.run"), str(tmp_path / "b.run"), "--qrels", str(tmp_path / "j.qrels")]
+    words = ["compare", str(tmp_path / "a.run"), str(tmp_path / "b.run"), "--qrels", str(tmp_path / "j.qrels")]
     means = []
     for more in ([], ["--remove-query"]):
         assert main([*words, "--measure", "RR", "--json", *more]) == 0
@@ -326,14 +326,13 @@ def test_a_measure_of_the_user_s_gives_plain_numbers(files, capsys, register, va
     assert evaluated(capsys, [*files, "--measure", "Mine"])["measures"]["Mine"]["mean"] == 0.5
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "significance"])
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
 def test_a_measure_of_the_user_s_that_gives_no_number_is_told(files, capsys, register, command):
     register(math.nan)
     _, _, qrels, _, run = files
     words = {
         "evaluate": ["--qrels", qrels, "--run", run],
         "compare": [run, run, "--qrels", qrels],
-        "significance": [run, run, "--qrels", qrels],
     }
     assert main([command, *words[command], "--measure", "Mine"]) == 2
     assert "the formula of Mine gave nan, expected a finite number" in capsys.readouterr().err
