@@ -189,6 +189,14 @@ def read_count(text: str) -> int:
     return int(text)
 
 
+class Heading(Enum):
+    """Under which heading of a command's help an option stands, in this order."""
+
+    DAILY = "Options"
+    TRUST = "Trust"
+    RARE = "Rare"
+
+
 class Commands(Enum):
     """Which commands have an option."""
 

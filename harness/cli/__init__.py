@@ -26,7 +26,7 @@ COMMAND_GROUPS = {
         "run": "Run suites against an engine and report the results.",
         "show": "Show one query: its request, its ranking by rank, and why documents score.",
         "baseline": "Save the rankings of suites as baselines for later runs.",
-        "judge": "Grade unjudged documents on a page in the browser.",
+        "judge": "Grade unjudged documents: on a page in the browser, as a team, by a model.",
         "compare": "Compare two runs side by side, with tests of significance.",
     },
     "Queries and judgments": {

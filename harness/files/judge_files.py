@@ -219,7 +219,7 @@ class JudgeFile:
             message = "the file has no line that ends the last run, so grades may be missing"
             why = "the machine is at work, its run was killed, or the file was cut"
             raise FormatError.at(
-                self.path, 0, 0, f"{message}: {why}; `relevance judge SUITE --machine NAME` completes it"
+                self.path, 0, 0, f"{message}: {why}; `relevance judge machine SUITE --judge NAME` completes it"
             )
 
     def begin_run(self) -> None:

@@ -52,7 +52,7 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
             message = f"the grades of {name!r} in {file.path} are a person's, who counts under '{PEOPLE}'"
             problems.note(mark, message)
         elif is_required and not file.grades and not file.outdated:
-            command = f"`relevance judge {loaded.path} --machine {name}`"
+            command = f"`relevance judge machine {loaded.path} --judge {name}`"
             problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}; {command} asks it")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))

@@ -34,7 +34,7 @@ NAMES = ("anna", "ben", "carol")
 
 
 class Command:
-    """`relevance judge --serve`, as a process of its own."""
+    """`relevance judge team`, as a process of its own."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -44,7 +44,17 @@ class Command:
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
 
     def start(self, *words):
-        command = [sys.executable, "-m", "harness", "judge", "shop.relevance.yaml", "-q", "--serve", self.address]
+        command = [
+            sys.executable,
+            "-m",
+            "harness",
+            "judge",
+            "team",
+            "shop.relevance.yaml",
+            "-q",
+            "--serve",
+            self.address,
+        ]
         judges = ["--judge", "anna", "--judge", "ben", "--settler", "carol"]
         self.process = subprocess.Popen([*command, *judges, *words], cwd=self.folder, stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()

@@ -16,7 +16,7 @@ def make_view(suite, documents, choices, kept, *, judge="anna", existing=None, *
 
 
 def make_server(view, write=list, reread=lambda: None, port=0):
-    """The server of one judge, as that of `relevance judge` without ``--serve``."""
+    """The server of one judge, as that of `relevance judge page`."""
     target = SimpleNamespace(write=write, reread=reread)
     judges = ServedJudges.from_views({view.judge: view})
     return JudgingServer(judges, OneJudge(view.judge), target, Address(port=port), ends=True)

@@ -176,5 +176,5 @@ def test_a_vector_request_is_judged_beside_a_lexical_one_and_gated_by_its_own_ba
     said = " ".join(capsys.readouterr().out.split())
     assert "it asked something else for 1 query: tents (its params were" in said
     assert str(shop.vectors["tents"][4]) not in said, "no vector is printed"
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert "no grade is new" in capsys.readouterr().out

@@ -13,7 +13,8 @@ import harness.api as harness_api
 HERE = Path(__file__).parent
 COMMANDS = (
     "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
-    "queries", "queries sample", "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine",
+    "queries", "queries sample", "judgments", "judgments pool", "judgments lint", "judge", "judge page", "judge team",
+    "judge revoke", "judge machine", "judge agreement", "judge write", "import", "init", "engine",
     "engine up", "engine down", "engine status", "evaluate", "compare", "schema", "merge",
 )  # fmt: skip
 

@@ -369,7 +369,7 @@ def test_a_judges_file_that_is_a_link_is_not_followed(tree, tmp_path, content):
 def test_a_linked_judges_file_ends_the_command(tree, tmp_path, capsys):
     (tmp_path / "grades").mkdir()
     (tmp_path / "grades" / "a.judged-by.bob.jsonl").symlink_to(write(tmp_path / "secret", KEY))
-    assert main(["judge", "a.relevance.yaml", "--agreement", "--progress", str(tmp_path / "grades")]) == 2
+    assert main(["judge", "agreement", "a.relevance.yaml", "--progress", str(tmp_path / "grades")]) == 2
     text = printed(capsys)
     assert "a.judged-by.bob.jsonl: the file cannot be read: this is a link" in text
     assert SECRET not in text

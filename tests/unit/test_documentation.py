@@ -68,7 +68,8 @@ def test_commands_and_their_options_exist(page, pytestconfig):
         if program == "relevance":
             command = root.get_command(None, words[0])
             if isinstance(command, click.Group):
-                command = command.get_command(None, words[1])
+                named = words[1] if words[1] in command.commands else command.short_for
+                command = command.get_command(None, named)
             assert options <= {option for parameter in command.params for option in parameter.opts}, line
         elif program == "pytest":
             for option in options:

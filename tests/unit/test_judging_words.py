@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import harness.extensions.judging.page
-from harness.extensions.judging.commands.judge import SOMEBODY, command
+from harness.extensions.judging.commands.page import SOMEBODY, command
 
 TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "judging.md").read_text(encoding="utf-8")
 PAGE = Path(harness.extensions.judging.page.__file__).parent

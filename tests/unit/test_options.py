@@ -2,11 +2,11 @@
 
 import doctest
 from dataclasses import fields
-from importlib import import_module
 
 import pytest
 
 from harness import options
+from harness.cli import root
 from harness.cli.exits import COMMAND
 from harness.errors import EntryPoint, UsageError
 from harness.options import FLAG, OPTIONS, Commands, Options, RunOptions, check_servers, read_seconds
@@ -21,7 +21,7 @@ COMMANDS_WITH = {
 
 def command_of(words):
     name, *others = words.split()
-    command = import_module(f"harness.cli.{name}").command
+    command = root.get_command(None, name)
     return command.commands[others[0]] if others else command
 
 

@@ -303,7 +303,7 @@ def test_a_machine_s_file_that_lacks_its_end_is_an_error(tmp_path: Path, lines: 
     kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:lines]))
     with pytest.raises(SuiteError, match="the file has no line that ends the last run, so grades may be missing"):
         load(path)
-    with pytest.raises(SuiteError, match=r"`relevance judge SUITE --machine NAME` completes it"):
+    with pytest.raises(SuiteError, match=r"`relevance judge machine SUITE --judge NAME` completes it"):
         load(path)
 
 

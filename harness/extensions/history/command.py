@@ -10,6 +10,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Group
 from harness.cli.shared_options import (
     OutputType,
     config_options,
@@ -47,17 +48,7 @@ KEPT_APART = 50
 KINDS = ("html",)
 
 
-class HistoryGroup(click.Group):
-    """A group whose command is `show` where none is named, so that ``relevance history SUITE`` is enough."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, with the word `show` where it is left out."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group("history", cls=HistoryGroup)
+@click.group("history", cls=Group, short_for="show")
 def command() -> None:
     """
     Show the runs that `relevance run --history` kept, pack them, or export the last one.

@@ -82,7 +82,7 @@ class GradeTarget:
             lines += self._write_to_suite(resolution.grades, judges)
         if resolution.open:
             documents = count(len(resolution.open), "document")
-            options = "relevance judge SUITE --agreement, --settle or --resolve"
+            options = "relevance judge agreement, and --settler or --resolve of relevance judge write"
             lines.append(f"no grade was written for {documents} on which judges differ; see {options}")
         return lines
 

@@ -28,10 +28,10 @@ COMMANDS = {
     "shop.tune.journal": ["tune", "shop.relevance.yaml", "--force", *URL],
     "shop.tune.journal.lock": ["tune", "shop.relevance.yaml", "--force", *URL],
     "shop.sample.json": ["judge", "shop.relevance.yaml", "--sample", "5", *URL],
-    "shop.judged-by.anna.jsonl": ["judge", "shop.relevance.yaml", "--agreement"],
+    "shop.judged-by.anna.jsonl": ["judge", "agreement", "shop.relevance.yaml"],
     "shop.graded-documents.jsonl": ["judgments", "age", "shop.relevance.yaml", "--offline", "--before", "2026-01-31"],
     "shop.baseline.json": ["baseline", "show", "shop.relevance.yaml"],
-    ".shop.judges.json": ["judge", "shop.relevance.yaml", "--revoke", "anna"],
+    ".shop.judges.json": ["judge", "revoke", "shop.relevance.yaml", "anna"],
 }
 """The files by name, with a command that opens each before anything is sent."""
 

@@ -42,7 +42,7 @@ COMMANDS = {
     "pool": ["judgments", "pool"],
     "lint": ["judgments", "lint"],
     "verify": ["verify"],
-    "judge": ["judge", "--no-open"],
+    "judge": ["judge", "page", "--no-open"],
 }
 
 

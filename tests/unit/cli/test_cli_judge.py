@@ -43,7 +43,7 @@ def judge(folder, monkeypatch):
             return True
 
         monkeypatch.setattr(webbrowser, "get", lambda: SimpleNamespace(open=browse))
-        return main(["judge", "shop.relevance.yaml", "-q", *words])
+        return main(["judge", "page", "shop.relevance.yaml", "-q", *words])
 
     return run
 
@@ -119,7 +119,7 @@ def test_ctrl_c_keeps_the_grades_and_writes_nothing_until_they_are_wanted(folder
     assert capsys.readouterr().err == said
     assert judge(act=interrupt) == 130
     assert "3 documents to judge, 1 of them graded: " in capsys.readouterr().out
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 1}}   # two")
 
 
@@ -142,7 +142,7 @@ def test_a_suite_that_changed_meanwhile_is_not_overwritten_but_added_to_where_th
 def test_a_grade_that_was_corrected_by_hand_stays(folder, judge, capsys):
     assert judge(act=interrupt, shoes__x=1) == 130
     (folder / "shop.relevance.yaml").write_text(SUITE.replace("b: 0", "b: 0, x: 2"))
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
         "no grade is new; nothing was written",
         "document x of query shoes keeps its grade 2, which no judge gave",
@@ -160,7 +160,7 @@ def test_grades_that_another_session_kept_meanwhile_count(folder, judge, capsys)
 
     assert judge("--scale", "0..3", act=act, shoes__x=0, shoes__y=1) == 0
     assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 1, y: 2}}   # two")
-    options = "relevance judge SUITE --agreement, --settle or --resolve"
+    options = "relevance judge agreement, and --settler or --resolve of relevance judge write"
     assert capsys.readouterr().out.splitlines()[1:] == [
         "wrote 1 new grade to shop.relevance.yaml",
         f"no grade was written for 1 document on which judges differ; see {options}",
@@ -181,7 +181,7 @@ def test_grades_go_to_files_of_their_own_where_these_are_named(folder, judge, ca
     assert capsys.readouterr().err == "relevance: out.csv holds 1 grade that no judge gave; write to another file\n"
 
 
-@pytest.mark.parametrize("words", [["--judge", "anna"], ["--write"], ["--agreement"]])
+@pytest.mark.parametrize("words", [["page", "--judge", "anna"], ["write"], ["agreement"]])
 def test_suites_of_one_file_name_do_not_share_grades(folder, judge, capsys, words):
     (folder / "y").mkdir()
     other = SUITE.replace("suite: shop", "suite: othershop").replace("red shoes", "shoes for horses")
@@ -189,7 +189,7 @@ def test_suites_of_one_file_name_do_not_share_grades(folder, judge, capsys, word
     (folder / "y" / "relevance.toml").write_text((folder / "relevance.toml").read_text())
     assert judge("--judge", "anna", "--progress", ".", shoes__x=1) == 0
     capsys.readouterr()
-    assert main(["judge", "y/shop.relevance.yaml", "-q", "--progress", ".", *words]) == 2
+    assert main(["judge", *words, "y/shop.relevance.yaml", "--progress", "."]) == 2
     assert capsys.readouterr().err.startswith("shop.judged-by.anna.jsonl:1:1: ")
     assert (folder / "y" / "shop.relevance.yaml").read_text() == other
 
@@ -204,7 +204,7 @@ def test_grades_of_a_query_that_changed_are_left_out_and_named(folder, judge, ca
     told = capsys.readouterr()
     assert f"relevance: {said}\n" in told.err
     assert "3 documents to judge, 1 of them graded: " in told.out
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [said, "wrote 1 new grade to shop.relevance.yaml"]
     assert (folder / "shop.relevance.yaml").read_text() == changed.replace("d: 1}", "d: 1, z: 2}")
 
@@ -213,7 +213,7 @@ def test_grades_count_whatever_the_environment_has(folder, judge, monkeypatch):
     (folder / "shop.relevance.yaml").write_text(SUITE.replace("red shoes", '"${RELEVANCE_COLOUR:-red} shoes"'))
     assert judge("--judge", "anna", act=interrupt, shoes__x=1) == 130
     monkeypatch.setenv("RELEVANCE_COLOUR", "blue")
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert "x: 1" in suite_lines(folder)[0]
 
 
@@ -227,7 +227,7 @@ def two_judges(judge):
 
 def test_the_agreement_of_judges_is_printed_with_what_they_differ_on(two_judges, capsys):
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[:2] == [["anna", "graded", "3", "documents"], ["bob", "graded", "3", "documents"]]
     assert lines[2] == ["3", "documents", "graded", "by", "several", "judges,", "1", "of", "them", "alike"]
@@ -251,12 +251,12 @@ def test_the_agreement_is_that_of_the_judges_who_are_named(two_judges, folder, c
     grade_by_hand(folder, "carol", shoes__y=2)
     grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--judge", "anna", "--judge", "bob"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--judge", "anna", "--judge", "bob"]) == 0
     out = capsys.readouterr().out
     assert "carol" not in out
     assert "gpt" not in out
     assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in [line.split() for line in out.splitlines()]
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--judge", "gpt"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--judge", "gpt"]) == 0
     # Of all who judged, the machine is compared with what people agree on.
     assert capsys.readouterr().out.startswith("gpt, a machine, graded 3 documents; people too: 1 document")
 
@@ -265,20 +265,20 @@ def test_the_agreement_is_that_of_the_judges_who_are_named(two_judges, folder, c
     ("names", "said"),
     [
         (["anna", "bop"], "bop has graded no document, and only anna, bob have; did you mean 'bob'?"),
-        (["anna"], "--agreement compares several judges; name another --judge, or none for all of them"),
+        (["anna"], "found one --judge, and agreement is between several; name another, or none for all"),
     ],
 )
 def test_an_agreement_of_one_or_of_nobody_is_refused(two_judges, capsys, names, said):
     capsys.readouterr()
     named = [word for name in names for word in ("--judge", name)]
-    assert main(["judge", "shop.relevance.yaml", "--agreement", *named]) == 2
+    assert main(["judge", "agreement", "shop.relevance.yaml", *named]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_a_judge_who_shares_no_document_is_named_and_left_out_of_the_coefficients(two_judges, folder, capsys):
     grade_by_hand(folder, "carol", boots__d=1)
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "carol graded 1 document, none of which another judge graded: left out below" in lines
     assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in [line.split() for line in lines]
@@ -287,12 +287,12 @@ def test_a_judge_who_shares_no_document_is_named_and_left_out_of_the_coefficient
 
 def test_who_saw_what_others_gave_is_no_independent_judge(two_judges, judge, folder, capsys):
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--json"]) == 0
     before = json.loads(capsys.readouterr().out)
-    assert judge("--judge", "carol", "--settle", act=finish, shoes__y=2, boots__z=2) == 0
+    assert judge("--settler", "carol", act=finish, shoes__y=2, boots__z=2) == 0
     grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {name: found[name] for name in before if name != "machines"} == {
         name: value for name, value in before.items() if name != "machines"
@@ -300,16 +300,16 @@ def test_who_saw_what_others_gave_is_no_independent_judge(two_judges, judge, fol
     assert list(found["graded"]) == ["anna", "bob"]
     assert found["settled"] == {"carol": 2}
     assert [trust["machine"] for trust in found["machines"]] == ["gpt"]
-    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
     assert "carol settled 2 documents, having seen the grades of others: left out below\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["--agreement"], ["--write"]])
+@pytest.mark.parametrize("words", [["agreement"], ["write"]])
 def test_a_file_that_is_cut_within_a_line_is_not_counted_without_a_word(two_judges, folder, capsys, words):
     path = folder / "shop.judged-by.bob.jsonl"
     path.write_bytes(path.read_bytes()[:-20])
     before = suite_lines(folder)
-    assert main(["judge", "shop.relevance.yaml", *words]) == 2
+    assert main(["judge", *words, "shop.relevance.yaml"]) == 2
     assert "shop.judged-by.bob.jsonl: the last line is cut off, so grades may be missing" in capsys.readouterr().err
     assert suite_lines(folder) == before
 
@@ -317,10 +317,10 @@ def test_a_file_that_is_cut_within_a_line_is_not_counted_without_a_word(two_judg
 def test_of_files_that_do_not_say_it_the_command_names_who_settled(two_judges, folder, capsys):
     grade_by_hand(folder, "carol", shoes__y=2, boots__z=2)
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json", "--settler", "carol"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--json", "--settler", "carol"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (list(found["graded"]), found["settled"]) == (["anna", "bob"], {"carol": 2})
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--settler", "carl"]) == 2
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--settler", "carl"]) == 2
     assert "carl has graded no document" in capsys.readouterr().err
 
 
@@ -333,7 +333,7 @@ def test_a_machine_is_compared_with_what_was_settled_too(two_judges, folder, cap
     (folder / "shop.judged-by.carol.jsonl").write_text("\n".join(map(json.dumps, lines)))
     words = [] if settles else ["--settler", "carol"]
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement", *words]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", *words]) == 0
     assert "gpt, a machine, graded 3 documents; people too: 3 documents" in capsys.readouterr().out
 
 
@@ -341,7 +341,7 @@ def test_who_settles_does_not_see_what_a_machine_gave(two_judges, judge, folder,
     grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
     seen = []
     act = lambda page: (seen.extend(page.documents), finish(page))  # noqa: E731
-    assert judge("--judge", "carol", "--settle", act=act, shoes__y=1) == 0
+    assert judge("--settler", "carol", act=act, shoes__y=1) == 0
     # Of x people agree; the machine alone differs.
     assert {one["document"]: [other["judge"] for other in one["others"]] for one in seen} == {
         "y": ["anna", "bob"],
@@ -353,7 +353,7 @@ def test_who_settles_does_not_see_what_a_machine_gave(two_judges, judge, folder,
 def test_judges_who_share_no_document_are_an_error_without_a_number(folder, capsys, words):
     grade_by_hand(folder, "anna", shoes__x=2, shoes__y=1)
     grade_by_hand(folder, "bob", boots__z=2)
-    assert main(["judge", "shop.relevance.yaml", "--agreement", *words]) == 2
+    assert main(["judge", "agreement", "shop.relevance.yaml", *words]) == 2
     said = "agreement needs documents that two judges graded, found none among those of anna, bob; let one of them"
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", f"relevance: {said} grade what another one graded\n")
@@ -364,7 +364,7 @@ def test_where_no_document_has_all_judges_or_two_grades_a_sentence_says_why_ther
     grade_by_hand(folder, "anna", shoes__x=2)
     grade_by_hand(folder, "bob", shoes__x=2, boots__z=2)
     grade_by_hand(folder, "carol", boots__z=2)
-    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
     out = capsys.readouterr().out
     assert "Fleiss' kappa needs documents that all 3 judges graded, and there is none\n" in out
     assert "a dash is for what is undefined, because only one grade was given\n" in out
@@ -373,7 +373,7 @@ def test_where_no_document_has_all_judges_or_two_grades_a_sentence_says_why_ther
 
 def test_the_agreement_is_there_as_json(two_judges, capsys):
     capsys.readouterr()
-    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+    assert main(["judge", "agreement", "shop.relevance.yaml", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["graded"], found["shared"], found["same"]) == ({"anna": 3, "bob": 3}, 3, 1)
     assert found["alone"] == []
@@ -392,12 +392,12 @@ def grade_by_machine(folder, **grades):
 
 @pytest.mark.parametrize(
     "words",
-    [["--judge", "gpt"], ["--judge", "gpt", "--settle", "--write"], ["--judge", "gpt", "--serve", "127.0.0.1:0"]],
+    [["page", "--judge", "gpt"], ["write", "--settler", "gpt"], ["team", "--judge", "gpt", "--serve", "127.0.0.1:0"]],
 )
-def test_nobody_grades_or_settles_in_the_name_of_a_machine(judge, folder, capsys, words):
+def test_nobody_grades_or_settles_in_the_name_of_a_machine(folder, capsys, words):
     grade_by_machine(folder, shoes__x=1)
     before = (folder / "shop.judged-by.gpt.jsonl").read_text()
-    assert judge(*words, shoes__y=2) == 2
+    assert main(["judge", *words, "shop.relevance.yaml"]) == 2
     assert "shop.judged-by.gpt.jsonl: gpt is a machine here, whose grades are no person's" in capsys.readouterr().err
     assert (folder / "shop.judged-by.gpt.jsonl").read_text() == before
 
@@ -442,11 +442,6 @@ class TestASampleOfTheQueries:
             documents = sum(pooled[query] for query in sample["queries"][:pages])
             assert f"{documents} document{'s' if documents > 1 else ''} to judge" in said
 
-    def test_a_machine_takes_one_size(self, judge, folder, capsys):
-        assert judge("--machine", "gpt", "--sample", "1,2") == 2
-        assert "--sample takes one number with --machine" in capsys.readouterr().err
-        assert not (folder / "shop.sample.json").exists()
-
     @pytest.mark.parametrize("sizes", ["0", "2,1", "1,1", "x", "1,", "1.5", "-1", "٣", "9" * 5000])
     def test_sizes_are_whole_numbers_that_rise(self, judge, folder, capsys, sizes):
         assert judge("--sample", sizes) == 2
@@ -460,7 +455,7 @@ class TestASampleOfTheQueries:
 
 
 class TestAMachineBesidePeople:
-    """What --agreement says of a machine, and that its grades are never written into the suite."""
+    """What `judge agreement` says of a machine, and that its grades are never written into the suite."""
 
     @pytest.mark.parametrize("last", [{"grade": None}, {"grade": 1, "question": "another"}], ids=["taken back", "old"])
     def test_its_file_stays_a_machine_s_though_none_of_its_grades_counts(self, folder, capsys, last):
@@ -474,7 +469,7 @@ class TestAMachineBesidePeople:
             path.write_text(json.dumps(entry) + "\n")
         with path.open("a") as file:
             file.write('{"query": "shoes", "document": "y", "grade": 2}\n')
-        assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+        assert main(["judge", "write", "shop.relevance.yaml"]) == 0
         assert "no grade is new; nothing was written" in capsys.readouterr().out
         assert main(["judge", "shop.relevance.yaml", "--judge", "gpt", "--no-open"]) == 2
         assert "gpt is a machine here" in capsys.readouterr().err
@@ -482,7 +477,7 @@ class TestAMachineBesidePeople:
     def test_it_is_compared_with_those_who_judged(self, two_judges, folder, capsys):
         grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
         capsys.readouterr()
-        assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+        assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
         out = capsys.readouterr().out
         lines = [line.split() for line in out.splitlines()]
         # anna and bob agree on one document only; on the others people have no grade.
@@ -496,7 +491,7 @@ class TestAMachineBesidePeople:
             SUITE.replace("judgments: {a: 2, b: 0}", "tags: [head], judgments: {x: 2, y: 1}")
         )
         grade_by_machine(folder, shoes__x=2, shoes__y=1)
-        assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+        assert main(["judge", "agreement", "shop.relevance.yaml", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert list(found) == ["machines"]
         [trust] = found["machines"]
@@ -510,7 +505,7 @@ class TestAMachineBesidePeople:
         assert current in SUITE
         (folder / "shop.relevance.yaml").write_text(SUITE.replace(current, current + current.replace("current", "new")))
         grade_by_machine(folder, shoes__a=2, shoes__b=0, boots__d=1)
-        words = ["judge", "shop.relevance.yaml", "--agreement", "--json"]
+        words = ["judge", "agreement", "shop.relevance.yaml", "--json"]
         assert main([*words, "--all-requests"]) == 0
         [trust] = json.loads(capsys.readouterr().out)["machines"]
         ranks = trust["ranks"]
@@ -523,14 +518,14 @@ class TestAMachineBesidePeople:
 
     def test_where_people_graded_nothing_of_it_that_is_said(self, folder, capsys):
         grade_by_machine(folder, boots__z=1)
-        assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+        assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
         assert "let people grade what it graded" in capsys.readouterr().out
 
     def test_its_grades_are_not_written(self, folder, capsys):
         grade_by_hand(folder, "anna", shoes__x=2)
         grade_by_machine(folder, shoes__y=1, boots__z=2)
         before = (folder / "shop.relevance.yaml").read_text()
-        assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+        assert main(["judge", "write", "shop.relevance.yaml"]) == 0
         after = (folder / "shop.relevance.yaml").read_text()
         assert after != before
         assert "x: 2" in after
@@ -546,7 +541,7 @@ class TestAMachineBesidePeople:
     ],
 )
 def test_a_rule_decides_which_grades_of_several_judges_are_written(two_judges, folder, capsys, words, written):
-    assert main(["judge", "shop.relevance.yaml", "--write", *words]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml", *words]) == 0
     assert [line.split("judgments: {")[1].split("}")[0] for line in suite_lines(folder)] == written
     left = 6 - sum(line.count(":") for line in written)
     told = capsys.readouterr().out
@@ -556,7 +551,7 @@ def test_a_rule_decides_which_grades_of_several_judges_are_written(two_judges, f
 def test_another_judge_settles_what_they_differ_on(two_judges, judge, folder, capsys):
     seen = []
     act = lambda page: (seen.extend(page.documents), finish(page))  # noqa: E731
-    assert judge("--judge", "carol", "--settle", act=act, shoes__y=1, boots__z=2) == 0
+    assert judge("--settler", "carol", act=act, shoes__y=1, boots__z=2) == 0
     grades = [(one["document"], {other["judge"]: other["grade"] for other in one["others"]}) for one in seen]
     assert grades == [
         ("y", {"anna": 0.0, "bob": 2.0}), ("z", {"anna": 1.0, "bob": 2.0}),
@@ -568,13 +563,13 @@ def test_another_judge_settles_what_they_differ_on(two_judges, judge, folder, ca
     assert "2 documents to judge, 0 of them graded" in told
     assert "wrote 3 new grades to shop.relevance.yaml\n" in told
     assert "differ" not in told
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 2, y: 1}}   # two")
 
 
 def test_what_was_settled_is_written_without_the_page_too(two_judges, judge, folder):
-    assert judge("--judge", "carol", "--settle", "--blind", act=interrupt, shoes__y=1) == 130
-    assert main(["judge", "shop.relevance.yaml", "--judge", "carol", "--settle", "--write"]) == 0
+    assert judge("--settler", "carol", "--blind", act=interrupt, shoes__y=1) == 130
+    assert main(["judge", "write", "shop.relevance.yaml", "--settler", "carol"]) == 0
     assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 2, y: 1}}   # two")
     assert suite_lines(folder)[1].endswith("judgments: {d: 1}}")
 
@@ -587,10 +582,10 @@ def test_what_was_settled_is_written_without_the_page_too(two_judges, judge, fol
     ],
 )
 def test_who_has_graded_nothing_settles_nothing(two_judges, judge, folder, capsys, name, said):
-    assert judge("--judge", "carol", "--settle", act=interrupt, shoes__y=1) == 130
+    assert judge("--settler", "carol", act=interrupt, shoes__y=1) == 130
     capsys.readouterr()
     before = suite_lines(folder)
-    assert main(["judge", "shop.relevance.yaml", "--judge", name, "--settle", "--write"]) == 2
+    assert main(["judge", "write", "shop.relevance.yaml", "--settler", name]) == 2
     assert (capsys.readouterr().err, suite_lines(folder)) == (f"relevance: {said}\n", before)
 
 
@@ -599,7 +594,7 @@ def test_what_is_to_be_settled_is_shown_though_it_is_no_hit_any_more(two_judges,
     monkeypatch.delitem(DOCUMENTS, "y")
     monkeypatch.setitem(RANKINGS, "shoes", ["x"])
     seen = []
-    assert judge("--judge", "carol", "--settle", act=lambda page: seen.extend(page.documents) or finish(page)) == 0
+    assert judge("--settler", "carol", act=lambda page: seen.extend(page.documents) or finish(page)) == 0
     assert [(one["document"], one["title"]) for one in seen] == [("z", "Title of z"), ("y", None)]
 
 
@@ -704,7 +699,7 @@ def test_regrade_shows_all_that_the_suite_judges(folder, judge):
 
 def test_where_judges_agree_there_is_nothing_to_settle(judge, capsys):
     assert judge("--judge", "anna", act=interrupt, shoes__x=2) == 130
-    assert judge("--judge", "carol", "--settle") == 0
+    assert judge("--settler", "carol") == 0
     assert "nothing to judge: no hit has different grades of other judges\n" in capsys.readouterr().out
 
 
@@ -725,26 +720,30 @@ def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(ju
     [
         (["--judge", "a/b"], "found 'a/b' as the name of a judge, expected letters"),
         (["--scale", "0..99"], "found grades from 0 to 99 in --scale, expected at most 11 whole numbers"),
-        (["--agreement"], "agreement needs the grades of at least two judges, and nobody has graded documents"),
-        (["--agreement", "--write"], "--agreement writes nothing; remove --write"),
-        (["--agreement", "--settle"], "--agreement writes nothing; remove --settle"),
-        (["--settle"], "--settle needs --judge NAME, whose grades stand before those of all others"),
-        (["--settle", "--write"], "--settle needs --judge NAME"),
-        (["--judge", "", "--settle"], "--settle needs --judge NAME"),
-        (["--judge", "carl", "--settle", "--write"], "carl has graded no document, and nobody has"),
-        (["--judge", "anna", "--write"], "--write writes the grades of all judges; remove --judge, or add --settle"),
-        (["--json"], "--json prints the agreement; add --agreement"),
         (["--output", "csv=shop.relevance.yaml"], "shop.relevance.yaml is the suite itself; write to another file"),
         (
             ["--output", "csv=u.csv", "--output", "csv=./u.csv"],
             "two outputs, --output csv=u.csv and --output csv=./u.csv",
         ),
-        (["--write", "--most-apart", "nan"], "found nan for --most-apart, expected a number of at least 0"),
+        (["--judge", "anna", "--settler", "carol"], "--settler says whose grades these are; remove --judge"),
+        (["--most-apart", "nan"], "found nan for --most-apart, expected a number of at least 0"),
         (["--progress", "gone"], "Directory 'gone' does not exist"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_asked(judge, capsys, words, said):
     assert judge(*words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["agreement"], "agreement needs the grades of at least two judges, and nobody has graded documents"),
+        (["write", "--settler", "carl"], "carl has graded no document, and nobody has"),
+    ],
+)
+def test_who_has_graded_nothing_is_not_compared_and_settles_nothing(folder, capsys, words, said):
+    assert main(["judge", *words, "shop.relevance.yaml"]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -771,16 +770,16 @@ def test_a_file_of_grades_that_is_something_else_is_an_error_with_its_line(folde
     assert "shop.judged-by.eve.jsonl:1:1: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--write"], ["--write", "--output", "csv=out.csv"], ["--agreement"], []])
-def test_a_kept_grade_outside_of_the_scale_is_an_error_with_its_line(folder, judge, capsys, words):
+@pytest.mark.parametrize("words", [["write"], ["write", "--output", "csv=out.csv"], ["agreement"], ["page"]])
+def test_a_kept_grade_outside_of_the_scale_is_an_error_with_its_line(folder, capsys, words):
     (folder / "shop.judged-by.eve.jsonl").write_text('{"query": "shoes", "document": "x", "grade": 99999}\n')
-    assert judge(*words) == 2
+    assert main(["judge", *words, "shop.relevance.yaml"]) == 2
     said = "shop.judged-by.eve.jsonl:1:1: found grade 99999 of document x of query shoes, expected a grade from 0 to 3"
     assert said in capsys.readouterr().err
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
 
 
-@pytest.mark.parametrize("words", [["--write"], ["--agreement", "--json"], []])
+@pytest.mark.parametrize("words", [["write"], ["agreement", "--json"], ["page"]])
 @pytest.mark.parametrize(
     ("scale", "grade", "expected"),
     [
@@ -788,11 +787,11 @@ def test_a_kept_grade_outside_of_the_scale_is_an_error_with_its_line(folder, jud
         ("gain: {0: 0, 1: 1, 2: 3}", 1.5, "one of 0, 1, 2"),
     ],
 )
-def test_a_kept_grade_between_those_of_the_scale_is_an_error_too(folder, judge, capsys, words, scale, grade, expected):
+def test_a_kept_grade_between_those_of_the_scale_is_an_error_too(folder, capsys, words, scale, grade, expected):
     suite = SUITE.replace("measures:", f"{scale}\nmeasures:").replace("d: 1", "d: 2")
     (folder / "shop.relevance.yaml").write_text(suite)
     grade_by_hand(folder, "eve", shoes__x=0, shoes__y=grade)
-    assert judge(*words) == 2
+    assert main(["judge", *words, "shop.relevance.yaml"]) == 2
     said = f"shop.judged-by.eve.jsonl:2:1: found grade {grade} of document y of query shoes, expected {expected}; "
     assert said in capsys.readouterr().err
     assert (folder / "shop.relevance.yaml").read_text() == suite
@@ -826,7 +825,7 @@ def test_where_no_browser_has_a_window_the_address_is_printed(folder, capsys, mo
         if "http://" in line:
             threading.Thread(target=lambda: JudgingPage(line.rpartition(": ")[2]).ask("/finish", {})).start()
 
-    monkeypatch.setattr("harness.extensions.judging.commands.judge.click.echo", print_and_judge)
+    monkeypatch.setattr("harness.extensions.judging.commands.page.click.echo", print_and_judge)
     assert main(["judge", "shop.relevance.yaml", "-q", *words]) == 0
     assert ("relevance: no browser could be opened; open the address above" in told) == (not words)
     assert told[-1] == "no grade is new; nothing was written"
@@ -840,8 +839,8 @@ def test_a_judge_grades_in_one_command_at_a_time(folder, judge, capsys, name):
 
     def act(page):
         statuses.append(main(["judge", "shop.relevance.yaml", "-q", "--judge", name]))
-        for words in (["--write", "--output", "csv=out.csv"], ["--judge", "eve", "--settle"]):
-            statuses.append(main(["judge", "shop.relevance.yaml", "-q", *words]))
+        for words in (["write", "--output", "csv=out.csv"], ["page", "-q", "--settler", "eve"]):
+            statuses.append(main(["judge", *words, "shop.relevance.yaml"]))
         page.grade({"shoes/y": 0})
         finish(page)
 
@@ -870,7 +869,7 @@ def test_what_another_command_kept_before_it_ended_is_shown(folder, judge, monke
     """The other command ends between the reading of all judges and the lock."""
     line = '{"query": "shoes", "document": "x", "grade": 1}\n'
     kept = folder / "shop.judged-by.judge.jsonl"
-    monkeypatch.setattr("harness.extensions.judging.commands.judge.require_installed", lambda: kept.write_text(line))
+    monkeypatch.setattr("harness.extensions.judging.commands.pages.require_installed", lambda: kept.write_text(line))
     seen = []
     assert judge(act=lambda page: seen.extend(page.documents) or finish(page)) == 0
     assert [document["grade"] for document in seen] == [1.0, None, None]

@@ -1,4 +1,4 @@
-"""``relevance judge --machine``: from a suite and a relevance.toml to grades in a file, on a scripted model."""
+"""``relevance judge machine``: from a suite and a relevance.toml to grades in a file, on a scripted model."""
 
 import errno
 import json
@@ -83,7 +83,7 @@ def configure(folder, model, **keys):
 
 
 def run(*words):
-    return main(["judge", "shop.relevance.yaml", "-q", "--machine", "gpt", *words])
+    return main(["judge", "machine", "shop.relevance.yaml", "-q", "--judge", "gpt", *words])
 
 
 def kept(name="gpt"):
@@ -318,22 +318,14 @@ def test_a_server_that_refuses_is_told_with_status_3(folder, model, capsys, monk
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--judge", "anna"], "--judge does not go with --machine"),
-        (["--write"], "--write does not go with --machine"),
-        (["--agreement"], "--agreement does not go with --machine"),
         (["--sample", "0"], "Invalid value for '--sample'"),
+        (["--sample", "1,2"], "Invalid value for '--sample'"),
         (["--documents", "some"], "Invalid value for '--documents'"),
     ],
 )
-def test_options_that_do_not_go_together_are_told(folder, words, problem, capsys):
+def test_a_value_that_cannot_be_is_told(folder, words, problem, capsys):
     assert run(*words) == 2
     assert problem in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["--documents", "all"], ["--dry-run"], ["--again"]])
-def test_options_of_a_machine_need_one(folder, words, capsys):
-    assert main(["judge", "shop.relevance.yaml", *words]) == 2
-    assert f"{words[0]} needs --machine NAME" in capsys.readouterr().err
 
 
 def test_a_person_of_that_name_is_no_machine(folder, capsys):
@@ -377,7 +369,7 @@ def test_what_cannot_be_asked_is_told_before_a_query_is_sent(folder, model, sett
 
 def test_the_grades_of_a_machine_are_not_written_into_the_suite(folder, model, capsys):
     run()
-    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
     assert "no grade is new; nothing was written" in capsys.readouterr().out
     assert Path("shop.relevance.yaml").read_text() == SUITE
 
@@ -395,7 +387,7 @@ sys.exit(main({words!r}))
 
 def start(folder):
     paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
-    words = ["judge", "shop.relevance.yaml", "-q", "--machine", "gpt", "--documents", "all"]
+    words = ["judge", "machine", "shop.relevance.yaml", "-q", "--judge", "gpt", "--documents", "all"]
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen([sys.executable, "-c", SLOW.format(paths=paths, words=words)], cwd=folder, env=environ)
 

@@ -1,4 +1,4 @@
-"""``relevance judge --serve``: links, locks, shares and decisions; each judge is a function that has the link."""
+"""``relevance judge team``: links, locks, shares and decisions; each judge is a function that has the link."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*words):
-    return main(["judge", "shop.relevance.yaml", "-q", *words])
+    return main(["judge", "team", "shop.relevance.yaml", "-q", *LOCAL, *words])
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_each_judge_gets_a_link_and_grades_into_a_file_of_their_own(folder, serv
         ben.grade({"shoes/x": 0})
         ben.ask("/finish", {})
 
-    lines = serve(*LOCAL, "--judge", "anna", "--judge", "ben", act=act)
+    lines = serve("--judge", "anna", "--judge", "ben", act=act)
     assert re.fullmatch(
         r"3 documents to judge on http://127\.0\.0\.1:\d+; Ctrl-C ends, and all grades are kept", lines[0]
     )
@@ -80,7 +80,7 @@ def test_each_judge_gets_a_link_and_grades_into_a_file_of_their_own(folder, serv
     assert printed.err.splitlines() == [
         "anna graded 2 of 3 documents: shop.judged-by.anna.jsonl",
         "ben graded 1 of 3 documents: shop.judged-by.ben.jsonl",
-        "nothing more was written to the suite; relevance judge shop.relevance.yaml --write writes the grades",
+        "nothing more was written to the suite; relevance judge write shop.relevance.yaml writes the grades",
     ]
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
     assert {path.name for path in folder.glob("*.jsonl")} == {"shop.judged-by.anna.jsonl", "shop.judged-by.ben.jsonl"}
@@ -100,12 +100,12 @@ def test_what_judges_disagree_on_is_decided_and_written_while_they_go_on(folder,
         assert [one["document"] for one in carol.documents] == ["x", "z"]
         carol.grade({"boots/z": 0})
 
-    lines = serve(*LOCAL, "--judge", "anna", "--judge", "ben", "--settler", "carol", act=act)
+    lines = serve("--judge", "anna", "--judge", "ben", "--settler", "carol", act=act)
     assert lines[3].startswith("carol settles what the others grade differently, 0 by now: http://")
     assert "judgments: {a: 2, b: 0, x: 2, y: 0}" in (folder / "shop.relevance.yaml").read_text()
     assert "judgments: {d: 1}" in (folder / "shop.relevance.yaml").read_text()
     # The command that is printed at the end lets the decisions stand.
-    command = re.search(r"relevance (judge .* --write) writes the grades", capsys.readouterr().err)[1]
+    command = re.search(r"relevance (judge write .*) writes the grades", capsys.readouterr().err)[1]
     assert main(command.split()) == 0
     assert "judgments: {d: 1, z: 0}" in (folder / "shop.relevance.yaml").read_text()
 
@@ -116,24 +116,25 @@ def test_with_an_overlap_each_document_is_given_to_so_many_judges(serve):
     def act(**pages):
         given.extend((one["query"], one["document"]) for page in pages.values() for one in page.documents)
 
-    serve(*LOCAL, "--judge", "anna", "--judge", "ben", "--judge", "carol", "--overlap", "2", act=act)
+    serve("--judge", "anna", "--judge", "ben", "--judge", "carol", "--overlap", "2", act=act)
     assert sorted(given) == sorted(2 * [("shoes", "x"), ("shoes", "y"), ("boots", "z")])
 
 
 def test_links_hold_over_a_start_that_keeps_them_until_they_are_revoked(folder, serve, capsys):
     pages = {}
-    serve(*LOCAL, "--judge", "anna", "--judge", "ben", act=lambda **given: pages.update(given))
+    serve("--judge", "anna", "--judge", "ben", act=lambda **given: pages.update(given))
     statuses = []
 
     def act(anna, ben, **others):
         anna.grade({"shoes/x": 1})
-        statuses.append(run("--revoke", "ben"))
-        assert run("--revoke", "ben") == 2
+        revoke = ["judge", "revoke", "shop.relevance.yaml", "ben"]
+        statuses.append(main(revoke))
+        assert main(revoke) == 2
         with pytest.raises(json.JSONDecodeError):
             ben.ask("/session")
         anna.grade({"shoes/y": 1})
 
-    words = [*LOCAL, "--judge", "anna", "--judge", "ben", "--keep-links"]
+    words = ["--judge", "anna", "--judge", "ben", "--keep-links"]
     lines = serve(*words, act=act, pages=pages)
     assert [line.rpartition(": ")[2] for line in lines[1:]] == ["the link from before"] * 2
     assert statuses == [0]
@@ -152,12 +153,12 @@ def test_no_other_command_grades_as_one_of_the_judges_meanwhile(serve, capsys):
     statuses = []
 
     def act(anna, ben):
-        statuses.append(run("--judge", "ben"))
-        statuses.append(run(*LOCAL, "--judge", "eve"))
+        statuses.append(main(["judge", "shop.relevance.yaml", "-q", "--judge", "ben"]))
+        statuses.append(run("--judge", "eve"))
         anna.grade({"shoes/x": 1})
-        statuses.append(run("--write"))
+        statuses.append(main(["judge", "write", "shop.relevance.yaml"]))
 
-    serve(*LOCAL, "--judge", "anna", "--judge", "ben", act=act)
+    serve("--judge", "anna", "--judge", "ben", act=act)
     assert statuses == [2, 2, 0]
     printed = capsys.readouterr().err
     assert "grades as ben already" in printed
@@ -168,14 +169,14 @@ def test_no_other_command_grades_as_one_of_the_judges_meanwhile(serve, capsys):
 def test_links_that_cannot_be_kept_are_refused_before_anything_is_asked(folder, capsys):
     (folder / ".shop.judges.json").write_text("{}")
     (folder / ".shop.judges.json").chmod(0o644)
-    assert run(*LOCAL, *TEAM, "--keep-links") == 2
+    assert run(*TEAM, "--keep-links") == 2
     assert "with the rights 644, expected one of your own with the rights 600" in capsys.readouterr().err
 
 
 def test_where_every_hit_has_a_grade_nothing_is_served(folder, serve, capsys):
     suite = SUITE.replace("{a: 2, b: 0}", "{a: 2, b: 0, x: 1, y: 1}").replace("{d: 1}", "{d: 1, z: 1}")
     (folder / "shop.relevance.yaml").write_text(suite)
-    assert run(*LOCAL, "--judge", "anna", "--judge", "ben") == 0
+    assert run("--judge", "anna", "--judge", "ben") == 0
     assert capsys.readouterr().out == "nothing to judge: every hit in the pool has a grade\n"
 
 
@@ -188,7 +189,7 @@ def test_a_signal_ends_the_command_and_its_locks(tmp_path, httpserver, sent):
     request = '{http: {path: /search, params: {q: "{{text}}"}, ids: "$.hits[*].id"}}'
     suite = f"suite: shop\ntarget: {{cluster: default}}\nrequest: {request}\nmeasures: [nDCG@5]\n"
     (tmp_path / "shop.relevance.yaml").write_text(f"{suite}queries: [{{id: q, text: shoes}}]\n")
-    words = [sys.executable, "-m", "harness", "judge", "shop.relevance.yaml", "-q", *LOCAL, "--judge", "anna"]
+    words = [sys.executable, "-m", "harness", "judge", "team", "shop.relevance.yaml", "-q", *LOCAL, "--judge", "anna"]
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.readline()
     page = JudgingPage(process.stdout.readline().rpartition(": ")[2].strip())
@@ -207,28 +208,17 @@ TEAM = ("--judge", "anna", "--judge", "ben")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (TEAM, "more than one --judge needs --serve HOST:PORT, such as 127.0.0.1:8000"),
-        (("--overlap", "2"), "--overlap needs --serve"),
-        (("--settler", "carol"), "--settler needs --serve"),
-        (("--keep-links",), "--keep-links needs --serve"),
-        (("--public-url", "https://shop.example"), "--public-url needs --serve"),
-        (LOCAL, "--serve needs --judge NAME for each judge"),
-        ((*LOCAL, *TEAM, "--judge", "anna"), "found --judge anna twice, expected each judge once"),
+        ((*TEAM, "--judge", "anna"), "found --judge anna twice, expected each judge once"),
         (
-            (*LOCAL, *TEAM, "--settler", "anna"),
+            (*TEAM, "--settler", "anna"),
             "anna decides what the others grade differently",
         ),
-        ((*LOCAL, *TEAM, "--overlap", "3"), "found --overlap 3, expected at most 2, the number of --judge"),
-        ((*LOCAL, *TEAM, "--overlap", "1", "--settler", "carol"), "--settler has nothing to decide unless two judges"),
-        ((*LOCAL, "--judge", "anna", "--settler", "carol"), "--settler has nothing to decide unless two judges"),
-        ((*LOCAL, *TEAM, "--settle"), "name the judge who settles with --settler NAME"),
-        ((*LOCAL, *TEAM, "--write"), "remove --agreement, --write and --revoke"),
-        ((*LOCAL, *TEAM, "--port", "80"), "--serve names the port already; remove --port"),
+        ((*TEAM, "--overlap", "3"), "found --overlap 3, expected at most 2, the number of --judge"),
+        ((*TEAM, "--overlap", "1", "--settler", "carol"), "--settler has nothing to decide unless two judges"),
+        (("--judge", "anna", "--settler", "carol"), "--settler has nothing to decide unless two judges"),
         (("--serve", "0.0.0.0:80", *TEAM), "where other machines could read grades and links on their way"),
         (("--serve", "8000", *TEAM), "found '8000' for --serve, expected HOST:PORT"),
-        ((*LOCAL, "--judge", "../a"), "as the name of a judge"),
-        (("--revoke", "anna", "--write"), "--revoke ends links only; remove --agreement and --write"),
-        (("--revoke", "anna"), ".shop.judges.json: anna has no link"),
+        (("--judge", "../a"), "as the name of a judge"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_asked(folder, capsys, words, said):
@@ -246,7 +236,7 @@ def test_an_address_that_is_taken_is_named(folder, capsys):
 
 
 def test_no_link_is_in_a_file(folder, serve):
-    lines = serve(*LOCAL, *TEAM)
+    lines = serve(*TEAM)
     tokens = [line.partition("#token=")[2] for line in lines[1:]]
     for path in folder.iterdir():
         assert not any(token in path.read_text() for token in tokens)

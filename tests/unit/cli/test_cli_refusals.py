@@ -118,9 +118,9 @@ REFUSED = {
         *("judgments", "pool", "shop.relevance.yaml", "--request", "curent"),
         *("--output", "csv=report.csv", "--output", "yaml=report.yaml"),
     ),
-    "grades into a file with others": ("judge", "shop.relevance.yaml", "--write", "--output", "csv=graded.csv"),
+    "grades into a file with others": ("judge", "write", "shop.relevance.yaml", "--output", "csv=graded.csv"),
     "grades into one file twice": (
-        *("judge", "shop.relevance.yaml", "--write"),
+        *("judge", "write", "shop.relevance.yaml"),
         *("--output", "csv=new.csv", "--output", "jsonl=new.csv"),
     ),
     "a sample for another request": ("judge", "shop.relevance.yaml", "--sample", "1", "--request", "curent"),

@@ -1,4 +1,4 @@
-"""``relevance judge --agreement``: how far judges agree, and how far machines agree with people."""
+"""``relevance judge agreement``: how far judges agree, and how far machines agree with people."""
 
 from __future__ import annotations
 
@@ -6,17 +6,29 @@ import os
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harness.agreement import Grades, Pair, ResolutionRule, compute_agreement, group_by_query, resolve
+from harness.cli.examples import format_examples
+from harness.cli.headings import Command, rare_option
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import cell_options, engine_options, json_option
 from harness.cli.terminal import run_progress, show
 from harness.config import Configs
+from harness.extensions.judging.commands.judged_suite import (
+    JudgedSuite,
+    folder_option,
+    rule_option,
+    scale_option,
+    suite_argument,
+)
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.pool import choose_bounded_measure
 from harness.extensions.judging.session import check_on_scale, list_choices
 from harness.extensions.judging.trust import compare_machine, rank_requests
-from harness.files.judge_files import JudgeFile, describe_outdated
+from harness.files.judge_files import describe_outdated
 from harness.metrics import parse_measure
 from harness.model.judging import JudgeAgreement, MachineTrust
 from harness.model.run import Run
@@ -29,6 +41,53 @@ from harness.suites import load_suites
 from harness.words import count
 
 
+@click.command(
+    "agreement", cls=Command, epilog=format_examples("relevance judge agreement suites/products.relevance.yaml")
+)
+@suite_argument
+@click.option("--judge", "judges", metavar="NAME", multiple=True, help="Compare these judges only; may be repeated.")
+@json_option
+@engine_options
+@cell_options
+@rare_option(
+    "--settler",
+    metavar="NAME",
+    help="If one judge settled where others differ: leave out all grades of that judge, also those whose lines do not "
+    "say it.",
+)
+@rule_option
+@scale_option
+@folder_option
+def command(
+    suite: Path,
+    judges: tuple[str, ...],
+    settler: str | None,
+    rule: str,
+    scale: Scale | None,
+    folder: Path | None,
+    as_json: bool,
+    **arguments: Any,
+) -> int:
+    """
+    Print how far the judges of a suite agree, and how far machines agree with people, before their grades count.
+
+    With several requests it also says whether people and a machine rank these alike; only then queries are sent. The
+    exit status is 2 if a file or the command line is wrong, or nobody can be compared.
+    """
+    run, matrix = make_run_choices(**arguments)
+    judged = JudgedSuite.read(suite, folder, run)
+    for name in judges:
+        judged.check_has_graded(name)
+    if settler is not None:
+        judged.check_has_graded(settler)
+    # A machine is compared with people whom nobody needs to name.
+    if len(set(judges)) == 1 and not judged.judges[judges[0]].is_machine:
+        raise click.UsageError("found one --judge, and agreement is between several; name another, or none for all")
+    compared = JudgedSuiteFiles(judged, judges or tuple(judged.judges), settler)
+    sending = (run, matrix) if matrix.all_requests or len(matrix.requests) > 1 else None
+    return show_agreement(compared, ResolutionRule(rule), scale, sending, as_json=as_json)
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedSuiteFiles:
     """
@@ -38,9 +97,7 @@ class JudgedSuiteFiles:
     that of their independent grades; machines are compared with people, each by itself.
     """
 
-    path: Path
-    suite: Suite
-    judges: Mapping[str, JudgeFile]
+    judged: JudgedSuite
     compared: Container[str]
     settler: str | None = None
     """A judge of whom all grades were given to settle differences, also those whose lines do not say it."""
@@ -48,7 +105,7 @@ class JudgedSuiteFiles:
     def list_independent_grades(self) -> dict[str, Grades]:
         """The grades that people gave without having seen those of others, by name, where there are any."""
         independent: dict[str, Grades] = {}
-        for name, file in self.judges.items():
+        for name, file in self.judged.judges.items():
             if name != self.settler and not file.is_machine and file.independent_grades:
                 independent[name] = file.independent_grades
         return independent
@@ -57,7 +114,7 @@ class JudgedSuiteFiles:
         """The number of documents that a judge graded having seen the grades of others, by name, if there are any."""
         independent = self.list_independent_grades()
         settled = {}
-        for name, file in self.judges.items():
+        for name, file in self.judged.judges.items():
             number = len(file.grades) - len(independent.get(name, ()))
             if number and not file.is_machine:
                 settled[name] = number
@@ -67,7 +124,7 @@ class JudgedSuiteFiles:
         """The grades of documents that were settled, where all who settled one gave it the same grade."""
         independent = self.list_independent_grades()
         settled: dict[Pair, set[float]] = {}
-        for name, file in self.judges.items():
+        for name, file in self.judged.judges.items():
             if file.is_machine:
                 continue
             for pair in file.grades.keys() - independent.get(name, {}).keys():
@@ -91,21 +148,21 @@ def show_agreement(
     Raises:
         HarnessError: There is nothing to compare, or a grade is not on the scale.
     """
-    for line in describe_outdated(files.judges):
+    for line in describe_outdated(files.judged.judges):
         click.echo(make_loggable(f"relevance: {line}"), err=True)
-    check_on_scale(files.judges.values(), files.suite, scale)
-    compared = {name: file for name, file in files.judges.items() if name in files.compared}
-    for file in files.judges.values():
+    check_on_scale(files.judged.judges.values(), files.judged.suite, scale)
+    compared = {name: file for name, file in files.judged.judges.items() if name in files.compared}
+    for file in files.judged.judges.values():
         file.check_whole()
     independent = {name: grades for name, grades in files.list_independent_grades().items() if name in compared}
     settled = {name: number for name, number in files.count_settled().items() if name in compared}
-    scale_grades = [choice.grade for choice in list_choices(files.suite, scale)]
+    scale_grades = [choice.grade for choice in list_choices(files.judged.suite, scale)]
     people = _collect_people_grades(files, rule)
     machines = [name for name, file in compared.items() if file.is_machine]
-    runs = {} if sending is None or not machines else _send_requests(files.path, *sending)
+    runs = {} if sending is None or not machines else _send_requests(files.judged.path, *sending)
     trusts = []
     for machine in machines:
-        trust = compare_machine(machine, files.suite, people, compared[machine].grades, scale_grades)
+        trust = compare_machine(machine, files.judged.suite, people, compared[machine].grades, scale_grades)
         trusts.append(_add_ranks(trust, files, people, runs))
     agreement = None
     # A machine beside people whose grades stand in the suite needs no second judge.
@@ -117,7 +174,7 @@ def show_agreement(
     for name, number in settled.items():
         sentence = f"{name} settled {count(number, 'document')}, having seen the grades of others: left out below"
         click.echo(make_loggable(sentence))
-    _print_agreement(agreement, trusts, files.suite)
+    _print_agreement(agreement, trusts, files.judged.suite)
     return 0
 
 
@@ -135,10 +192,10 @@ def _collect_people_grades(files: JudgedSuiteFiles, rule: ResolutionRule) -> Gra
     People's grade of each document: that in the suite, else that of who settled it, else that of those who judged, by
     *rule*.
     """
-    people = {name: file.grades for name, file in files.judges.items() if file.grades and not file.is_machine}
+    people = {name: file.grades for name, file in files.judged.judges.items() if file.grades and not file.is_machine}
     grades: dict[Pair, float] = dict(resolve(people, rule).grades)
     grades |= files.collect_settled_grades()
-    for query in files.suite.queries:
+    for query in files.judged.suite.queries:
         for document, grade in query.judgments.items():
             grades[query.id, document] = grade
     return grades
@@ -158,8 +215,8 @@ def _add_ranks(trust: MachineTrust, files: JudgedSuiteFiles, people: Grades, run
     if not runs:
         return trust
     judged_by_people = group_by_query(people)
-    queries = [replace(query, judgments=judged_by_people.get(query.id, {})) for query in files.suite.queries]
-    suite = replace(files.suite, queries=tuple(queries))
-    by_machine = group_by_query(files.judges[trust.machine].grades)
+    queries = [replace(query, judgments=judged_by_people.get(query.id, {})) for query in files.judged.suite.queries]
+    suite = replace(files.judged.suite, queries=tuple(queries))
+    by_machine = group_by_query(files.judged.judges[trust.machine].grades)
     measure = choose_bounded_measure(suite, suite.depth) if suite.measures else parse_measure("nDCG@10")
     return replace(trust, ranks=rank_requests(suite, runs, measure, by_machine))

@@ -1,4 +1,4 @@
-"""``relevance judge --machine NAME``: a language model of relevance.toml grades, and its grades are kept."""
+"""``relevance judge machine``: a language model of relevance.toml grades, and its grades are kept."""
 
 from __future__ import annotations
 
@@ -19,12 +19,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from harness.agreement import Pair
+from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.headings import Command, rare_option
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import cell_options, depth_option, engine_options
 from harness.cli.terminal import run_progress
-from harness.config import Configs, find_machine_judge
+from harness.config import find_machine_judge
 from harness.config.addresses import uses_tls
 from harness.errors import FormatError, UsageError
 from harness.extensions.judging import PoolOptions
+from harness.extensions.judging.commands.judged_suite import (
+    JudgedSuite,
+    folder_option,
+    scale_option,
+    split_names,
+    suite_argument,
+)
+from harness.extensions.judging.commands.pages import fields_option, seed_option
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.judge_lock import hold_judge_file
 from harness.extensions.judging.machine.asking import TIMES_ASKED, Asking, fingerprint_asking
@@ -43,11 +55,9 @@ from harness.extensions.judging.machine.task import (
 )
 from harness.extensions.judging.texts import TextOptions
 from harness.files.beside import BesideFile
-from harness.files.judge_files import JudgeFile, Questions, build_judge_path, describe_outdated
+from harness.files.judge_files import JudgeFile, build_judge_path, describe_outdated
 from harness.model.judging import JudgeAnswer, MachineJudge
-from harness.options import RunOptions
 from harness.report.sentences import make_loggable
-from harness.run import Matrix
 from harness.search.login import is_this_machine
 from harness.words import count, format_exactly, listed, shorten
 
@@ -59,153 +69,90 @@ MOST_LISTED = 20
 
 LARGEST_PROMPT = 2**16
 
-MOST_DIGITS = 9
-"""Of the size of a sample."""
+
+@click.command(
+    "machine",
+    cls=Command,
+    epilog=format_examples("relevance judge machine suites/products.relevance.yaml --judge gpt --dry-run"),
+)
+@suite_argument
+@click.option("--judge", metavar="NAME", required=True, help="The language model [judge.NAME] of relevance.toml.")
+@click.option(
+    "--documents",
+    "selection",
+    type=click.Choice([str(selection) for selection in Selection]),
+    default=str(Selection.UNGRADED),
+    show_default=True,
+    help="What is graded: hits that people have not graded, what they have, or both.",
+)
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only N documents, drawn with --seed.")
+@click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost, and send nothing.")
+@depth_option
+@engine_options
+@cell_options
+@click.option("--quiet", "-q", is_flag=True, help="No progress of the searches.")
+@rare_option("--again", is_flag=True, help="Ask again for documents whose answer was no grade.")
+@seed_option
+@fields_option
+@scale_option
+@folder_option
+def command(
+    suite: Path,
+    judge: str,
+    folder: Path | None,
+    depth: int | None,
+    fields: str | None,
+    scale: Scale | None,
+    selection: str,
+    sample: int | None,
+    seed: int,
+    again: bool,
+    dry_run: bool,
+    quiet: bool,
+    **arguments: Any,
+) -> int:
+    """
+    Let a language model grade, and keep what it says in a file beside the suite.
+
+    Its grades are never written to the suite: they count where the suite names the model under `judges`.
+
+    The exit status is 2 if a file or the command line is wrong or another command grades as the same model, and 3 if a
+    query, or a document sent to the model, got no answer.
+    """
+    run, matrix = make_run_choices(**arguments)
+    judged = JudgedSuite.read(suite, folder, run)
+    model = find_machine_judge(judge, judged.configs, judged.path.parent)
+    # Before queries are sent: what cannot be asked, or kept, needs none.
+    if not dry_run:
+        require_installed()
+        read_key(model, os.environ)
+    pooling = PoolOptions(run, matrix, depth, TextOptions(fields=split_names(fields)))
+    task = TaskOptions(pooling, model, Selection(selection), sample, seed, scale)
+    options = MachineOptions(task, again=again, dry_run=dry_run, quiet=quiet)
+    path = build_judge_path(judged.path, model.name, folder)
+    if dry_run:
+        return _judge(judged, options, JudgeFile.read(path, judged.questions, judged.roots))
+    with hold_judge_file(BesideFile(path, judged.roots), model.name) as is_held:
+        if not is_held:
+            _say(f"this system has no lock for {path}; let {model.name} grade in this command only")
+        file = JudgeFile.read(path, judged.questions, judged.roots)
+        file.check_writable()
+        return _judge(judged, options, file)
 
 
 @dataclass(frozen=True, slots=True)
 class MachineOptions:
     """What the user asked for."""
 
-    name: str
-    selection: Selection
-    sample: int | None
-    seed: int
+    task: TaskOptions
     again: bool
     dry_run: bool
-    fields: tuple[str, ...]
-    depth: int | None
     quiet: bool
 
 
-class SampleSizes(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
-    """Whole numbers from 1 that rise, separated by commas."""
-
-    name = "N[,N…]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Parse *value*."""
-        sizes: list[int] = []
-        for part in str(value).split(","):
-            digits = part.strip()
-            least = sizes[-1] + 1 if sizes else 1
-            # More digits than a suite has queries; Python refuses to read thousands of them.
-            is_size = digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
-            if not is_size or int(digits) < least:
-                found = shorten(str(value))
-                self.fail(f"found {found!r}, expected whole numbers from 1 that rise, such as 60,120", param, ctx)
-            sizes.append(int(digits))
-        return tuple(sizes)
-
-
-def machine_options(command: Any) -> Any:
-    """Give *command* the options of ``--machine``."""
-    documents = click.Choice([str(selection) for selection in Selection])
-    options = (
-        click.option("--machine", metavar="NAME", help="Let the language model [judge.NAME] of relevance.toml grade."),
-        click.option(
-            "--documents",
-            "selection",
-            type=documents,
-            help="What --machine grades: hits that people have not graded (the default), what they have, or both.",
-        ),
-        click.option(
-            "--sample",
-            metavar="N[,N…]",
-            type=SampleSizes(),
-            help="Only N, drawn with --seed: documents for --machine, else queries, which are kept. Estimates decide "
-            "where people have judged N of them, or each of several N that rise.",
-        ),
-        click.option("--again", is_flag=True, help="Ask again for documents whose answer was no grade."),
-        click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost of --machine, and send nothing."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-ONLY_MACHINE = {"selection": "--documents", "again": "--again", "dry_run": "--dry-run"}
-"""Options that need ``--machine``, by the names of their arguments."""
-
-MACHINE_ARGUMENTS = frozenset({"machine", "sample", *ONLY_MACHINE})
-
-ONLY_PEOPLE = {
-    "judge": "--judge", "blind": "--blind", "settle": "--settle", "agreement": "--agreement", "only_write": "--write",
-    "outputs": "--output", "port": "--port", "serve": "--serve", "revoke": "--revoke",
-    "regrade": "--regrade",
-}  # fmt: skip
-"""Options that do not go with it."""
-
-
-def read_machine_options(arguments: Mapping[str, Any]) -> MachineOptions | None:
-    """
-    The options of ``--machine``, None without it; *arguments* are all of the command.
-
-    Raises:
-        click.UsageError: One of the options does not go with the others.
-    """
-    name = arguments["machine"]
-    for argument, option in (ONLY_MACHINE if name is None else ONLY_PEOPLE).items():
-        if arguments[argument]:
-            problem = "needs --machine NAME" if name is None else "does not go with --machine"
-            raise click.UsageError(f"{option} {problem}")
-    if name is None:
-        return None
-    sizes = arguments["sample"]
-    if sizes is not None and len(sizes) > 1:
-        raise click.UsageError("--sample takes one number with --machine: several are the sizes at which people decide")
-    fields = tuple(field.strip() for field in (arguments["fields"] or "").split(",") if field.strip())
-    return MachineOptions(
-        name=name,
-        selection=Selection(arguments["selection"] or Selection.UNGRADED),
-        sample=None if sizes is None else sizes[0],
-        seed=arguments["seed"],
-        again=arguments["again"],
-        dry_run=arguments["dry_run"],
-        fields=fields,
-        depth=arguments["depth"],
-        quiet=arguments["quiet"],
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedFiles:
-    """The suite at *path*, what is asked there, and the files of its judges, in *folder* if that is not None."""
-
-    path: Path
-    questions: Questions
-    judges: Mapping[str, JudgeFile]
-    folder: Path | None
-    configs: Configs
-    roots: Sequence[str] = ()
-    """The folders that the files may be in; *folder* where that is not None."""
-
-
-def judge_by_machine(
-    files: JudgedFiles, options: MachineOptions, runs: tuple[RunOptions, Matrix], scale: Scale | None
-) -> int:
-    """Ask the language model of *options*, and keep what it says; *runs* find the documents."""
-    judge = find_machine_judge(options.name, files.configs, files.path.parent)
-    # Before queries are sent: what cannot be asked, or kept, needs none.
-    if not options.dry_run:
-        require_installed()
-        read_key(judge, os.environ)
-    pooling = PoolOptions(*runs, options.depth, TextOptions(fields=options.fields))
-    task_options = TaskOptions(pooling, judge, options.selection, options.sample, options.seed, scale)
-    path = build_judge_path(files.path, judge.name, files.folder)
-    if options.dry_run:
-        return _judge(files, options, task_options, JudgeFile.read(path, files.questions, files.roots))
-    with hold_judge_file(BesideFile(path, files.roots), judge.name) as is_held:
-        if not is_held:
-            _say(f"this system has no lock for {path}; let {judge.name} grade in this command only")
-        file = JudgeFile.read(path, files.questions, files.roots)
-        file.check_writable()
-        return _judge(files, options, task_options, file)
-
-
-def _judge(files: JudgedFiles, options: MachineOptions, task_options: TaskOptions, file: JudgeFile) -> int:
+def _judge(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) -> int:
     """Plan what to ask for, print it, and ask."""
-    judge = task_options.judge
+    judge = options.task.judge
     if file.answers and not file.is_machine:
         raise UsageError(
             f"{file.path}: {judge.name} is a person here, who graded {count(len(file.grades), 'document')}; give the "
@@ -213,7 +160,7 @@ def _judge(files: JudgedFiles, options: MachineOptions, task_options: TaskOption
         )
     template = read_template(judge)
     with run_progress(quiet=options.quiet) as progress:
-        task = open_task(files.path, files.judges, task_options, environ=os.environ, progress=progress)
+        task = open_task(judged.path, judged.judges, options.task, environ=os.environ, progress=progress)
     prompt = Prompt(task.grades, task.suite.guidelines, template, judge.prompt or "")
     plan = plan_asking(task.pairs, file, fingerprint_asking(judge, prompt), again=options.again)
     estimate = estimate_cost(judge, prompt, plan, file)

@@ -1,15 +1,30 @@
-"""``relevance judge --serve``: several judges at the same time, each through a personal link."""
+"""``relevance judge team``: several judges at the same time, each through a personal link."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from harness.cli.exits import INTERRUPTED
+from harness.cli.examples import format_examples
+from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.headings import Command
+from harness.cli.shared_options import find_one_suite, root_option
+from harness.extensions.judging.commands.judged_suite import JudgedSuite, folder_option, list_roots, suite_argument
+from harness.extensions.judging.commands.pages import (
+    GradingPeople,
+    PageOptions,
+    has_work,
+    open_pages,
+    page_options,
+    say_order,
+)
+from harness.extensions.judging.judge_lock import hold_links
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import AccessFile, build_access_path
 from harness.extensions.judging.server.addresses import Address, parse_address
@@ -22,125 +37,135 @@ from harness.report.sentences import make_loggable
 from harness.words import count
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """Where the page of *suite* is served, and to whom; grades are in *folder*, beside the suite where it is None."""
+@click.command(
+    "team",
+    cls=Command,
+    epilog=format_examples(
+        "relevance judge team suites/products.relevance.yaml --serve 127.0.0.1:8000 --judge anna --judge ben"
+    ),
+)
+@suite_argument
+@click.option("--judge", "judges", metavar="NAME", multiple=True, required=True, help="A judge; may be repeated.")
+@click.option("--serve", metavar="HOST:PORT", required=True, help="Where the page is served.")
+@click.option("--public-url", metavar="URL", help="The https address of the proxy in front of --serve.")
+@click.option(
+    "--overlap",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Give each document to N of the judges; by default to all.",
+)
+@click.option(
+    "--settler",
+    metavar="NAME",
+    help="If judges differ: one more judge, who decides documents on which the others differ, and writes the grades.",
+)
+@click.option("--keep-links", is_flag=True, help="Let the links of the last start hold, and print new ones only.")
+@page_options
+def command(
+    suite: Path,
+    judges: tuple[str, ...],
+    serve: str,
+    public_url: str | None,
+    overlap: int | None,
+    settler: str | None,
+    keep_links: bool,
+    folder: Path | None,
+    **arguments: Any,
+) -> int:
+    """
+    Serve the page to several judges, who grade at the same time, each through a personal link, until Ctrl-C.
 
-    suite: Path
-    folder: Path | None
-    address: Address
-    judges: tuple[str, ...]
-    """All of them, with the one who settles."""
-    settler: str | None
-    overlap: int | None
-    keep_links: bool
-    roots: Sequence[str] = ()
-    """The folders that the file with the links may be in; *folder* where that is not None."""
+    A link for each judge is printed. Each grade is kept at once, as on the page of one judge; `relevance judge write`
+    writes them to the suite. `relevance judge revoke` ends a link.
 
-    @property
-    def access(self) -> BesideFile:
-        """The file with the links."""
-        return BesideFile(build_access_path(self.suite, self.folder), self.roots)
-
-    def describe_writing(self, *, has_settled: bool) -> str:
-        """The command that writes the grades; *has_settled* says whether the judge who settles has graded anything."""
-        words = ["relevance judge", str(self.suite)]
-        if self.folder is not None:
-            words += ["--progress", str(self.folder)]
-        if has_settled:
-            words += ["--judge", str(self.settler), "--settle"]
-        return f"{' '.join(words)} --write"
-
-    def check_links(self) -> None:
-        """
-        Check that the links of the last start can be kept, where that is asked for.
-
-        Raises:
-            FormatError: Their file is none that counts.
-        """
-        if self.keep_links:
-            AccessFile.read(self.access)
-
-
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """The options of the command for several judges, as they were given."""
-
-    judges: tuple[str, ...]
-    serve: str | None
-    public_url: str | None
-    overlap: int | None
-    settler: str | None
-    keep_links: bool
-
-    def check_unused(self, *, names_may_repeat: bool) -> None:
-        """
-        Check that no option is given that needs ``--serve``, which several judges do unless *names_may_repeat*.
-
-        Raises:
-            click.UsageError: One is.
-        """
-        given = {
-            "--public-url": self.public_url is not None,
-            "--overlap": self.overlap is not None,
-            # Of kept grades it says who had seen those of others.
-            "--settler": self.settler is not None and not names_may_repeat,
-            "--keep-links": self.keep_links,
-            "more than one --judge": len(self.judges) > 1 and not names_may_repeat,
-        }
-        for name, is_given in given.items():
-            if is_given:
-                raise click.UsageError(f"{name} needs --serve HOST:PORT, such as 127.0.0.1:8000")
-
-    def parse(self, suite: Path, folder: Path | None, port: int, roots: Sequence[str] = ()) -> Serving:
-        """
-        Where the page of *suite* is served, and to whom.
-
-        Args:
-            suite: The suite.
-            folder: Where grades are kept; None for the folder of the suite.
-            port: That of ``--port``, 0 if it is not given.
-            roots: The folders that files beside the suite may be in.
-
-        Raises:
-            UsageError: An option asks for what cannot be.
-        """
-        if port:
-            raise click.UsageError("--serve names the port already; remove --port")
-        if not self.judges:
-            raise click.UsageError("--serve needs --judge NAME for each judge, such as --judge anna --judge ben")
-        for name in self.judges:
-            if self.judges.count(name) > 1:
-                raise click.UsageError(f"found --judge {name} twice, expected each judge once")
-        if self.settler in self.judges:
-            why = f"{self.settler} decides what the others grade differently, and grades nothing else"
-            raise click.UsageError(f"{why}; remove --judge {self.settler}")
-        if self.overlap is not None and self.overlap > len(self.judges):
-            raise click.UsageError(
-                f"found --overlap {self.overlap}, expected at most {len(self.judges)}, the number of --judge"
-            )
-        if self.settler is not None and (self.overlap or len(self.judges)) < 2:
-            raise click.UsageError("--settler has nothing to decide unless two judges grade each document")
-        judges = self.judges if self.settler is None else (*self.judges, self.settler)
-        return Serving(
-            suite=suite,
-            folder=folder,
-            address=parse_address(self.serve or "", self.public_url),
-            judges=judges,
-            settler=self.settler,
-            overlap=self.overlap,
-            keep_links=self.keep_links,
-            roots=roots,
-        )
+    The exit status is 0 also if there is nothing to judge, 2 if a file or the command line is wrong or another
+    command grades as one of the judges, and 3 if a query got no answer.
+    """
+    people = _read_people(judges, overlap, settler)
+    options = PageOptions.read(**arguments)
+    address = parse_address(serve, public_url)
+    judged = JudgedSuite.read(suite, folder, options.run)
+    access = BesideFile(build_access_path(judged.path, folder), judged.roots)
+    judged.add_people(people.names)
+    target = options.writing.make_target(judged, settler)
+    with ExitStack() as resources:
+        resources.enter_context(hold_links(access))
+        if keep_links:
+            # A file that does not count is an error before any query is sent.
+            AccessFile.read(access)
+        views = open_pages(judged, people, options, resources)
+        status = NO_ANSWER if views[people.names[0]].task.unanswered else 0
+        if not has_work(views.values()):
+            # Without an answer nobody knows whether there is something.
+            click.echo("nothing to judge" if status else "nothing to judge: every hit in the pool has a grade")
+            return status
+        say_order(options)
+        absent = {name: file for name, file in judged.judges.items() if name not in people.names}
+        return serve_judges(views, absent, target, Serving(judged, people, address, access, keep_links))
 
 
-def revoke_links(file: BesideFile, names: Sequence[str]) -> int:
-    """End the links of the judges *names* in *file*; a page that is served sees it with the next request."""
-    access = AccessFile.read(file)
-    for name in names:
+def _read_people(judges: tuple[str, ...], overlap: int | None, settler: str | None) -> GradingPeople:
+    """
+    Who grades what.
+
+    Raises:
+        click.UsageError: The options ask for what cannot be.
+    """
+    for name in judges:
+        if judges.count(name) > 1:
+            raise click.UsageError(f"found --judge {name} twice, expected each judge once")
+    if settler in judges:
+        why = f"{settler} decides what the others grade differently, and grades nothing else"
+        raise click.UsageError(f"{why}; remove --judge {settler}")
+    if overlap is not None and overlap > len(judges):
+        raise click.UsageError(f"found --overlap {overlap}, expected at most {len(judges)}, the number of --judge")
+    if settler is None:
+        return GradingPeople(judges, None, overlap)
+    if (overlap or len(judges)) < 2:
+        raise click.UsageError("--settler has nothing to decide unless two judges grade each document")
+    return GradingPeople((*judges, settler), settler, overlap)
+
+
+@click.command(
+    "revoke", cls=Command, epilog=format_examples("relevance judge revoke suites/products.relevance.yaml anna")
+)
+@suite_argument
+@click.argument("judges", metavar="NAME…", nargs=-1, required=True)
+@folder_option
+@root_option
+def revoke(suite: Path, judges: tuple[str, ...], folder: Path | None, root: Path | None) -> int:
+    """
+    End the links of judges, also while the page of `relevance judge team` is served.
+
+    A page that is served sees it with the next request. The next start prints a new link for the judge.
+    """
+    path = find_one_suite(suite, root)
+    access = AccessFile.read(BesideFile(build_access_path(path, folder), list_roots(path, folder, root)))
+    for name in judges:
         access.revoke(name)
         click.echo(make_loggable(f"the link of {name} does not hold any more"))
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where the page of a suite is served, and to whom."""
+
+    judged: JudgedSuite
+    people: GradingPeople
+    address: Address
+    access: BesideFile
+    """The file with the links."""
+    keep_links: bool
+
+    def describe_writing(self, *, has_settled: bool) -> str:
+        """The command that writes the grades; *has_settled* says whether the judge who settles has graded anything."""
+        words = ["relevance judge write", str(self.judged.path)]
+        if self.judged.folder is not None:
+            words += ["--progress", str(self.judged.folder)]
+        if has_settled:
+            words += ["--settler", str(self.people.settler)]
+        return " ".join(words)
 
 
 def serve_judges(
@@ -155,13 +180,13 @@ def serve_judges(
         target: Where the judge who settles writes the grades.
         serving: Where the page is served.
     """
-    file = serving.access
+    people, file = serving.people, serving.access
     access = AccessFile.read(file) if serving.keep_links else AccessFile.start_anew(file)
-    judges = ServedJudges.from_views(views, serving.settler, absent)
+    judges = ServedJudges.from_views(views, people.settler, absent)
     server = JudgingServer(judges, access, target, serving.address, tell=_print_sentence)
     server.start()
     try:
-        tokens = access.grant(serving.judges)
+        tokens = access.grant(people.names)
         task = next(iter(views.values())).task
         documents = count(len(task.documents), "document")
         click.echo(f"{documents} to judge on {server.address.url}; Ctrl-C ends, and all grades are kept")
@@ -169,12 +194,12 @@ def serve_judges(
             link = "the link from before"
             if name in tokens:
                 link = server.address.build_link(tokens[name])
-            click.echo(make_loggable(f"{_describe_share(view, serving.settler)}: {link}"))
+            click.echo(make_loggable(f"{_describe_share(view, people.settler)}: {link}"))
         wait_for_interrupt()
     except KeyboardInterrupt:
         for judge in judges.by_name.values():
             click.echo(make_loggable(_describe_graded(judge.view)), err=True)
-        has_settled = serving.settler is not None and bool(views[serving.settler].file.grades)
+        has_settled = people.settler is not None and bool(views[people.settler].file.grades)
         command = serving.describe_writing(has_settled=has_settled)
         click.echo(make_loggable(f"nothing more was written to the suite; {command} writes the grades"), err=True)
         return INTERRUPTED

@@ -249,7 +249,7 @@ def require_installed() -> None:
         UsageError: It is not.
     """
     if find_spec("openai") is None:
-        raise UsageError("relevance judge --machine needs the package openai: pip install 'relevance-harness[llm]'")
+        raise UsageError("relevance judge machine needs the package openai: pip install 'relevance-harness[llm]'")
 
 
 def read_key(judge: MachineJudge, environ: Mapping[str, str]) -> str | None:
