@@ -8,12 +8,12 @@ No text in here is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from harness.model.run import Verdict
+from harness.model.run import Status, Verdict
 
 
 class Tone(Enum):
@@ -40,6 +40,15 @@ class Tone(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """Where a text of a page leads: *address*, with *data* for the page's script; *label* says it without its place."""
+
+    address: str
+    label: str = ""
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A piece of text."""
 
@@ -49,6 +58,10 @@ class Span:
     """Whether it is an id, a threshold, a measure or a file, which Markdown prints as code."""
     is_title: bool = False
     """Whether it is the title of a document, which may be long and may be cut."""
+    status: Status | None = None
+    """The status that it names; a page shows it as a chip."""
+    link: Link | None = None
+    """Of a page alone."""
 
 
 Cell: TypeAlias = tuple[Span, ...]
@@ -143,6 +156,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     remarks: tuple[str, ...] = ()
     overflow: Overflow = Overflow.FOLD
+    caption: str = ""
+    """What it shows, for who does not see where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +177,35 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """What the blocks below it are about."""
+
+    text: str
+    level: int = 3
+    """1 is the title of a document, 2 that of a section."""
+    anchor: str = ""
+    """The end of an address that leads to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A text that explains what stands beside it."""
+
+    text: Cell
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
     """Sentences, each by itself."""
 
     lines: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A text in its own lines, such as the body of a request."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +215,7 @@ class Difference:
     heading: str
     lines: tuple[str, ...]
     remark: str
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +250,12 @@ class Thresholds:
     thresholds: tuple[ThresholdLine, ...]
     unanswered: int
     passed_of_queries: int
+    caption: str = ""
+    """What they are of, for who does not see where they stand."""
+    path: str | None = None
+    """The file that most of them stand in."""
+    anchors: Mapping[str, str] = field(default_factory=dict)
+    """Where a page shows the rankings of queries, by id."""
 
     @property
     def is_empty(self) -> bool:
@@ -244,10 +291,52 @@ class QuerySection:
     need: str = ""
 
 
-Block: TypeAlias = Facts | Table | Notes | Difference | Thresholds | Rankings
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Blocks below a *summary*, which a page folds away."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """
+    What a page alone can show, such as a chart: a kind of block of its own derives from this.
+
+    *template* has the macro of its name: a file beside the templates of pages, or with folders one of the package.
+    """
+
+    template: ClassVar[str]
+
+
+Block: TypeAlias = (
+    Heading | Paragraph | Facts | Table | Notes | Code | Difference | Thresholds | Rankings | Details | Drawing
+)
 
 
 # A document.
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document that can stand by itself."""
+
+    title: Cell
+    blocks: tuple[Block, ...]
+    anchor: str = ""
+    """What the ids in it begin with on a page."""
+    address: str = ""
+    """Its own id, where it has another one than *anchor*."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is said, as any printer prints it: a page begins with *headline*, a terminal ends with *closing*."""
+
+    headline: str
+    closing: tuple[Span, ...]
+    sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,21 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_environment
 from markupsafe import Markup, escape
 
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.means import are_weighted
 from harness.model.comparison import ComparisonReport
-from harness.model.report import QueryReport, Report, SuiteReport
+from harness.model.report import BaselineSummary, MeasureSummary, QueryReport, Report, SuiteReport
 from harness.model.request import SentRequest
 from harness.model.run import Highlight, Status, Verdict
 from harness.model.scores import Outcome
@@ -34,7 +34,33 @@ from harness.report.attention import (
     order_verdicts,
     split_unanswered,
 )
-from harness.report.document import SuiteSection, ThresholdLine, join_spans, split_marked
+from harness.report.document import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    ColumnKind,
+    Details,
+    Document,
+    Drawing,
+    Fact,
+    Facts,
+    Heading,
+    Link,
+    MissingSection,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    SuiteSection,
+    Table,
+    Thresholds,
+    Tone,
+    join_spans,
+    make_notes,
+    make_words,
+    split_marked,
+)
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -46,16 +72,8 @@ from harness.report.html.charts import (
     place_meter,
     plot_bins,
 )
-from harness.report.overview import (
-    TagTable,
-    build_overview,
-    build_tag_table,
-    find_differing_parts,
-    format_compared,
-    format_mean,
-    format_mean_change,
-)
-from harness.report.run_document import build_run_document, build_threshold_lines
+from harness.report.overview import TagTable, build_tag_table, find_differing_parts, format_mean_change
+from harness.report.run_document import build_run_document, build_tags_table, build_threshold_lines
 from harness.report.run_sentences import (
     describe_place,
     find_left_documents,
@@ -102,6 +120,115 @@ def allow_breaks(measure: str) -> Markup:
     return Markup("<wbr>").join(map(printable, _BREAKS.split(measure)))
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document, and what a page has around it."""
+
+    document: Document
+    product: str
+    """What kind of page it is."""
+    footer: Cell
+    overview: Table | None = None
+    """The sections side by side, with links to them."""
+    created: str = ""
+    """When it was made; *maker* says by what."""
+    maker: str = ""
+    style: str = ""
+    """The file of its own styles, beside those that every page has."""
+    script: str = SCRIPT
+    data: str = ""
+    """JSON for its script."""
+
+
+def render_page(page: Page) -> str:
+    """*page* as HTML; each block is printed by the macro of its kind."""
+    return render_template(
+        _make_page_environment(),
+        "page.html.jinja",
+        ["report.css", page.style] if page.style else ["report.css"],
+        script=page.script,
+        page=replace(page, data=_embed_json(page.data)),
+        product=page.product,
+        headline=page.document.headline,
+    )
+
+
+def _embed_json(text: str) -> Markup:
+    """JSON as a script element can hold it: no tag and no comment begins in it."""
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+@pass_environment
+def _print_block(environment: Environment, block: Block) -> Markup:
+    """*block*, by the macro that has the name of its kind."""
+    template = block.template if isinstance(block, Drawing) else "blocks.html.jinja"
+    macro = getattr(environment.get_template(template).module, type(block).__name__)
+    return Markup(macro(block))
+
+
+LONGEST_NAME = 300
+LONG_NAME = 60
+"""Characters of a name that may take several lines, of which the first are shown."""
+LONGEST_TITLE = 120
+
+_TONES = {
+    Tone.QUIET: "muted",
+    Tone.STRONG: "strong",
+    Tone.GOOD: "rise",
+    Tone.POOR: "fall",
+    Tone.BEST: "strong rise",
+    Tone.BAD: "strong fall",
+    Tone.UNDECIDED: "strong",
+}
+"""The class of a text by its tone; the others are as plain ones."""
+
+
+def print_cell(cell: Cell) -> Markup:
+    """The spans of *cell*, one after another."""
+    return Markup("").join(map(_print_span, cell))
+
+
+def _print_span(span: Span) -> Markup:
+    if span.status is not None:
+        name = span.status.replace(" ", "-")
+        return Markup('<span class="chip status-{}">{}</span>').format(name, span.text)
+    text = escape(printable(span.text))
+    if span.is_title:
+        text = Markup('<bdi class="title">{}</bdi>').format(printable(shorten(span.text, LONGEST_TITLE)))
+    elif span.is_name or span.link is not None:
+        classes = [name for name, holds in (("id", span.is_name), ("clamped", len(span.text) > LONG_NAME)) if holds]
+        shown = printable(shorten(span.text, LONGEST_NAME))
+        text = Markup('<bdi class="{}">{}</bdi>').format(" ".join(classes), shown) if classes else escape(shown)
+    if span.tone in _TONES and span.text:
+        text = Markup('<span class="{}">{}</span>').format(_TONES[span.tone], text)
+    if span.link is not None:
+        attributes = {"href": span.link.address, **{f"data-{name}": value for name, value in span.link.data.items()}}
+        if span.link.label:
+            attributes["aria-label"] = printable(span.link.label)
+        written = Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in attributes.items())
+        text = Markup("<a {}>{}</a>").format(written, text)
+    return text
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _print_heading(column: Column) -> str | Markup:
+    """The heading of a column: a name may break before its cutoff, and a symbol of one letter stays small."""
+    if column.is_name:
+        return allow_breaks(column.heading)
+    return column.heading if len(column.heading) == 1 else _capitalize(column.heading)
+
+
+def _mark_sign(change: str) -> Markup:
+    """A change since a baseline in the colour of its sign; nothing for none."""
+    if not change:
+        return Markup("")
+    way = {"+": "rise", "-": "fall"}.get(change[:1], "muted")
+    return Markup('<span class="since {}">{}</span>').format(way, change)
+
+
 def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """A new environment of Jinja, with *filters* and those that every page uses."""
     made = Environment(
@@ -109,10 +236,13 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     )
     made.filters |= {
         "breakable": allow_breaks,
+        "capital": _capitalize,
+        "cell": print_cell,
         "clipped": shorten,
         "counted": count,
         "tally": format_tally,
         "grade_text": format_grade,
+        "heading": _print_heading,
         "joined": join_spans,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
         "marked": mark_words,
@@ -123,18 +253,26 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "number": lambda count: "–" if count is None else f"{count:,}",
         "plain": format_value,
         "plotted": plot_bins,
+        "printed": _print_block,
         "score": format_score,
         "shade": choose_shade,
+        "since": _mark_sign,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
         **filters,
     }
-    made.tests["passed_of_query"] = lambda threshold: is_passed_of_query(threshold.verdict)
+    made.tests |= {
+        "figure": lambda column: column.kind in (ColumnKind.FIGURE, ColumnKind.SCORE),
+        "passed_of_query": lambda threshold: is_passed_of_query(threshold.verdict),
+        "warning": lambda span: span.tone is Tone.WARNING,
+    }
     return made
 
 
 @cache
 def _read_template(name: str) -> str:
-    return (resources.files("harness.report.html") / "templates" / name).read_text(encoding="utf-8")
+    """A file beside the templates of every page; a name with folders is that of one of the package."""
+    path = name if "/" in name else f"report/html/templates/{name}"
+    return (resources.files("harness") / path).read_text(encoding="utf-8")
 
 
 def mark_words(text: str, marked: tuple[tuple[int, int], ...], length: int) -> Markup:
@@ -229,42 +367,37 @@ class QueryView:
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteView:
-    """
-    What the page shows of a suite, or of a cell: what the *section* of the document says, and pictures.
+class MeasureCards(Drawing):
+    """Each measure with the spread of its scores, in *bins* by its name."""
 
-    *address* begins the addresses of its queries, *anchor* those of other parts of the page. *anchors* are those of the
-    queries with rankings, by id. *bins* has the spread of the scores of each measure.
+    template: ClassVar[str] = "measures.html.jinja"
 
-    *by_tag* are the figures of the *tags*, *weighted* says that the queries' weights differ. *to_last_byte* says that
-    the times of queries are those to the last byte of their answers. *links* lead to what explains the outcomes, if the
-    documentation has an address.
+    summaries: tuple[MeasureSummary, ...]
+    bins: Mapping[str, tuple[Bin, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTable(Drawing):
     """
+    The queries of a suite: a table to filter and to sort, and the rankings of each.
+
+    *weighted* says that the queries' weights differ, *to_last_byte* that the times of queries are those to the last
+    byte of their answers. *opened* is the anchor of the query that is open from the start.
+    """
+
+    template: ClassVar[str] = "queries.html.jinja"
 
     anchor: str
-    address: str
-    section: SuiteSection
-    suite: SuiteReport
-    status: Status
-    thresholds: Sequence[ThresholdLine]
-    anchors: Mapping[str, str]
-    bins: Mapping[str, tuple[Bin, ...]]
-    queries: tuple[QueryView, ...]
+    title: str
+    queries: Sequence[QueryView]
+    summaries: tuple[MeasureSummary, ...]
+    baseline: BaselineSummary | None
     outcomes: Mapping[Outcome, int]
-    tags: tuple[str, ...]
-    by_tag: TagTable | None
+    tags: Sequence[str]
     weighted: bool
     to_last_byte: bool
-    left_out: tuple[str, ...]
-    links: tuple[str, ...]
-
-
-def make_suite_views(report: Report, sections: Sequence[SuiteSection], limits: Limits) -> tuple[SuiteView, ...]:
-    """The page's view of each suite of *report*, which has the *sections*."""
-    views: list[SuiteView] = []
-    for section, address, suite in zip(sections, make_addresses(report.suites), report.suites, strict=True):
-        views.append(_make_suite_view(f"s{len(views) + 1}", section, address, suite, limits))
-    return tuple(views)
+    opened: str | None
+    limits: Limits
 
 
 def make_addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
@@ -287,38 +420,144 @@ def encode_address(name: str) -> str:
     return quote(name, safe="", errors="replace")
 
 
-def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of a run with the *address* that those of its queries begin with, and the *anchor* of its other parts."""
+
+    suite: SuiteReport
+    section: SuiteSection
+    address: str
+    anchor: str
+
+    @property
+    def status(self) -> Status:
+        """The worst status of its thresholds, as in the exit status."""
+        return find_worst_status(self.suite.verdicts, compute_exit_status([self.suite]))
+
+
+def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
+    """The document's section of a suite, with what a page shows of all queries."""
+    suite, section, anchor = cell.suite, cell.section, cell.anchor
     all_tags: set[str] = set()
     for query in suite.queries:
         all_tags.update(query.tags)
-    tags = tuple(sorted(all_tags))
+    tags = sorted(all_tags)
     bins = {}
     for summary in suite.summaries:
         bins[summary.measure] = count_bins(query.scores.get(summary.measure) for query in suite.queries)
-    queries = _make_query_views(address, suite, tags, bins, limits)
-    links = []
+    queries = _make_query_views(cell.address, suite, tags, bins, limits)
+
+    blocks: list[Block] = [
+        Facts((Fact("suite", make_words(section.path)), *section.facts.facts)),
+        section.warnings,
+        Heading("Thresholds"),
+        *_build_thresholds(cell, queries, limits),
+    ]
+    if section.tables:
+        blocks += [Heading("Measures"), MeasureCards(suite.summaries, bins)]
+        by_tag = build_tag_table(suite, most=limits.tags, measures=limits.measures)
+        if by_tag is not None and by_tag.measures:
+            blocks += [Heading("Tags"), *_build_tags(by_tag, tags, anchor)]
+    if section.variants is not None:
+        caption = "Variants of queries, those that agree least with their query first"
+        blocks += [Heading("Variants"), replace(section.variants, caption=caption)]
+    left_out = describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")
+    omissions = [f"This page omits {what} to limit its size; the JSON report contains them." for what in left_out]
+    notes = (*section.outcomes.lines, *section.remarks.lines, *make_notes(omissions, Tone.QUIET))
+    if notes:
+        blocks += [Heading("Notes"), Notes(notes)]
+    blocks += _build_links(suite)
+    blocks += section.differences
+    table = QueryTable(
+        anchor=anchor,
+        title=section.title,
+        queries=queries,
+        summaries=suite.summaries,
+        baseline=suite.baseline,
+        outcomes=Counter(query.outcome for query in suite.queries),
+        tags=tags,
+        weighted=are_weighted(query.weight for query in suite.queries),
+        to_last_byte=_has_times_to_last_byte(suite),
+        opened=queries[0].anchor if opens_worst else None,
+        limits=limits,
+    )
+    blocks += [Heading("Queries", anchor=f"{anchor}-queries"), table]
+    title = (Span(f"{section.title} "), Span(cell.status, status=cell.status))
+    return Section(title, tuple(blocks), anchor, address=f"{cell.address}/")
+
+
+def _build_thresholds(cell: _Cell, queries: Iterable[QueryView], limits: Limits) -> Iterator[Block]:
+    """The statuses of the thresholds, and each with its reason; the passed ones of single queries are folded away."""
+    suite, section = cell.suite, cell.section
+    if not suite.verdicts:
+        yield Paragraph(make_words("This suite has no threshold that was decided."))
+        return
+    yield Paragraph(make_words(format_tally(verdict.status for verdict in suite.verdicts)))
+    _, verdicts = split_unanswered(suite)
+    lines = build_threshold_lines(suite, order_verdicts(verdicts)[: limits.thresholds])
+    passed = [line for line in lines if is_passed_of_query(line.verdict)]
+    foremost = Thresholds(
+        thresholds=tuple(line for line in lines if not is_passed_of_query(line.verdict)),
+        unanswered=section.thresholds.unanswered,
+        passed_of_queries=0,
+        caption=f"Thresholds of {section.title} with their verdicts",
+        path=section.path,
+        anchors={view.query.id: view.anchor for view in queries if view.detailed},
+    )
+    yield foremost
+    if passed:
+        caption = f"Thresholds of single queries of {section.title} that passed"
+        folded = replace(foremost, thresholds=tuple(passed), unanswered=0, caption=caption)
+        yield Details(f"{count(len(passed), 'threshold')} of single queries that passed", (folded,))
+
+
+def _build_tags(by_tag: TagTable, tags: Sequence[str], anchor: str) -> Iterator[Block]:
+    """The figures of each tag, which leads to its queries; *tags* are all of the suite, in the order of the filter."""
+    yield Paragraph(make_words(f"The {name_mean_column(weighted=by_tag.weighted)} of the queries with each tag."))
+    table = build_tags_table(by_tag)
+    rows: list[tuple[Cell, ...]] = []
+    for row, tag in zip(table.rows, by_tag.rows, strict=True):
+        # The first row is that of all queries, and one more may be of those without a tag.
+        number = "none" if rows else ""
+        if tag.tag is not None:
+            number = str(tags.index(tag.tag))
+        [name] = row[0]
+        link = Link(f"#{anchor}-queries", data={"filters": f"{anchor}-table", "tag": number})
+        rows.append(((replace(name, link=link),), *row[1:]))
+    heading, *columns = table.columns
+    columns = [replace(heading, heading="tag"), *columns]
+    yield replace(table, columns=tuple(columns), rows=tuple(rows), caption="Means of each tag")
+
+
+def _build_links(suite: SuiteReport) -> Iterator[Paragraph]:
+    """Where the outcomes are explained, if the documentation has an address."""
     site = find_site()
     # A path in the repository is no link that a reader of the page could follow.
     if site is not None:
-        links = [format_link(topic, site) for topic in choose_one_of_each_page(find_suite_topics(suite))]
-    return SuiteView(
-        anchor=anchor,
-        address=address,
-        section=section,
-        suite=suite,
-        status=find_worst_status(suite.verdicts, compute_exit_status([suite])),
-        thresholds=list_thresholds(suite, limits.thresholds),
-        anchors={view.query.id: view.anchor for view in queries if view.detailed},
-        bins=bins,
-        queries=tuple(queries),
-        outcomes=Counter(query.outcome for query in suite.queries),
-        tags=tags,
-        by_tag=build_tag_table(suite, most=limits.tags, measures=limits.measures),
-        weighted=are_weighted(query.weight for query in suite.queries),
-        to_last_byte=_has_times_to_last_byte(suite),
-        left_out=tuple(describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")),
-        links=tuple(links),
-    )
+        for topic in choose_one_of_each_page(find_suite_topics(suite)):
+            address = format_link(topic, site)
+            yield Paragraph((Span("See "), Span(address, link=Link(address)), Span(".")))
+
+
+def _build_overview(table: Table, cells: Sequence[_Cell]) -> Table:
+    """The cells side by side, each with its status and a link to its section."""
+    rows = []
+    for row, cell in zip(table.rows, cells, strict=True):
+        title = cell.section.title
+        link = Link(f"#{cell.address}/", label=title if title != cell.suite.name else "")
+        name = Span(cell.suite.name, link=link)
+        status = Span(cell.status, status=cell.status)
+        rows.append(((name,), (status,), *row[1:], make_words(str(cell.suite.engine))))
+    suite, *others = table.columns
+    columns = (suite, Column("outcome"), *others, Column("engine"))
+    return replace(table, columns=columns, rows=tuple(rows), caption="Suites")
+
+
+def _build_missing(missing: Sequence[MissingSection]) -> Section:
+    blocks: list[Block] = []
+    for suite in missing:
+        blocks += [Notes(make_notes([suite.path], Tone.WARNING)), Code(suite.reason)]
+    return Section(make_words(f"{count(len(missing), 'suite')} did not run"), tuple(blocks), "missing")
 
 
 def _has_times_to_last_byte(suite: SuiteReport) -> bool:
@@ -327,22 +566,13 @@ def _has_times_to_last_byte(suite: SuiteReport) -> bool:
     return not has_own_times and any(query.timing.to_last_byte is not None for query in suite.queries)
 
 
-def list_thresholds(suite: SuiteReport, most: int) -> list[ThresholdLine]:
-    """The first *most* thresholds of *suite* in the order of the document, also the passed ones of single queries."""
-    _, verdicts = split_unanswered(suite)
-    return build_threshold_lines(suite, order_verdicts(verdicts)[:most])
-
-
 # ------------------------------------------------------------------------------------------------ queries
 
 
 def _make_query_views(
     address: str, suite: SuiteReport, tags: Sequence[str], bins: Mapping[str, tuple[Bin, ...]], limits: Limits
 ) -> list[QueryView]:
-    blamed: set[str] = set()
-    for verdict in suite.verdicts:
-        if verdict.status in BAD:
-            blamed.update(verdict.blamed)
+    blamed = _find_blamed(suite)
     numbers = {tag: number for number, tag in enumerate(tags)}
     verdicts_by_query = grouped((verdict.query, verdict) for verdict in suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
@@ -368,6 +598,15 @@ def _make_query_views(
     return views
 
 
+def _find_blamed(suite: SuiteReport) -> set[str]:
+    """The queries that made a threshold fail."""
+    blamed: set[str] = set()
+    for verdict in suite.verdicts:
+        if verdict.status in BAD:
+            blamed.update(verdict.blamed)
+    return blamed
+
+
 def _rate_badness(query: QueryReport, measure: str | None, is_blamed: bool) -> tuple[bool, float, bool, float]:
     """
     A sort key: queries that a threshold blames first, then those without a score, then the lowest scores.
@@ -386,26 +625,29 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
     if limits is None:
         limits = Limits()
     document = build_run_document(report)
-    suites = make_suite_views(report, document.suites, limits)
+    cells: list[_Cell] = []
+    for suite, section, address in zip(report.suites, document.suites, make_addresses(report.suites), strict=True):
+        cells.append(_Cell(suite, section, address, f"s{len(cells) + 1}"))
+    sections = [_build_missing(document.missing)] if document.missing else []
     # The worst query of the first suite in which a threshold failed is open.
-    opened = None
-    for view in suites:
-        if opened is None and view.queries and view.queries[0].blamed:
-            opened = view.queries[0].anchor
-    return render_template(
-        _make_run_environment(),
-        "report.html.jinja",
-        ["report.css"],
-        report=report,
-        suites=suites,
-        opened=opened,
-        limits=limits,
-        overview=build_overview(report),
+    is_opened = False
+    for cell in cells:
+        blamed = _find_blamed(cell.suite)
+        opens_worst = not is_opened and any(query.id in blamed for query in cell.suite.queries)
+        is_opened = is_opened or opens_worst
+        sections.append(_build_suite(cell, limits, opens_worst=opens_worst))
+    page = Page(
+        document=Document(document.headline, make_notes([document.closing], Tone.PLAIN), tuple(sections)),
         product="Relevance report",
-        document=document,
-        headline=document.headline,
-        closing=document.closing,
+        footer=make_words(
+            "Grades are the judges'; gain is the worth of a grade. Unjudged is not grade 0. Tied documents have equal "
+            "scores or sort values, so nothing defines their order."
+        ),
+        overview=None if document.overview is None else _build_overview(document.overview, cells),
+        created=report.timing.created,
+        maker=f"relevance-harness {report.harness}; exit status {report.exit_status}",
     )
+    return render_page(page)
 
 
 def format_request(sent: SentRequest) -> list[str]:
@@ -417,7 +659,7 @@ def format_request(sent: SentRequest) -> list[str]:
 
 
 @cache
-def _make_run_environment() -> Environment:
+def _make_page_environment() -> Environment:
     return make_environment(
         {
             "change": format_mean_change,
@@ -425,12 +667,9 @@ def _make_run_environment() -> Environment:
             "hardly_judged": is_hardly_judged,
             "left": find_left_documents,
             "matching": format_matching,
+            "missing_place": describe_place,
             "old_ranks": find_old_ranks,
             "ranks": lambda query: {document.id: document.rank for document in query.ranking},
             "request_lines": format_request,
-            "sign_class": lambda text: {"+": "rise", "-": "fall"}.get(text[:1], "muted"),
-            "tag_mean": format_mean,
-            "missing_place": describe_place,
-            "beside": format_compared,
         }
     )

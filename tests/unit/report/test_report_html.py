@@ -90,7 +90,7 @@ def test_each_tag_has_its_figures_and_a_link_to_its_queries(by_tag):
     html = render(by_tag)
     text = Page(html).text.split("Tags", 1)[1].split("Find")[0]
     assert "The mean (weighted) of the queries with each tag." in text
-    assert "tail 1 75.0% 0.3125 error" in text
+    assert "tail 1 75.0% 0.3125 1 error" in text
     assert "<head> 2 25.0% 0.6250 of 1" in text
     assert "no tag 1 10.0% –" in text
     links = re.findall(r'data-filters="(.*?)" data-tag="(.*?)"', html)
