@@ -10,7 +10,6 @@ from harness.embedded import DEFAULT_VERSION, versions
 from harness.embedded import down as stop_nodes
 from harness.embedded import status as running_nodes
 from harness.embedded import up as start_node
-from harness.embedded.jars import SilentProgress, download_progress
 from harness.errors import UsageError
 from harness.words import did_you_mean
 
@@ -32,8 +31,7 @@ def command() -> None:
 @click.option("--quiet", "-q", is_flag=True, help="Print only the URL, and no download progress.")
 def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     """Start a node, or find the one that runs, and print its URL."""
-    progress = SilentProgress() if quiet else download_progress()
-    node = start_node(engine_version or DEFAULT_VERSION, port, progress)
+    node = start_node(engine_version or DEFAULT_VERSION, port, quiet=quiet)
     if not quiet:
         click.echo(f"OpenSearch {node.version}, process {node.pid}, log in {node.log}", err=True)
     click.echo(node.url)

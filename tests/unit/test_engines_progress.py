@@ -1,8 +1,14 @@
+"""What is shown of a download: a bar on a terminal, two lines in a log."""
+
 import io
+import sys
 
 import pytest
 
-from harness.embedded.jars import DownloadBar, DownloadLines, SilentProgress, download_progress
+from harness.embedded.jars import show_download
+from harness.embedded.lock import Jar
+
+JARS = [Jar(f"org.example:part{number}:1.0", 20_000_000, "") for number in range(4)]
 
 
 class Terminal(io.StringIO):
@@ -10,50 +16,39 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(progress: DownloadLines | DownloadBar | SilentProgress, blocks: int) -> None:
-    with progress.download("OpenSearch 9", 4, 1000 * 1000 * blocks):
+def show(blocks: int, *, quiet: bool = False) -> None:
+    with show_download("OpenSearch 9", JARS, quiet=quiet) as count_bytes:
         for _ in range(blocks):
-            progress.advance(1000 * 1000)
+            count_bytes(1000 * 1000)
 
 
-def test_a_terminal_gets_a_bar_and_a_file_plain_lines() -> None:
-    assert isinstance(download_progress(Terminal()), DownloadBar)
-    assert isinstance(download_progress(io.StringIO()), DownloadLines)
+def test_a_log_gets_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    show(80)
+    lines = ["OpenSearch 9: downloading 4 jars, 80 MB, once", "OpenSearch 9: downloaded and checked"]
+    assert capsys.readouterr().err.splitlines() == lines
 
 
-def test_plain_lines_are_few_and_carry_no_control_characters() -> None:
-    out = io.StringIO()
-    run(DownloadLines(out), 80)
-    assert out.getvalue().splitlines() == [
-        "OpenSearch 9: downloading 4 jars, 80 MB, once",
-        "  20 of 80 MB",
-        "  40 of 80 MB",
-        "  60 of 80 MB",
-        "OpenSearch 9: downloaded and checked",
-    ]
-
-
-def test_a_failed_download_is_not_called_finished() -> None:
-    out = io.StringIO()
-
+def test_a_failed_download_is_not_called_finished(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
-        with DownloadLines(out).download("OpenSearch 9", 4, 1000):
+        with show_download("OpenSearch 9", JARS, quiet=False):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
         fail()
-    assert "checked" not in out.getvalue()
+    assert "checked" not in capsys.readouterr().err
 
 
-def test_the_bar_ends_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_bar_that_ends_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    out = Terminal()
-    run(DownloadBar(out), 3)
-    assert "OpenSearch 9, 4 jars" in out.getvalue()
-    assert "3.0/3.0 MB" in out.getvalue()
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    show(80)
+    assert "OpenSearch 9, 4 jars" in terminal.getvalue()
+    assert "80.0/80.0 MB" in terminal.getvalue()
+    assert "downloading" not in terminal.getvalue()
 
 
 def test_silence_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    run(SilentProgress(), 3)
+    show(3, quiet=True)
     assert capsys.readouterr() == ("", "")
