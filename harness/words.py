@@ -46,6 +46,11 @@ def format_exactly(number: float) -> str:
     return repr(float(number))
 
 
+def simplify_number(number: float) -> float:
+    """*number* as an int if it is a whole number, so that it is written without a decimal point."""
+    return int(number) if number == int(number) else number
+
+
 def format_rounded_up(number: float) -> str:
     """
     *number*, above 0, with two digits: what is found from there on is found from the number itself on too.

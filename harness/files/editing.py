@@ -8,8 +8,6 @@ the parser reports.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,8 +18,10 @@ import yaml
 from harness.agreement import group_by_query
 from harness.errors import UsageError
 from harness.files.opening import FileFormat
-from harness.files.records import detect_separator, mark_as_text, read_number, remove_mark
+from harness.files.records import detect_separator, read_number
+from harness.files.tables import format_json_lines, format_rows, mark_as_text, remove_mark
 from harness.files.yaml import choose_yaml_loader, quote_doubly
+from harness.model.suite import Json
 
 
 class NoPlace(UsageError):
@@ -127,7 +127,7 @@ def _iterate_csv_rows(text: str, separator: str) -> Iterator[list[tuple[int, int
         offset += 2 if text.startswith("\r\n", offset) else 1
 
 
-def edit_csv(text: str, grades: Grades) -> list[Edit]:
+def _edit_csv(text: str, grades: Grades) -> list[Edit]:
     """Grades in their cells, and rows at the end for documents that have none; raises as `edit_suite`."""
     first_line = next((line for line in _split_lines(text) if line.strip()), "")
     separator = detect_separator(first_line, "query")
@@ -149,11 +149,11 @@ def edit_csv(text: str, grades: Grades) -> list[Edit]:
             grade = remaining.pop(pair)
             is_quoted = text[begin:end].startswith('"')
             edits.append((begin, end, f'"{grade}"' if is_quoted else grade))
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, header, restval="", delimiter=separator, lineterminator="\n")
+    rows = []
     for (query, document), grade in remaining.items():
-        writer.writerow({"query": mark_as_text(query), "document": mark_as_text(document), "grade": grade})
-    lines = buffer.getvalue().split("\n")[:-1]
+        new = {"query": mark_as_text(query), "document": mark_as_text(document), "grade": grade}
+        rows.append([new.get(column, "") for column in header])
+    lines = format_rows(rows, separator).split("\n")[:-1]
     return [*edits, _append(text, lines)] if lines else edits
 
 
@@ -172,21 +172,19 @@ def _edit_json_lines(text: str, grades: Grades) -> list[Edit]:
         pair = (str(entry.get("query")), str(entry.get("document")))
         match = _JSON_GRADE.search(line)
         if pair in remaining and match:
-            begin, end = match.span(1)
-            edits.append((offset + begin, offset + end, _format_json_grade(remaining.pop(pair))))
+            grade = json.dumps(_parse_grade(remaining.pop(pair)), ensure_ascii=False)
+            edits.append((offset + match.start(1), offset + match.end(1), grade))
         offset += len(line)
-    lines = [format_json_line(*pair, grade) for pair, grade in remaining.items()]
+    entries: list[Json] = []
+    for (query, document), grade in remaining.items():
+        entries.append({"query": query, "document": document, "grade": _parse_grade(grade)})
+    lines = format_json_lines(entries).split("\n")[:-1]
     return [*edits, _append(text, lines)] if lines else edits
 
 
-def format_json_line(query: str, document: str, grade: str) -> str:
-    """A judgment as a line of a JSON lines file, without its end."""
-    ids = json.dumps({"query": query, "document": document}, ensure_ascii=False)
-    return f'{ids[:-1]}, "grade": {_format_json_grade(grade)}}}'
-
-
-def _format_json_grade(grade: str) -> str:
-    return grade if read_number(grade) is not None else json.dumps(grade, ensure_ascii=False)
+def _parse_grade(grade: str) -> Json:
+    """A grade as it stands in JSON: a number, or the name of a grade."""
+    return json.loads(grade) if read_number(grade) is not None else grade
 
 
 # YAML.
@@ -382,7 +380,7 @@ def _format_key(text: str, sibling: Any = None) -> str:
 
 EDITORS: Mapping[FileFormat, Callable[[str, Grades], list[Edit]]] = {
     FileFormat.TREC: _edit_trec,
-    FileFormat.CSV: edit_csv,
+    FileFormat.CSV: _edit_csv,
     FileFormat.JSON_LINES: _edit_json_lines,
     FileFormat.YAML: _edit_yaml,
 }

@@ -31,7 +31,7 @@ from harness.files.writing import PRIVATE
 from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model.judging import JudgeAnswer, MachineAnswer
 from harness.model.suite import Json, Query, Suite
-from harness.words import count, counted
+from harness.words import count, counted, simplify_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "query": answer.query,
         "document": answer.document,
-        "grade": _shorten_number(answer.grade),
+        "grade": None if answer.grade is None else simplify_number(answer.grade),
     }
     if answer.cannot_tell:
         entry["cannot_tell"] = True
@@ -360,7 +360,7 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
         if is_said:
             entry[name] = True
     if answer.replaces is not None:
-        entry["replaces"] = _shorten_number(answer.replaces)
+        entry["replaces"] = simplify_number(answer.replaces)
     texts = {"suite": answer.suite, "question": answer.question, "time": answer.time}
     entry |= {name: text for name, text in texts.items() if text is not None}
     if answer.shown:
@@ -471,11 +471,6 @@ def read_json_grade(value: Any) -> float:
     if isinstance(value, bool) or not math.isfinite(float(value)):
         raise ValueError
     return float(value)
-
-
-def _shorten_number(grade: float | None) -> float | None:
-    """*grade* as an integer where it is whole, as people write it."""
-    return int(grade) if grade is not None and grade.is_integer() else grade
 
 
 def collect_given(judges: Iterable[JudgeFile]) -> dict[Pair, frozenset[float]]:

@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 from harness.errors import InputError, Problem
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import MOST_PROBLEMS, TextSource, read_source
-from harness.files.records import detect_separator, read_number, remove_mark
+from harness.files.records import detect_separator, read_number
+from harness.files.tables import remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
 from harness.model.suite import Json, Mark, Query

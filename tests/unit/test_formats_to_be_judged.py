@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from harness.errors import FormatError
 from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
-from harness.files.records import mark_as_text, remove_mark
 from harness.files.runs import read_run
+from harness.files.tables import mark_as_text, remove_mark
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from harness.errors import UsageError
-from harness.extensions.judging.writing import FilesChanged, GradedFiles, format_csv, format_json_lines
+from harness.extensions.judging.writing import FilesChanged, GradedFiles, format_grades_csv, format_grades_json_lines
 from harness.files.folders import Folder
 
 HEAD = """\
@@ -288,8 +288,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 def test_grades_in_a_file_of_their_own_are_a_judgment_file():
     grades = {("q", "007"): 2.0, ("q", "靴"): 0.5}
-    assert format_csv(grades) == "\ufeffquery,document,grade\nq,'007,2\nq,靴,0.5\n"
-    assert [json.loads(line) for line in format_json_lines(grades).splitlines()] == [
+    assert format_grades_csv(grades) == "\ufeffquery,document,grade\nq,'007,2\nq,靴,0.5\n"
+    assert [json.loads(line) for line in format_grades_json_lines(grades).splitlines()] == [
         {"query": "q", "document": "007", "grade": 2},
         {"query": "q", "document": "靴", "grade": 0.5},
     ]

@@ -6,18 +6,15 @@ Everything beside query, document and grade is for people, and not read back.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping
 
 from harness.errors import UsageError
-from harness.files.records import mark_as_text
+from harness.files.tables import format_table
 from harness.files.yaml import quote_doubly
 from harness.model.judging import Pool, PooledDocument
 from harness.report.sentences import join_lines, printable
 from harness.words import grouped, shorten
 
-_BYTE_ORDER_MARK = "\ufeff"
 SHOWN_LENGTH = 200
 """Characters of a field's text."""
 
@@ -43,26 +40,22 @@ def format_pool_csv(pool: Pool) -> str:
     fields: dict[str, None] = {}
     for document in pool.documents:
         fields |= dict.fromkeys(document.texts)
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
     rank_headings = ["rank"] if len(runs) == 1 else [f"rank {printable(run)}" for run in runs]
     has_needs = any(document.need for document in pool.documents)
     need_heading = ["need"] if has_needs else []
     # With a word before it, as an index may have a field named "grade", which a reader would take for the grades.
     field_headings = [f"field {printable(field)}" for field in fields]
     text_headings = ["text", *need_heading, "title", "snippet", *field_headings]
-    writer.writerow(["query", "document", "grade", *text_headings, *rank_headings])
+    rows: list[list[object]] = []
     for document in pool.documents:
         _require_writable("query", document.query)
         _require_writable("document", document.document)
-        ids = [mark_as_text(document.query), mark_as_text(document.document)]
         need = [join_lines(document.need)] if has_needs else []
         texts = [printable(text or "") for text in (document.text, *need, document.title, document.snippet)]
         texts += [printable(shorten(document.texts.get(field, ""), SHOWN_LENGTH)) for field in fields]
         ranks = [document.ranks.get(run, "") for run in runs]
-        writer.writerow([*ids, "", *map(mark_as_text, texts), *ranks])
-    text = written.getvalue()
-    return text if text.isascii() else _BYTE_ORDER_MARK + text
+        rows.append([document.query, document.document, "", *texts, *ranks])
+    return format_table(["query", "document", "grade", *text_headings, *rank_headings], rows)
 
 
 def format_pool_yaml(pool: Pool) -> str:

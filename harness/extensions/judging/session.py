@@ -18,7 +18,6 @@ from harness.extensions.judging import PoolOptions, answer_and_pool
 from harness.extensions.judging.assignment import assign_documents
 from harness.extensions.judging.beyond_pool import BeyondPool
 from harness.extensions.judging.findings import Scale, list_scales
-from harness.extensions.judging.writing import format_grade
 from harness.files.judge_files import JudgeFile, describe_outdated
 from harness.model.judging import JudgeAnswer, Pool, PooledDocument
 from harness.model.suite import GainKind, Suite
@@ -71,7 +70,7 @@ def list_choices(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice,
     are_digits = all(grade.is_integer() and 0 <= grade <= 9 for grade in grades)
     choices = []
     for place, grade in enumerate(grades, start=1):
-        key = format_grade(grade) if are_digits else str(place)
+        key = format_exactly(grade) if are_digits else str(place)
         # A key is one character: places from 10 on have none.
         choices.append(GradeChoice(grade, names.get(grade, ""), key if len(key) == 1 else ""))
     return tuple(choices)
@@ -94,7 +93,7 @@ def _list_grades_in_use(suite: Suite) -> list[float]:
 def _list_whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
     if not (least.is_integer() and greatest.is_integer() and greatest - least < MOST_GRADES):
         raise UsageError(
-            f"found grades from {format_grade(least)} to {format_grade(greatest)} in {owner}, expected at most "
+            f"found grades from {format_exactly(least)} to {format_exactly(greatest)} in {owner}, expected at most "
             f"{MOST_GRADES} whole numbers; name the grades under `grades` in the suite, or give --scale, such as 0..3"
         )
     return [least + step for step in range(int(greatest - least) + 1)]
@@ -110,7 +109,7 @@ def describe_choices(choices: Iterable[GradeChoice]) -> str:
     grades = []
     for choice in choices:
         name = f" ({choice.name})" if choice.name else ""
-        grades.append(f"{format_grade(choice.grade)}{name}")
+        grades.append(f"{format_exactly(choice.grade)}{name}")
     return ", ".join(grades)
 
 
@@ -134,7 +133,7 @@ def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | Non
     else:
         if not list_scales(suite):
             greatest = max(greatest, DEFAULT_TOP)
-        expected = f"a grade from {format_grade(least)} to {format_grade(greatest)}"
+        expected = f"a grade from {format_exactly(least)} to {format_exactly(greatest)}"
     problems = []
     for judge_file in judges:
         for (query, document), grade in judge_file.grades.items():

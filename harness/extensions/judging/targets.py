@@ -11,7 +11,7 @@ from harness.errors import UsageError
 from harness.extensions.judging import read_judged
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.session import check_on_scale
-from harness.extensions.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
+from harness.extensions.judging.writing import GradedFiles, check_output, format_grades_csv, format_grades_json_lines
 from harness.files.judge_files import (
     JudgeFile,
     collect_given,
@@ -22,7 +22,7 @@ from harness.files.judge_files import (
 from harness.report.outputs import Output, is_same_file, refuse_twins, write_output
 from harness.words import count, format_exactly
 
-WRITERS = {"csv": format_csv, "jsonl": format_json_lines}
+WRITERS = {"csv": format_grades_csv, "jsonl": format_grades_json_lines}
 
 
 @dataclass(slots=True)

@@ -19,20 +19,20 @@ from harness.files.editing import (
     EDITORS,
     NoPlace,
     apply_edits,
-    edit_csv,
     edit_suite,
-    format_json_line,
     read_suite_grades,
     read_without_judgments,
 )
 from harness.files.judgments import read_judgments
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
-from harness.files.records import mark_encoding, read_records
+from harness.files.records import read_records
+from harness.files.tables import format_json_lines, format_table
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
 from harness.suites.loading import load_unchecked
-from harness.words import count, listed
+from harness.words import count, format_exactly, listed, simplify_number
 
+_COLUMNS = ("query", "document", "grade")
 ELSEWHERE = "write the grades to a file of their own with --output"
 
 
@@ -175,7 +175,7 @@ class GradedFiles:
         # A file of TREC cannot have names.
         if not has_numbers and (is_suite or file_format is not FileFormat.TREC):
             names_by_grade = {grade: name for name, grade in names.items()}
-        values = {pair: names_by_grade.get(grade) or format_grade(grade) for pair, grade in grades.items()}
+        values = {pair: names_by_grade.get(grade) or format_exactly(grade) for pair, grade in grades.items()}
         try:
             edited = apply_edits(text, editor(text, values))
             is_sound = self._read_grades(path, edited) == {**before, **values}
@@ -199,22 +199,12 @@ class GradedFiles:
             copy.write_bytes(text.encode())
             grades: dict[Pair, str] = {}
             for record in read_records(copy, JUDGMENTS, FileProblems(str(path))):
-                value = record.value if isinstance(record.value, str) else format_grade(float(record.value))
+                value = record.value if isinstance(record.value, str) else format_exactly(float(record.value))
                 pair = (record.query, record.document)
                 # The first grade counts: a document that stands twice may have none at first.
                 if not grades.get(pair):
                     grades[pair] = value
         return grades
-
-
-def format_grade(grade: float) -> str:
-    """
-    A grade as a number.
-
-    >>> format_grade(2.0), format_grade(0.5)
-    ('2', '0.5')
-    """
-    return str(int(grade)) if grade.is_integer() else repr(grade)
 
 
 def _find_places(judgments: Iterable[PlacedJudgment]) -> dict[Pair, PlacedJudgment]:
@@ -268,13 +258,13 @@ def check_output(path: Path, given: Mapping[Pair, Collection[float]]) -> None:
         raise UsageError(f"{path} holds {count(others, 'grade')} that no judge gave; write to another file")
 
 
-def format_csv(grades: Mapping[Pair, float]) -> str:
-    """CSV with the columns query, document and grade, and like a pool a byte order mark where it is not ASCII."""
-    header = "query,document,grade\n"
-    edits = edit_csv(header, {pair: format_grade(grade) for pair, grade in grades.items()})
-    return mark_encoding(apply_edits(header, edits))
+def format_grades_csv(grades: Mapping[Pair, float]) -> str:
+    """CSV with the columns query, document and grade."""
+    rows = [(query, document, simplify_number(grade)) for (query, document), grade in grades.items()]
+    return format_table(_COLUMNS, rows)
 
 
-def format_json_lines(grades: Mapping[Pair, float]) -> str:
+def format_grades_json_lines(grades: Mapping[Pair, float]) -> str:
     """JSON lines, each an object with query, document and grade."""
-    return "".join(f"{format_json_line(*pair, format_grade(grade))}\n" for pair, grade in grades.items())
+    rows = [(query, document, simplify_number(grade)) for (query, document), grade in grades.items()]
+    return format_json_lines(dict(zip(_COLUMNS, row, strict=True)) for row in rows)

@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 from harness.errors import UsageError
 from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.exported import format_json_lines
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.extensions.migrate.table import read_table
 from harness.files.border import check_found
 from harness.files.opening import read_source
+from harness.files.tables import format_json_lines
 from harness.model.suite import Display, Json, Mark, Profile
 from harness.words import count, listed
 

@@ -27,7 +27,7 @@ from harness.extensions.sampling.columns import (
 from harness.extensions.sampling.tally import is_placeholder
 from harness.files.json import refuse_repeated_keys
 from harness.files.opening import TextSource
-from harness.files.records import remove_mark
+from harness.files.tables import remove_mark
 from harness.model.suite import Json, Mark
 
 CLICKS = ("click", "click_through")

@@ -34,12 +34,11 @@ from harness.errors import UsageError
 from harness.extensions.migrate import ImportOptions, MigrationResult, refuse_repeated, write_drafts, write_files
 from harness.extensions.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalize_text, read_csv, read_ubi
 from harness.extensions.migrate.draft import Draft
-from harness.extensions.migrate.exported import format_json_lines
-from harness.extensions.migrate.table import format_csv, is_unwritable, read_table
-from harness.files.records import mark_as_text, mark_encoding
+from harness.extensions.migrate.table import read_table
+from harness.files.tables import format_json_lines, format_table, is_unwritable
 from harness.model.suite import Json, Mark, Profile, Suite
 from harness.report.sentences import printable
-from harness.words import count
+from harness.words import count, simplify_number
 
 CUT_POINTS = (0.5, 1.0, 2.0)
 LEAST_IMPRESSIONS = 20
@@ -336,11 +335,11 @@ def _format_judgments_csv(documents: Sequence[ClickedDocument], log: ClickLog) -
         if is_unwritable(document.query) or is_unwritable(document.document):
             _leave(log, "documents and queries with control characters, which CSV does not keep")
             continue
-        names = [mark_as_text(document.query), mark_as_text(document.document)]
-        counts = [str(number) for number in (document.grade, document.impressions, document.clicks)]
-        figures = [f"{figure:.6g}" for figure in (document.expected, document.coec, document.low, document.high)]
-        rows.append([*names, *counts, *figures])
-    return mark_encoding(format_csv(_COLUMNS, rows))
+        counts = [document.grade, document.impressions, document.clicks]
+        figures = (document.expected, document.coec, document.low, document.high)
+        six_digits = [simplify_number(float(f"{figure:.6g}")) for figure in figures]
+        rows.append([document.query, document.document, *counts, *six_digits])
+    return format_table(_COLUMNS, rows)
 
 
 def _list_figures(document: ClickedDocument) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from harness.errors import FormatError, InputError
 from harness.extensions.migrate.json_nodes import JsonNode
 from harness.files.judge_files import JUDGE_NAME
-from harness.files.records import find_damage
+from harness.files.tables import find_damage
 from harness.model.suite import Display, Json, Mark, Profile
 from harness.words import choose_unused, format_exactly, grouped
 

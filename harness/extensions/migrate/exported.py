@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.extensions.migrate.draft import Leftovers
-from harness.files.opening import NOT_TEXT
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
-from harness.model.suite import PEOPLE, Json, Mark, Profile, Query, Suite, Threshold
+from harness.model.suite import PEOPLE, Mark, Profile, Query, Suite, Threshold
 from harness.words import listed
 
 
@@ -60,17 +58,6 @@ def leave_machine_grades(suite: Suite, exported: Exported, *, are_written: bool,
 def strip_suite_suffix(path: str) -> str:
     """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
     return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
-
-
-def simplify_number(number: float) -> float:
-    """*number* as an int if it is a whole number, so that it is written without a decimal point."""
-    return int(number) if number == int(number) else number
-
-
-def format_json_lines(entries: Iterable[Json]) -> str:
-    """*entries* as JSON lines; characters that no text file has, such as NUL, are escaped."""
-    lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
-    return NOT_TEXT.sub(lambda match: json.dumps(match[0])[1:-1], lines)
 
 
 @dataclass(slots=True)

@@ -17,16 +17,15 @@ from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
 from harness.extensions.migrate.exported import (
     Exported,
     find_machine,
-    format_json_lines,
-    simplify_number,
     strip_suite_suffix,
 )
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.extensions.migrate.table import InputTable, TableRow, format_csv, is_unwritable, read_table
+from harness.extensions.migrate.table import InputTable, TableRow, read_table
 from harness.extensions.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, DOCUMENT_NAMES, PRODUCT_NAMES, QUERY_NAMES
-from harness.files.records import MACHINE_COLUMN, mark_as_text, mark_encoding, remove_mark
+from harness.files.records import MACHINE_COLUMN
+from harness.files.tables import format_json_lines, format_table, is_unwritable, remove_mark
 from harness.model.suite import PEOPLE, Json, Mark, Profile, Query, Suite
-from harness.words import choose_unused
+from harness.words import choose_unused, simplify_number
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
@@ -321,11 +320,8 @@ def write(suite: Suite, kind: str) -> Exported:
         header = ["query", "document", "grade"]
         if has_machines:
             header.append(MACHINE_COLUMN)
-        rows = []
-        for query_id, document, grade, machine in judged:
-            row = [mark_as_text(query_id), mark_as_text(document), repr(grade)]
-            rows.append([*row, mark_as_text(machine)] if has_machines else row)
-        exported.files[f"{name}.judgments.csv"] = mark_encoding(format_csv(header, rows))
+        rows = [row[: len(header)] for row in judged]
+        exported.files[f"{name}.judgments.csv"] = format_table(header, rows)
         return exported
     entries = [_build_entry(query, has_weights=has_weights) for query in suite.queries]
     grades = []
@@ -377,14 +373,14 @@ def _format_queries_csv(queries: Sequence[Query], exported: Exported, *, has_wei
     header += [f"{_PARAM}{name}" for name in params]
     rows = []
     for query in queries:
-        row = [mark_as_text(query.id), mark_as_text(query.text)]
+        row: list[object] = [query.id, query.text]
         if has_weights:
-            row.append(repr(query.weight))
+            row.append(query.weight)
         if has_tags:
-            row.append(mark_as_text(_format_tags(query, exported)))
-        row += [mark_as_text(_format_param(query, name, exported)) for name in params]
+            row.append(_format_tags(query, exported))
+        row += [_format_param(query, name, exported) for name in params]
         rows.append(row)
-    return mark_encoding(format_csv(header, rows))
+    return format_table(header, rows)
 
 
 def _format_tags(query: Query, exported: Exported) -> str:

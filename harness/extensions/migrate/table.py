@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from harness.errors import FormatError, InputError, Problem
+from harness.errors import FormatError, Problem
 from harness.extensions.migrate.draft import Leftovers
 from harness.extensions.migrate.json_nodes import explain_grades, read_import
 from harness.extensions.sampling.columns import normalize_name
-from harness.files.opening import FileProblems, TextSource, decode
+from harness.files.opening import FileProblems, TextSource
 from harness.files.records import detect_separator, explain_csv_error, read_number, read_separator_line
 from harness.model.suite import Mark
 from harness.words import list_repeated
@@ -216,23 +216,3 @@ def _make_row(table: InputTable, cells: Sequence[str], line: int) -> TableRow:
         raise table.source.make_error(line, 1, message)
     padded = [*cells, *[""] * len(table.columns)]
     return TableRow(table.source, line, dict(zip(table.columns, padded, strict=False)), table.trimmed)
-
-
-def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]], *, separator: str = ",") -> str:
-    """*header* and *rows* as CSV; cells are not changed for spreadsheets."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n", delimiter=separator)
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def is_unwritable(text: str) -> bool:
-    """Whether *text* cannot be read back from a CSV file: it has control characters or a lone surrogate."""
-    if "\r" in text:
-        return True
-    try:
-        decode(f"-{text}".encode(errors="surrogatepass"), "")
-    except InputError:
-        return True
-    return False

@@ -35,8 +35,8 @@ from harness.files.records import (
     iterate_lines,
     read_number,
     read_separator_line,
-    remove_mark,
 )
+from harness.files.tables import remove_mark
 from harness.words import list_repeated, one_of
 
 MOST_COUNTED = 2**53

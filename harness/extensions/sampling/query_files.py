@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from hashlib import blake2b
-from io import StringIO
 
-from harness.extensions.sampling.draw import DrawnQuery, Sample
-from harness.files.records import mark_as_text, mark_encoding
-from harness.words import format_exactly
+from harness.extensions.sampling.draw import Sample
+from harness.files.tables import format_json_lines, format_table
+from harness.model.suite import Json
+from harness.words import simplify_number
 
 _WORD = re.compile(r"\w+")
 _LONGEST_SLUG = 60
@@ -34,31 +32,20 @@ def make_query_id(key: str) -> str:
 
 def round_weight(weight: float) -> float:
     """*weight* with four decimals, which is enough as weights are at least 1; a whole one as such."""
-    rounded = round(weight, 4)
-    return int(rounded) if rounded.is_integer() else rounded
+    return simplify_number(round(weight, 4))
 
 
 def format_queries_csv(sample: Sample) -> str:
     """Columns id, text, weight, tags; cells that a spreadsheet would change are marked, as in files of judgments."""
-    written = StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(["id", "text", "weight", "tags"])
-    for drawn in sample.queries:
-        cells = [mark_as_text(make_query_id(drawn.query.key)), mark_as_text(drawn.query.text)]
-        writer.writerow([*cells, format_exactly(round_weight(drawn.weight)), drawn.stratum])
-    return mark_encoding(written.getvalue())
+    queries = [(drawn.query, round_weight(drawn.weight), drawn.stratum) for drawn in sample.queries]
+    rows = [(make_query_id(query.key), query.text, weight, stratum) for query, weight, stratum in queries]
+    return format_table(["id", "text", "weight", "tags"], rows)
 
 
 def format_queries_json_lines(sample: Sample) -> str:
     """An object on each line with id, text, weight and tags."""
-    return "".join(f"{_dump_query(drawn)}\n" for drawn in sample.queries)
-
-
-def _dump_query(drawn: DrawnQuery) -> str:
-    query = {
-        "id": make_query_id(drawn.query.key),
-        "text": drawn.query.text,
-        "weight": round_weight(drawn.weight),
-        "tags": [drawn.stratum],
-    }
-    return json.dumps(query, ensure_ascii=False)
+    entries: list[Json] = []
+    for drawn in sample.queries:
+        identity = {"id": make_query_id(drawn.query.key), "text": drawn.query.text}
+        entries.append({**identity, "weight": round_weight(drawn.weight), "tags": [drawn.stratum]})
+    return format_json_lines(entries)
