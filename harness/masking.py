@@ -17,9 +17,9 @@ from operator import is_
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
-from harness.model.baseline import TextDiff
 from harness.model.comparison import ComparisonReport, MovedDocument, QueryComparison, Side
 from harness.model.inspection import ClauseMatch, Explanation, ScorePart
+from harness.model.kept import TextDiff
 from harness.model.report import (
     BaselineSummary,
     MissingDocument,

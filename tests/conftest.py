@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from builders.solr import OWNER_VARIABLE, stop_solr
-from harness.baseline import CI_VARIABLES
 from harness.embedded.jars import CACHE_VARIABLE, cache_folder
 from harness.pytest_plugin.node import NodeHost
+from harness.store.baseline import CI_VARIABLES
 
 pytest_plugins = ["pytester"]
 

@@ -47,8 +47,8 @@ from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_r
 from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
-from harness.run.cell import FinishedSuite, Progress, SearchedRun
-from harness.run.keeping import choose_history, keep_suite
+from harness.run.cell import Progress, SearchedRun
+from harness.run.keeping import FinishedSuite, choose_history, keep_suite
 from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of

@@ -10,11 +10,6 @@ from typing import Any
 import click
 from rich.text import Text
 
-from harness.baseline import BaselineUpdate, refuse_in_ci
-from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import find_changed_questions
-from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, suggest_save
-from harness.baseline.renamed import rename_baselines
 from harness.cli.examples import format_examples
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
@@ -35,13 +30,17 @@ from harness.errors import BaselineError, HarnessError, UsageError
 from harness.extensions.compare import compare_with_baseline
 from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
-from harness.model.baseline import Baseline
+from harness.model.kept import Baseline
 from harness.model.suite import Suite
 from harness.options import explain_baseline_refusal
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal.comparison import print_comparison_report
 from harness.report.terminal.scores import compute_means, is_weighted, print_entry
 from harness.run import Runner
+from harness.store.baseline import BaselineUpdate, refuse_in_ci, rename_baselines
+from harness.store.baseline_files import find_baseline, read_baselines, refuse_irregular, suggest_save
+from harness.store.contradictions import refuse_contradictions
+from harness.store.what_changed import find_changed_questions, make_questions
 from harness.suites import load_suite
 from harness.words import count
 
@@ -198,7 +197,7 @@ def _load_suite(path: Path, configs: Configs) -> Suite | None:
 def _list_changed_queries(entry: Baseline, suite: Suite, request: str) -> list[Text]:
     """The queries of *suite* whose text or params changed since *entry* was saved."""
     lines = []
-    for query, (saved, current) in find_changed_questions(entry, suite, request).items():
+    for query, (saved, current) in find_changed_questions(entry, make_questions(suite, request)).items():
         lines.append(Text(make_loggable(f"  changed query: {describe_changed_question(query, saved, current)}")))
     return lines
 

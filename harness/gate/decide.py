@@ -32,8 +32,7 @@ from harness.gate.selection import (
 from harness.gate.stability import explain_changed_target, find_unstable_queries, judge_repeats
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
-from harness.model.baseline import Reference
-from harness.model.history import History
+from harness.model.kept import History, Reference
 from harness.model.report import SuiteReport
 from harness.model.run import Run, Status, UnstableQuery, Verdict
 from harness.model.scores import Score, index_scores

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model.baseline import Question
+from harness.model.kept import Question
 from harness.model.run import ComparedRun, Status, Unit
 from harness.model.scores import Outcome, Score, ScoreTable
 from harness.model.suite import Json, Operator, Query, is_in_force

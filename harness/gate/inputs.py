@@ -7,8 +7,7 @@ from datetime import date
 
 from harness.gate.judge_answers import RequestedDepth
 from harness.gate.ties import RunBands
-from harness.model.baseline import Reference
-from harness.model.history import History
+from harness.model.kept import History, Reference
 from harness.model.run import Run
 from harness.model.scores import ScoreTable
 from harness.model.suite import Suite

@@ -18,7 +18,7 @@ from harness.gate.judge_scores import Extremes, judge_with_ties
 from harness.gate.pairs import explain_unusable, suggest_tie_remedy
 from harness.gate.ties import group_today, restore_tie_order, truncate_ranking
 from harness.metrics.agreement import agreement_value, find_agreement_range
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Ranking, Response, Status
 from harness.model.suite import AgreementCondition, Measure, Query
 from harness.words import count, listed

@@ -17,8 +17,7 @@ from harness.gate.judge_drops import judge_pairs
 from harness.gate.pairs import Pairs, pair_scores, suggest_tie_remedy
 from harness.gate.ties import replace_scores, truncate_ranking
 from harness.means import mean_of
-from harness.model.baseline import Reference
-from harness.model.history import History, RescoredEntry
+from harness.model.kept import History, Reference, RescoredEntry
 from harness.model.run import ComparedRun, Ranking, Response, Run, Status
 from harness.model.scores import index_scores
 from harness.model.suite import DropCondition, Measure, Query, Suite, WorseCondition, is_in_force

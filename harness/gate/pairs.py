@@ -23,7 +23,7 @@ from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
 from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Ranking, Status
 from harness.model.suite import Measure, Query
 from harness.words import count, counted, listed

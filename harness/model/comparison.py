@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from harness.model.baseline import TextDiff
+from harness.model.kept import TextDiff
 from harness.model.run import Verdict
 from harness.model.suite import Profile
 from harness.model.timing import ReportTiming

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
+from harness.model.kept import TextDiff
 from harness.model.request import SentRequest
 from harness.model.run import Engine, Failure, Instability, TargetChecks, UnstableQuery, Verdict
 from harness.model.scores import Outcome

@@ -14,7 +14,8 @@ from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import list_run_properties
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import ERROR
-from harness.run.cell import FinishedSuite, SearchedRun
+from harness.run.cell import SearchedRun
+from harness.run.keeping import FinishedSuite
 
 
 class SessionRelevance(Relevance):

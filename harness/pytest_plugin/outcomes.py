@@ -11,9 +11,8 @@ from harness.errors import HarnessError
 from harness.gate import decide
 from harness.gate.selection import collect_thresholds
 from harness.metrics.score import contributions_of, score_run
-from harness.model.baseline import Reference
-from harness.model.history import History
 from harness.model.inspection import Contributions
+from harness.model.kept import History, Reference
 from harness.model.report import QueryReport, SuiteReport
 from harness.model.run import Instability, Ranking, Response, Run, Status, Verdict
 from harness.model.scores import Outcome
@@ -36,7 +35,7 @@ from harness.report.run_sentences import describe_ranking_causes, refer_to_cause
 from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
 from harness.report.terminal.inspection import format_contributions
 from harness.report.terminal.run import format_query
-from harness.run.cell import FinishedSuite
+from harness.run.keeping import FinishedSuite
 
 WORST_FIRST = (
     Status.ERROR,

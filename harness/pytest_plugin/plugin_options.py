@@ -252,7 +252,7 @@ def _read_update_baseline(config: pytest.Config) -> bool:
     """Whether baselines are to be updated: in CI, where nobody has reviewed the rankings, only if that is forced."""
     word = config.getoption("relevance_update_baseline")
     if word == PLAIN:
-        from harness.baseline import refuse_in_ci
+        from harness.store.baseline import refuse_in_ci
 
         option = "--relevance-update-baseline"
         try:

@@ -33,7 +33,7 @@ from harness.model.suite import Query, Suite
 from harness.options import RunOptions
 from harness.report.json import dumps_report, loads_report
 from harness.run import make_report
-from harness.run.cell import FinishedSuite
+from harness.run.keeping import FinishedSuite
 
 ENDING = (KeyboardInterrupt, pytest.exit.Exception)
 """What ends the session, also where a hook raises it. Other outcomes of pytest, such as a skip, belong to no suite."""

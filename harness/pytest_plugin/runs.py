@@ -9,18 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from harness.baseline import find_reference
-from harness.baseline.questions import select_run_values
 from harness.config import Configs
 from harness.errors import ConfigError, HarnessError, Problem, SuiteError, UsageError
 from harness.files.paths import shorten_path
 from harness.gate.selection import QueryFilter, count_history_runs, gates_anything, needs_baseline, select
-from harness.history.commits import find_commit
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
-from harness.model.baseline import Reference
-from harness.model.history import History
+from harness.model.kept import History, Reference
 from harness.model.report import MissingSuite, Report, SuiteReport
 from harness.model.suite import Suite
 from harness.options import RunOptions
@@ -42,11 +38,12 @@ from harness.pytest_plugin.session import Assertion, RelevanceSession
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import list_unchanged, refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
-from harness.run.cell import FinishedSuite
 from harness.run.connections import keep_own_cluster, move_to_target
-from harness.run.earlier_runs import find_history
-from harness.run.keeping import keep_suite
+from harness.run.keeping import FinishedSuite, find_history, keep_suite
 from harness.run.notes import describe_other_requests
+from harness.store.baseline import find_reference
+from harness.store.commits import find_commit
+from harness.store.what_changed import select_request_values
 from harness.suites import load_suite
 from harness.suites.given_body import GivenBody, read_given_body
 from harness.suites.inputs import RunInputs
@@ -197,7 +194,7 @@ class SessionRuns:
             whole_suite = move_to_target(loaded, run.request)
             selection = select(whole_suite, QueryFilter.from_options(options), self.relevance_session.today)
             suite, others = selection.selected, selection.others
-            used_values = select_run_values(suite, run)
+            used_values = select_request_values(suite, run.request, hooked=run.hooked)
             questions = {query.id: used_values.fingerprint(query) for query in suite.queries}
             # Its responses would be scored as those of other queries.
             if questions != {query.id: query.question for query in cached.report.queries}:

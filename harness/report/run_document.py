@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
+from harness.model.kept import TextDiff
 from harness.model.report import (
     DocumentTexts,
     FieldText,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.gate.grammar import TOLERANCE
-from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument, QueryComparison
+from harness.model.kept import TextDiff
 from harness.model.report import (
     Absence,
     MeasureSummary,

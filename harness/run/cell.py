@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, LoginRefused, SearchError
@@ -28,20 +27,17 @@ from harness.gate.selection import (
 )
 from harness.masking import Masker, keep_small, redact, shorten_vectors
 from harness.metrics.score import score_run
-from harness.model.baseline import BaselineFile, Reference
-from harness.model.history import HistoryEntry
-from harness.model.report import SuiteReport
+from harness.model.kept import HistoryEntry, Reference
 from harness.model.request import Cluster, SearchRequest, SentRequest
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Repeat, Response, Run, Verdict
-from harness.model.scores import Score
-from harness.model.suite import Query, Suite
+from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
-from harness.run.earlier_runs import find_history
 from harness.run.header import NOT_ASKED
 from harness.run.journal import Rerun, RunRecord
+from harness.run.keeping import FinishedSuite, find_history
 from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
 from harness.run.report import DecidedRun, ReportDetails, assemble
@@ -61,7 +57,6 @@ from harness.search.answers import is_blocked
 from harness.search.msearch import PREFERENCE
 
 if TYPE_CHECKING:
-    from harness.baseline import BaselineUpdate
     from harness.search import Search
 
 QUERIES_TITLED = 1000
@@ -218,38 +213,6 @@ class AnsweredCell:
     def mask_searched(self) -> SearchedRun:
         """The run and the name of the server, with secrets masked."""
         return SearchedRun(self.mask_run(), self.cell.masker.mask(self.cluster))
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedSuite:
-    """
-    A suite that ran: its *run*, its *scores*, and its *report*.
-
-    *suite* is `Selection.selected`: its queries have scores, also those that a skip left out of the *run*. *others* are
-    the queries that were not selected, *options* those of the cell. Secrets are masked in *run*.
-    """
-
-    suite: Suite
-    run: Run
-    scores: Sequence[Score]
-    report: SuiteReport
-    others: Sequence[Query] = ()
-    options: RunOptions = field(default_factory=RunOptions)
-
-    def add_to_baseline(
-        self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None
-    ) -> BaselineUpdate:
-        """Its run, which had *options*, added to the baselines of its suite; raises as `keep_run`."""
-        from harness.baseline import SaveOptions, keep_run
-
-        save_options = SaveOptions(
-            created=options.day().isoformat(),
-            partial=QueryFilter.from_options(options).is_part,
-            others=self.others,
-            file=options.baseline,
-            standing=standing or {},
-        )
-        return keep_run(self.suite, self.run, self.scores, save_options)
 
 
 def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> Rerun:
@@ -783,8 +746,8 @@ def _add_facts_and_load_reference(answered: AnsweredCell, run: Run) -> tuple[Run
     options, suite = answered.cell.options, answered.cell.selection.selected
     if options.save_baseline:
         return run, Reference(updating=True)
-    from harness.baseline import find_reference
-    from harness.baseline.files import has_baseline
+    from harness.store.baseline import find_reference
+    from harness.store.baseline_files import has_baseline
 
     informs = run.has_rankings and has_baseline(suite, options.baseline)
     if not answered.cell.needs_baseline and not informs:

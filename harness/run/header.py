@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness import __version__
-from harness.baseline.questions import UsedValues, select_all_values, select_request_values
 from harness.gate.selection import Selection
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
@@ -19,6 +18,7 @@ from harness.model.run import Engine, IndexState, Run
 from harness.model.suite import Display, Json, Query, Suite
 from harness.options import ALL_QUERIES, SENDING_OPTIONS, RunOptions, Shard
 from harness.run.variants import add_variant_queries
+from harness.store.what_changed import UsedValues, select_all_values, select_request_values
 
 SCHEMA = 1
 """The version that is written, and the only one that is read."""

@@ -1,24 +1,124 @@
-"""Which runs are kept in a history, and their entries: written when the report is made."""
+"""The earlier runs that thresholds of a suite compare with, and how a run is kept in its baselines and its history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.config import Configs
-from harness.errors import HistoryError
+from harness.errors import HistoryError, UsageError
 from harness.files.paths import shorten_path
-from harness.history import check_writable, make_entry, write_entry
-from harness.history.commits import find_commit
-from harness.history.entries import EntryOrigin, find_chosen_index
-from harness.history.ordering import put_last
-from harness.history.suite_files import name_suite_file
+from harness.gate.selection import QueryFilter, count_history_runs
 from harness.masking import Masker
+from harness.model.kept import BaselineFile, History, HistoryEntry, RescoredEntry
+from harness.model.report import SuiteReport
+from harness.model.run import Run
+from harness.model.scores import Score
+from harness.model.suite import Query, Suite
 from harness.options import RunOptions
-from harness.run.cell import FinishedSuite
 from harness.run.notes import explain_not_kept
+from harness.store.commits import find_commit
+from harness.store.history import EntryOrigin, find_chosen_index, format_created, make_entry, rename_entries, rescore
+from harness.store.history_files import (
+    check_writable,
+    name_suite_file,
+    put_last,
+    read_history,
+    select_of_file,
+    write_entry,
+)
+from harness.store.repeats import JudgedRun, choose_entries
+
+if TYPE_CHECKING:
+    from harness.store.baseline import BaselineUpdate
+
+TOLERANCE = timedelta(minutes=1)
+"""How far the clocks of two machines may be apart."""
+
+
+def read_histories(suites: Sequence[Suite], options: RunOptions) -> dict[str, list[HistoryEntry]]:
+    """
+    Read what thresholds of *suites* are going to be compared with, before a query is sent.
+
+    Returns:
+        The entries of each suite with such a threshold, by its name.
+
+    Raises:
+        UsageError: Two of the suites have one name, so that their runs could not be told apart.
+        HistoryError: A file of the history cannot be read.
+    """
+    if options.history is None:
+        return {}
+    histories: dict[str, list[HistoryEntry]] = {}
+    path_by_name: dict[str, str] = {}
+    for suite in suites:
+        other = path_by_name.setdefault(suite.name, suite.path)
+        if other != suite.path:
+            sentence = f"{suite.path}: its name is {suite.name!r}, as that of {other}"
+            raise UsageError(f"{sentence}: a history names their runs by it; give one of them another")
+        if any(count_history_runs(suite, request) for request in suite.requests):
+            histories[suite.name] = read_history(options.history, suite.name)
+    return histories
+
+
+def find_history(
+    suite: Suite, run: Run, options: RunOptions, commit: str | None, entries: Sequence[HistoryEntry] | None = None
+) -> History | None:
+    """
+    The last runs of the history, scored anew, as many as a threshold for the request of *run* looks back.
+
+    Only runs of the same file, request and chosen index count, and none that repeats *run* or another one if there are
+    enough: see `choose_entries`. None if no threshold compares with them.
+
+    Args:
+        suite: The suite with the selected queries.
+        run: Their responses.
+        options: Name the folder.
+        commit: That of *run*, None if it is unknown.
+        entries: Those that `read_histories` read for the suite; None if they are still to be read.
+
+    Raises:
+        HistoryError: A file of the history cannot be read.
+    """
+    most = count_history_runs(suite, run.request)
+    if most == 0:
+        return None
+    if options.history is None:
+        return History()
+    series = (suite.name, run.request, find_chosen_index(suite, run.request, options.index) or "")
+    if entries is None:
+        entries = read_history(options.history, suite.name)
+    of_file, other_files = select_of_file(entries, Path(suite.path), options.history)
+    of_series = [entry for entry in rename_entries(of_file, suite) if entry.series == series]
+    now = datetime.now(UTC)
+    latest = format_created(now + TOLERANCE)
+    until_now = [entry for entry in of_series if entry.created <= latest]
+    later = tuple(entry.created for entry in of_series if entry.created > latest)
+    judged = JudgedRun(suite, run, commit, format_created(now)[:10])
+    return History(
+        entries=_rescore_chosen(until_now, of_series, judged, most),
+        folder=options.history.as_posix(),
+        later=later,
+        entries_with_later=_rescore_chosen(of_series, of_series, judged, most) if later else (),
+        newest=len(of_series),
+        other_files=other_files,
+    )
+
+
+def _rescore_chosen(
+    entries: Sequence[HistoryEntry], of_series: Sequence[HistoryEntry], judged: JudgedRun, most: int
+) -> tuple[RescoredEntry, ...]:
+    """Those of *entries* to compare with, scored anew, with their numbers among all *of_series*."""
+    chosen = choose_entries(entries, judged, most)
+    numbers = {id(entry): number for number, entry in enumerate(of_series, start=1)}
+    rescored = []
+    for entry in rescore(chosen, judged.suite, hooked=judged.run.hooked):
+        is_repeat = judged.is_repeated_by(entry.entry)
+        rescored.append(replace(entry, number=numbers[id(entry.entry)], is_repeat=is_repeat))
+    return tuple(rescored)
 
 
 def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
@@ -33,6 +133,38 @@ def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
     if folder is not None:
         check_writable(folder)
     return replace(options, history=folder)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedSuite:
+    """
+    A suite that ran: its *run*, its *scores*, and its *report*.
+
+    *suite* is `Selection.selected`: its queries have scores, also those that a skip left out of the *run*. *others* are
+    the queries that were not selected, *options* those of the cell. Secrets are masked in *run*.
+    """
+
+    suite: Suite
+    run: Run
+    scores: Sequence[Score]
+    report: SuiteReport
+    others: Sequence[Query] = ()
+    options: RunOptions = field(default_factory=RunOptions)
+
+    def add_to_baseline(
+        self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None
+    ) -> BaselineUpdate:
+        """Its run, which had *options*, added to the baselines of its suite; raises as `keep_run`."""
+        from harness.store.baseline import SaveOptions, keep_run
+
+        save_options = SaveOptions(
+            created=options.day().isoformat(),
+            partial=QueryFilter.from_options(options).is_part,
+            others=self.others,
+            file=options.baseline,
+            standing=standing or {},
+        )
+        return keep_run(self.suite, self.run, self.scores, save_options)
 
 
 def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: datetime | None = None) -> FinishedSuite:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.errors import SearchError
 from harness.gate.selection import list_read_fields
 from harness.hooks import Hooks
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.report import Absence, MissingDocument
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, Hit, Ranking, Response, Run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.baseline.differences import describe_left_out
 from harness.config import ENGINES
 from harness.gate.selection import (
     QueryFilter,
@@ -19,13 +18,14 @@ from harness.gate.ties import suggest_tie_break
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.report import QueryBaseline
 from harness.model.request import Cluster
 from harness.model.run import Engine, IndexState, Ranking, Run, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import LatencyCondition, RequestTemplate, Suite
 from harness.options import RunOptions
+from harness.store.differences import describe_left_out
 from harness.words import count, counted, listed, one_of
 
 

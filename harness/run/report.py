@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
-from harness.baseline.differences import compare_queries
-from harness.baseline.questions import UsedValues, select_run_values
 from harness.gate.cut_answers import describe_cut_answers, find_cut_answers
 from harness.gate.judge_answers import explain_no_ranking
 from harness.gate.judge_variants import (
@@ -22,7 +20,7 @@ from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.report import (
     Absence,
     BaselineSummary,
@@ -50,6 +48,8 @@ from harness.run.notes import (
     explain_undecided_suite,
 )
 from harness.run.summaries import summarize_measures, summarize_tags
+from harness.store.differences import compare_queries
+from harness.store.what_changed import UsedValues, select_request_values
 from harness.suites.display import list_shown_fields
 from harness.words import listed
 
@@ -140,7 +140,7 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         before=before,
         sent=details.sent,
         checks=run.checks,
-        used=select_run_values(suite, run),
+        used=select_request_values(suite, run.request, hooked=run.hooked),
         template=template,
     )
     return SuiteReport(

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.baseline.files import build_baseline_path
 from harness.config import Configs, config_path
 from harness.config.trust import FILES_OF_A_CLUSTER
 from harness.errors import HarnessError, InputError
 from harness.options import RunOptions
+from harness.store.baseline_files import build_baseline_path
 
 if TYPE_CHECKING:
     from harness.suites.yaml import MappingNode, Node

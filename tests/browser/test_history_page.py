@@ -11,7 +11,7 @@ from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.planted_history import STEP_DOWN, make_history, make_suite
 from builders.reports import HOSTILE
 from harness.extensions.history.timeline import build_timelines
-from harness.model.history import HistoryFigure
+from harness.model.kept import HistoryFigure
 from harness.report.html.history import HistoryLimits, render
 
 SUITE = suite_of()

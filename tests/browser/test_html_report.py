@@ -6,8 +6,8 @@ import pytest
 from builders.cells import cell
 from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
-from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
+from harness.model.kept import TextDiff
 from harness.model.report import (
     BaselineSummary,
     DocumentTexts,

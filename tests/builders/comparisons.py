@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from harness.model.baseline import TextDiff
 from harness.model.comparison import (
     Agreement,
     Comparison,
@@ -13,6 +12,7 @@ from harness.model.comparison import (
     Side,
     SideKind,
 )
+from harness.model.kept import TextDiff
 from harness.model.run import Status, Verdict
 from harness.model.suite import Mark, Profile
 from harness.model.timing import ReportTiming

@@ -16,7 +16,6 @@ from harness.options import RunOptions
 from harness.run.cell import (
     AnsweredCell,
     Cell,
-    FinishedSuite,
     OpenTarget,
     Progress,
     SharedState,
@@ -29,6 +28,7 @@ from harness.run.cell import (
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds
 from harness.run.journal import Rerun, RunRecord
+from harness.run.keeping import FinishedSuite
 from harness.run.plan import SearchOptions, plan_searches
 from harness.run.streams import NeededHits, RecordedSearch
 from harness.run.watching import TargetWatch

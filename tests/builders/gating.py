@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from harness.gate.grammar import parse_threshold
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Query, RequestTemplate, Suite, Target, Threshold

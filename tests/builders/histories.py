@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from harness.history import make_entry
-from harness.history.entries import EntryOrigin
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.history import HistoryEntry
+from harness.model.kept import HistoryEntry
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
 from harness.model.suite import Query, RequestTemplate, Suite, Target
 from harness.run.report import DecidedRun, assemble
+from harness.store.history import EntryOrigin, make_entry
 
 FIRST_DAY = datetime(2026, 11, 1, 3, 0, 0, tzinfo=UTC)
 QUERIES = (

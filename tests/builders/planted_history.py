@@ -14,7 +14,7 @@ from functools import cache
 
 from builders.histories import entry_of, suite_of
 from harness.metrics import parse_measure
-from harness.model.history import HistoryEntry
+from harness.model.kept import HistoryEntry
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
 from harness.model.suite import Query, RequestTemplate, Suite
 

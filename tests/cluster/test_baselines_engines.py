@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.model.run import Status
 from harness.report.json import loads_report
+from harness.store.baseline_files import read_baselines
 
 ROOT = Path(__file__).parents[2]
 SUITES = ROOT / "suites"

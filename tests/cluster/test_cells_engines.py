@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.model.run import Status
 from harness.report.json import loads_report
+from harness.store.baseline_files import read_baselines
 
 SUITE = """\
 suite: two-indexes

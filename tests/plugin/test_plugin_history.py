@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
-from harness.history import read_history
+from harness.store.history_files import read_history
 
 MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
 Suite = Callable[..., Path]

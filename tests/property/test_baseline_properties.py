@@ -7,20 +7,20 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from builders.gating import TODAY, suite_of, threshold
-from harness.baseline import make_reference
-from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import make_baseline, merge_entry, restore_run
-from harness.baseline.files import dumps, loads
 from harness.errors import BaselineError
 from harness.gate import decide
 from harness.masking import fingerprint
 from harness.metrics import Cutoff, parse_measure
 from harness.metrics.registry import DEFINITIONS
 from harness.metrics.score import score_run
-from harness.model.baseline import BaselineFile, Reference
+from harness.model.kept import BaselineFile, Reference
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run, Status
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
+from harness.store.baseline import make_baseline, make_reference, merge_entry
+from harness.store.baseline_files import dumps, loads
+from harness.store.contradictions import refuse_contradictions
+from harness.store.kept import restore_run
 
 MEASURES = tuple(map(parse_measure, ("nDCG@3", "RR", "AP@5", "P(rel=2)@2", "Judged@3", "ERR@4")))
 DOCUMENTS = "abcdefgh"

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.baseline.files import read_baselines
 from harness.config import read_config
 from harness.errors import HarnessError
 from harness.extensions.migrate.click_logs import read_csv, read_ubi
@@ -19,6 +18,7 @@ from harness.files.runs import read_run
 from harness.report.json import loads_report
 from harness.run.journal import parse_journal
 from harness.search.fixtures import read_documents
+from harness.store.baseline_files import read_baselines
 
 MANY_DIGITS = "9" * 5000
 DEEP = "[" * 20_000

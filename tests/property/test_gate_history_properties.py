@@ -8,18 +8,17 @@ from hypothesis import strategies as st
 from builders.executions import search_suite
 from builders.gating import TODAY, suite_of
 from builders.histories import entry_of
-from harness.baseline import make_reference
-from harness.baseline.entries import make_baseline
 from harness.gate import decide
-from harness.history import rescore
-from harness.history.files import dump_entry, load_entry
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.history import History
+from harness.model.kept import History
 from harness.model.run import Hit, Ranking, Status
 from harness.model.suite import Query
 from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
+from harness.store.baseline import make_baseline, make_reference
+from harness.store.history import rescore
+from harness.store.history_files import dump_entry, load_entry
 
 DOCUMENTS = "abcdefg"
 MEASURES = ("nDCG@3", "nDCG", "RR@2", "AP", "P@3", "R@4", "ERR", "nDCG(judged_only=true)@2")

@@ -8,17 +8,16 @@ from hypothesis import strategies as st
 
 from builders.executions import search_suite
 from builders.gating import TODAY, suite_of
-from harness.baseline import make_reference
-from harness.baseline.entries import make_baseline
-from harness.baseline.files import dumps, loads
 from harness.gate import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import score_run
-from harness.model.baseline import BaselineFile
+from harness.model.kept import BaselineFile
 from harness.model.run import Hit, Ranking, Status, Verdict
 from harness.model.suite import Query
 from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
+from harness.store.baseline import make_baseline, make_reference
+from harness.store.baseline_files import dumps, loads
 
 DOCUMENTS = "abcdefg"
 MEASURES = ("nDCG@3", "nDCG", "RR@2", "AP", "P@3", "R@4", "ERR", "nDCG(judged_only=true)@2")

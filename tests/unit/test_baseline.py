@@ -6,16 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.baseline import find_reference, make_reference
-from harness.baseline.entries import (
-    describe_changes,
-    list_rejudged_queries,
-    make_baseline,
-    merge_entry,
-    refuse_unanswered,
-    restore_run,
-)
-from harness.baseline.files import build_baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
 from harness.extensions.compare.forms import parse_side
 from harness.extensions.compare.sides import read_report_side
@@ -24,11 +14,14 @@ from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.baseline import BaselineFile, Question
+from harness.model.kept import BaselineFile, Question
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target, Waiver
 from harness.options import RunOptions
+from harness.store.baseline import find_reference, make_baseline, make_reference, merge_entry
+from harness.store.baseline_files import build_baseline_path, dumps, loads, read_baselines, write_baselines
+from harness.store.kept import refuse_unanswered, restore_run
 from harness.suites import load_suites
 from tests.builders.gating import TODAY, threshold
 
@@ -63,6 +56,10 @@ def make(suite=None, run=None):
     return make_baseline(suite, run, score_run(suite, run), created="2026-05-01", harness="1.2")
 
 
+def changes_since(entry, suite, run):
+    return make_reference(entry, suite, run).changes
+
+
 def file_of(entry, **requests):
     return BaselineFile("shop", {"current": entry, **requests})
 
@@ -73,7 +70,7 @@ def file_of(entry, **requests):
 def test_an_entry_holds_rankings_scores_and_the_band_of_each_measure_that_ties_move():
     entry = make()
     shoes, boots = entry.queries["shoes"], entry.queries["boots"]
-    assert shoes.ranking == (("b", 5.0), ("a", 5.0), ("c", 1.25))
+    assert (shoes.ranking, shoes.engine_scores) == (("b", "a", "c"), (5.0, 5.0, 1.25))
     assert shoes.scores["RR@10"] == 1.0
     assert shoes.scores["nDCG@10"] == pytest.approx(0.7098, abs=1e-4)
     assert shoes.bands["nDCG@10"] == (shoes.scores["nDCG@10"], 1.0)
@@ -101,14 +98,14 @@ def test_what_queries_weigh_is_kept_and_written_where_it_is_not_1():
 
 def test_weights_that_changed_are_named_with_their_queries():
     entry = make(suite_of(*WEIGHED))
-    assert describe_changes(entry, suite_of(*WEIGHED), run_of()) == ()
-    [sentence] = describe_changes(entry, suite_of(), run_of())
+    assert changes_since(entry, suite_of(*WEIGHED), run_of()) == ()
+    [sentence] = changes_since(entry, suite_of(), run_of())
     assert "shoes" in sentence
 
 
 def test_a_query_that_the_baseline_does_not_have_has_no_weight_that_changed():
     entry = make(suite_of(QUERIES[0]), replace(run_of(), responses={"shoes": run_of().responses["shoes"]}))
-    assert describe_changes(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
+    assert changes_since(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
 
 
 def test_sort_values_are_kept_and_where_they_differ_there_are_no_bands():
@@ -211,7 +208,7 @@ def test_no_secret_of_a_service_is_kept(tmp_path):
 def test_another_secret_asks_the_same(secretive):
     entry = make(secretive())
     other = secretive(KEY="other-sentinel")
-    assert describe_changes(entry, other, run_of()) == ()
+    assert changes_since(entry, other, run_of()) == ()
     assert make_reference(entry, other, run_of()).changed_questions == {}
 
 
@@ -288,7 +285,7 @@ def test_a_partial_run_leaves_the_other_queries_in_place():
     part = make(suite_of(QUERIES[0]), run_of(shoes=ranking(("a", 9.0))))
     queries = merge_entry(file_of(make()), suite_of(), "current", part, partial=True).requests["current"].queries
     assert queries["boots"] == make().queries["boots"]
-    assert queries["shoes"].ranking == (("a", 9.0),)
+    assert queries["shoes"].engine_scores == (9.0,)
 
 
 def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skipped():
@@ -370,7 +367,7 @@ def test_what_is_too_large_to_be_read_is_kept_as_its_fingerprint_alone():
 def test_numbers_are_exact():
     score = 0.1 + 0.2
     entry = make(run=run_of(boots=ranking(("d", score))))
-    assert loads(dumps(file_of(entry)), "x").requests["current"].queries["boots"].ranking == (("d", score),)
+    assert loads(dumps(file_of(entry)), "x").requests["current"].queries["boots"].engine_scores == (score,)
 
 
 def test_a_half_of_a_surrogate_pair_in_an_id_is_written_and_read(tmp_path):
@@ -484,7 +481,7 @@ def test_todays_judgments_score_the_baseline_anew():
     reference = make_reference(make(), suite, run_of())
     by_name = {(score.query, score.measure): score.value for score in reference.scores}
     assert by_name["shoes", "RR@10"] == pytest.approx(1 / 3)
-    assert list_rejudged_queries(make(), suite) == ["shoes"]
+    assert reference.changes == ("since the baseline of 2026-05-01 the judgments changed: 1 query (shoes)",)
     assert reference.same_request
 
 
@@ -546,7 +543,7 @@ def test_what_cannot_be_shown_is_said_to_differ():
 
 
 def test_where_nothing_changed_nothing_is_named():
-    assert describe_changes(make(), suite_of(), run_of()) == ()
+    assert changes_since(make(), suite_of(), run_of()) == ()
 
 
 def test_everything_that_changed_is_named():
@@ -555,7 +552,7 @@ def test_everything_that_changed_is_named():
     suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match": {"a": "{{text}}"}}})})
     run = replace(run_of(), engine=Engine("opensearch", "3.8"), facts=IndexFacts("m2", "s2", 11))
     sentences = [
-        sentence.removeprefix("since the baseline of 2026-05-01 ") for sentence in describe_changes(make(), suite, run)
+        sentence.removeprefix("since the baseline of 2026-05-01 ") for sentence in changes_since(make(), suite, run)
     ]
     assert sentences == [
         "the request changed",
@@ -576,11 +573,11 @@ def test_the_cluster_of_the_target_is_kept_and_named_where_it_is_another():
     text = dumps(file_of(make(old)))
     assert '"cluster": "old"' in text
     entry = loads(text, "b.json").requests["current"]
-    assert describe_changes(entry, old, run_of()) == ()
+    assert changes_since(entry, old, run_of()) == ()
     sentence = "since the baseline of 2026-05-01 the cluster of the target changed: it was old and is new"
-    assert describe_changes(entry, new, run_of()) == (sentence,)
+    assert changes_since(entry, new, run_of()) == (sentence,)
     template = RequestTemplate("current", BODY, target=Target(cluster="new"))
-    assert describe_changes(entry, replace(old, requests={"current": template}), run_of()) == (sentence,)
+    assert changes_since(entry, replace(old, requests={"current": template}), run_of()) == (sentence,)
 
 
 def test_the_url_of_a_cluster_is_not_kept_nor_compared():
@@ -588,8 +585,8 @@ def test_the_url_of_a_cluster_is_not_kept_nor_compared():
     by_url = suite_of(target=Target(cluster="http://localhost:9200"))
     entry = make(by_url)
     assert "cluster" not in dumps(file_of(entry))
-    assert describe_changes(entry, suite_of(), run_of()) == ()
-    assert describe_changes(make(), by_url, run_of()) == ()
+    assert changes_since(entry, suite_of(), run_of()) == ()
+    assert changes_since(make(), by_url, run_of()) == ()
 
 
 def test_queries_of_two_clusters_are_not_put_into_one_entry():
@@ -602,8 +599,8 @@ def test_queries_of_two_clusters_are_not_put_into_one_entry():
 
 
 def test_what_the_login_may_not_read_did_not_change():
-    assert describe_changes(make(), suite_of(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
-    assert describe_changes(make(), suite_of(), replace(run_of(), facts=None)) == ()
+    assert changes_since(make(), suite_of(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
+    assert changes_since(make(), suite_of(), replace(run_of(), facts=None)) == ()
 
 
 # ------------------------------------------------------------------------------------------------ which entry

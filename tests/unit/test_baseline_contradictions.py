@@ -6,18 +6,17 @@ from math import inf, nan
 import pytest
 
 from harness import __version__
-from harness.baseline import find_reference
-from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import make_baseline
-from harness.baseline.files import dumps, loads, write_baselines
 from harness.errors import BaselineError
 from harness.metrics import Definition, Needs, parse_measure, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.metrics.score import score_run
-from harness.model.baseline import BaselineFile
+from harness.model.kept import BaselineFile
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target
+from harness.store.baseline import find_reference, make_baseline
+from harness.store.baseline_files import dumps, loads, write_baselines
+from harness.store.contradictions import refuse_contradictions
 from tests.builders.gating import BODY
 
 QUERIES = (
@@ -47,7 +46,12 @@ def saved(suite=None, run=None):
 
 
 def edited(query="shoes", entry=None, **facts):
+    """A saved entry with other *facts* of a query; its ranking is given as the file has it, in pairs."""
     entry = entry or saved()
+    if "ranking" in facts:
+        ranking = facts["ranking"]
+        facts["ranking"] = tuple(document for document, _ in ranking)
+        facts["engine_scores"] = tuple(score for _, score in ranking)
     kept = replace(entry.queries[query], **facts)
     return replace(entry, queries={**entry.queries, query: kept})
 
@@ -93,7 +97,7 @@ def test_sort_values_of_another_number_of_hits_are_refused(number):
         assert said in refusal(entry, suite)
 
 
-RANKING = saved().queries["shoes"].ranking
+RANKING = (("b", 5.0), ("a", 5.0), ("c", 1.0))
 SCORES = saved().queries["shoes"].scores
 OF_A_QUERY = {
     "scored without hits": ({"ranking": ()}, "it is scored, and its ranking is empty"),

@@ -9,11 +9,6 @@ from pluggy import PluginManager
 from builders.executions import finish, run_suite
 from builders.judging import make_view
 from harness import hookspecs
-from harness.baseline import make_reference
-from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import make_baseline
-from harness.baseline.files import dumps, loads
-from harness.baseline.questions import select_request_values
 from harness.errors import BaselineError
 from harness.extensions.compare.assembly import remove_changed_queries
 from harness.extensions.compare.sides import make_baseline_side, make_report_side, make_run_side
@@ -23,15 +18,19 @@ from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model.baseline import BaselineFile
 from harness.model.comparison import SideKind
 from harness.model.judging import PooledDocument
+from harness.model.kept import BaselineFile
 from harness.model.run import IndexFacts
 from harness.model.suite import HttpRequest, RequestTemplate
 from harness.model.suite import Query as PlainQuery
 from harness.options import RunOptions
 from harness.run.header import make_header
 from harness.search.testing import FakeSearch
+from harness.store.baseline import make_baseline, make_reference
+from harness.store.baseline_files import dumps, loads
+from harness.store.contradictions import refuse_contradictions
+from harness.store.what_changed import select_request_values
 from harness.suites import load_suite
 
 SUITE = """\

@@ -2,11 +2,11 @@
 
 import pytest
 
-from harness.baseline.differences import DocumentNotes, compare_documents
 from harness.extensions.compare.assembly import add_documents
 from harness.model.comparison import MovedDocument, QueryComparison
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Gain, GainKind
+from harness.store.differences import DocumentNotes, compare_documents
 
 QUERY = QueryComparison("q", "red shoes")
 

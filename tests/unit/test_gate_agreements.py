@@ -8,7 +8,7 @@ from builders.gating import ranking
 from harness.errors import GrammarError
 from harness.gate import compute_comparison_status, decide
 from harness.gate.grammar import check_reach, parse_threshold
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status, Verdict
 from harness.model.suite import (
     AgreementCondition,

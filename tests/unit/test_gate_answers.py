@@ -10,7 +10,7 @@ from harness.gate.expectations import parse_expectation
 from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Definitions, Engine, Failure, FailureKind, IndexState, Ranking, Repeat, Run, Status
 from harness.model.suite import (
     HttpRequest,

@@ -5,7 +5,7 @@ import pytest
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.metrics.score import score_run
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Run, Status
 from harness.model.scores import Outcome
 from harness.model.suite import Query, Waiver

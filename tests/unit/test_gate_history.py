@@ -8,14 +8,14 @@ from harness.errors import GrammarError
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import count_history_runs, needs_baseline
-from harness.history import rescore
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.history import History
+from harness.model.kept import History
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Status
 from harness.model.scores import Outcome, Score
 from harness.model.suite import DropCondition, Query, Waiver, WorseCondition
 from harness.report.junit import list_figures
+from harness.store.history import rescore
 from tests.builders.gating import TODAY, reference_of, threshold
 from tests.builders.histories import entries_of, ranking_of, run_of, suite_of
 

@@ -14,10 +14,8 @@ import pytest
 from builders.gating import TODAY, suite_of, threshold
 from harness.gate import decide
 from harness.gate.expectations import parse_suite_expectation
-from harness.history import rescore
 from harness.metrics.score import score_run
-from harness.model.baseline import Reference
-from harness.model.history import History
+from harness.model.kept import History, Reference
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run, Status, Verdict
 from harness.model.suite import (
     Before,
@@ -30,6 +28,7 @@ from harness.model.suite import (
     Variant,
     Waiver,
 )
+from harness.store.history import rescore
 from tests.builders.histories import entries_of
 
 NAMES = ("a", "b", "c", "d", "e")

@@ -10,7 +10,7 @@ from harness.gate import decide, ties
 from harness.gate.ties import read_ties, suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Engine, Hit, Ranking, Run, Status
 from harness.model.suite import HttpRequest, Profile, Query, RequestTemplate
 

@@ -9,7 +9,7 @@ from harness.gate import decide
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.metrics.unjudged import bound_differences
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status
 from harness.model.suite import Query
 

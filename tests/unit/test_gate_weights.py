@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Engine, Ranking, Run, Status
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Query, Suite, Target, Threshold

@@ -6,15 +6,24 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import HistoryError
-from harness.history import list_suites, read_history, rescore, write_entry
-from harness.history.entries import restore_ranking
-from harness.history.files import dump_entry, dump_line, load_entry, name_file, read_file
-from harness.history.packing import pack_suite
+from harness.extensions.history.packing import pack_suite
 from harness.metrics import parse_measure
-from harness.model.history import HistoryFigure
+from harness.model.kept import HistoryFigure
 from harness.model.run import Hit, Ranking
 from harness.model.scores import Outcome, index_scores
 from harness.model.suite import Query
+from harness.store.history import rescore
+from harness.store.history_files import (
+    dump_entry,
+    dump_line,
+    list_suites,
+    load_entry,
+    name_file,
+    read_file,
+    read_history,
+    write_entry,
+)
+from harness.store.kept import restore_ranking
 from tests.builders.histories import QUERIES, entry_of, ranking_of, run_of, suite_of
 
 SUITE = suite_of()

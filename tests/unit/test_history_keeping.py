@@ -10,22 +10,19 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-import harness.history.ordering
-import harness.run.earlier_runs
 import harness.run.keeping
 import harness.search
+import harness.store.history_files
 from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError, UsageError
-from harness.history import read_history, write_entry
-from harness.history.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, DIRTY, find_commit
-from harness.history.ordering import put_last
-from harness.history.packing import pack_suite
-from harness.history.suite_files import select_of_file
+from harness.extensions.history.packing import pack_suite
 from harness.masking import fingerprint
 from harness.model.run import Status
 from harness.options import RunOptions
 from harness.run import Matrix, run_suites
 from harness.search.testing import FakeSearch
+from harness.store.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, DIRTY, find_commit
+from harness.store.history_files import put_last, read_history, select_of_file, write_entry
 
 SUITE = """\
 suite: shop
@@ -201,8 +198,7 @@ def set_clock(monkeypatch, *, day, month=11):
         def now(cls, tz=None):
             return datetime(2026, month, day, 3, tzinfo=tz)
 
-    for module in (harness.run.keeping, harness.run.earlier_runs):
-        monkeypatch.setattr(module, "datetime", Clock)
+    monkeypatch.setattr(harness.run.keeping, "datetime", Clock)
 
 
 def test_nights_of_one_commit_are_compared_with_the_nights_before(suite, answers, monkeypatch):
@@ -286,8 +282,9 @@ def test_packed_files_of_earlier_versions_are_in_the_order_too(suite, answers, m
 def test_where_the_clock_is_right_no_entry_is_read_and_the_order_is_that_of_the_times(suite, answers, monkeypatch):
     for day in (20, 21):
         set_clock(monkeypatch, day=day)
-        run(suite, history=Path("kept"))
-        monkeypatch.setattr(harness.history.ordering, "read_file", None)
+        with monkeypatch.context() as patched:
+            patched.setattr(harness.store.history_files, "read_file", None)
+            run(suite, history=Path("kept"))
     assert [entry.kept for entry in read_history(Path("kept"), "shop")] == [None, None]
 
 
@@ -479,7 +476,7 @@ def test_the_history_is_read_once_for_all_requests(suite, answers, monkeypatch):
         run(suite, matrix=matrix, history=Path("kept"))
     folders = []
     monkeypatch.setattr(
-        harness.run.earlier_runs,
+        harness.run.keeping,
         "read_history",
         lambda folder, name: folders.append(folder) or read_history(folder, name),
     )
@@ -551,7 +548,7 @@ def test_git_is_not_waited_for(tmp_path, monkeypatch):
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    monkeypatch.setattr("harness.history.commits.SECONDS", 0.1)
+    monkeypatch.setattr("harness.store.commits.SECONDS", 0.1)
     assert find_commit({}, tmp_path) == (None, None)
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from harness.errors import HistoryError
 from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
+from harness.extensions.history.packing import pack_suite as join_files
 from harness.files.beside import BesideFile
-from harness.history import read_history, write_entry
-from harness.history.packing import pack_suite as join_files
-from harness.model.history import HistoryFigure
+from harness.model.kept import HistoryFigure
+from harness.store.history_files import read_history, write_entry
 from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
 SUITE = suite_of()

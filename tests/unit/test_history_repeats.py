@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.history.commits import DIRTY
-from harness.history.repeats import JudgedRun, choose_entries
 from harness.model.run import IndexState
+from harness.store.commits import DIRTY
+from harness.store.repeats import JudgedRun, choose_entries
 from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
 SUITE = suite_of()

@@ -11,11 +11,10 @@ from harness.extensions.history.model import ChangeKind
 from harness.extensions.history.steps import find_drifts, find_steps
 from harness.extensions.history.timeline import build_timelines, list_changes
 from harness.gate import decide
-from harness.history import rescore
-from harness.history.entries import restore_run
 from harness.metrics.score import score_run
-from harness.model.history import History
+from harness.model.kept import History
 from harness.model.run import Status
+from harness.store.history import rescore
 
 SUITE = suite_of()
 
@@ -168,7 +167,8 @@ def test_the_gate_fails_on_the_planted_step_alone_until_most_of_the_five_runs_ha
     failed = []
     for place in sorted({*range(5, RUNS, 11), *around}):
         suite = replace(make_suite(place), thresholds=(threshold("drop nDCG@10 <= 0.05 since 5 runs"),))
-        run = restore_run(entries[place], entries[place].queries, depth=suite.depth)
+        [rescored] = rescore([entries[place]], suite)
+        run = rescored.run
         history = History(rescore(entries[place - 5 : place], suite), "history")
         [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, history=history)
         if verdict.status is not Status.PASSED:

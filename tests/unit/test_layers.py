@@ -227,7 +227,7 @@ LATE = {
     },  # numpy and scipy, which an extra brings
     "harness.extensions.distributed.scheduler": {"distributed"},  # which an extra brings
     "harness.pytest_plugin.node": {"harness.embedded"},
-    "harness.pytest_plugin.plugin_options": {"harness.baseline", "harness.config"},
+    "harness.pytest_plugin.plugin_options": {"harness.store.baseline", "harness.config"},
 }
 """What entry points import inside functions; the table of commands and plugin.py are there for the rest."""
 

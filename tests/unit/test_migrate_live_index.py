@@ -149,11 +149,11 @@ def test_a_file_for_git_that_is_there_stays_and_what_it_lacks_is_told(tmp_path, 
 def test_git_ignores_each_private_file_and_none_that_is_committed(tmp_path, monkeypatch):
     import subprocess
 
-    from harness.baseline.files import build_baseline_path
     from harness.extensions.judging.server.access import build_access_path
     from harness.extensions.tuning.preparing import build_journal_path
     from harness.files.hold_outs import build_hold_out_path
     from harness.files.judge_files import build_judge_path
+    from harness.store.baseline_files import build_baseline_path
 
     monkeypatch.chdir(tmp_path)
     main(["init"])

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.baseline import SaveOptions, find_reference, keep_run
-from harness.baseline.entries import make_baseline
-from harness.baseline.files import read_baselines, write_baselines
-from harness.history import write_entry
-from harness.history.renamed import rename_entries
 from harness.metrics.score import score_run
-from harness.model.baseline import BaselineFile
+from harness.model.kept import BaselineFile
 from harness.model.suite import RequestTemplate
 from harness.options import RunOptions
-from harness.run.earlier_runs import find_history
+from harness.run.keeping import find_history
+from harness.store.baseline import SaveOptions, find_reference, keep_run, make_baseline
+from harness.store.baseline_files import read_baselines, write_baselines
+from harness.store.history import rename_entries
+from harness.store.history_files import write_entry
 from tests.builders.gating import threshold
 from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 

@@ -7,15 +7,13 @@ import pytest
 
 import harness.search.fixtures
 from builders.executions import answered_by, cell_of
-from harness.baseline.entries import make_baseline
-from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import compute_exit_status
 from harness.gate.expectations import parse_expectation
 from harness.gate.grammar import parse_threshold
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.model.baseline import BaselineFile
+from harness.model.kept import BaselineFile
 from harness.model.report import Absence, MissingDocument, Report
 from harness.model.run import Definitions, Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Status
 from harness.model.scores import Outcome
@@ -40,6 +38,8 @@ from harness.run.look_ups import QUERIES_LOCATED
 from harness.run.tails import SEARCHED
 from harness.search import in_order
 from harness.search.testing import FakeSearch
+from harness.store.baseline import make_baseline
+from harness.store.baseline_files import write_baselines
 
 DAY = date(2026, 6, 1)
 REQUESTS = {

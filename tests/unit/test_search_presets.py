@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from harness.baseline.entries import fingerprint_request
 from harness.config import Configs
 from harness.config.shape import SERVICES
 from harness.errors import SuiteError
@@ -21,6 +20,7 @@ from harness.search.presets import PRESETS, find_offsets, find_preset_problem
 from harness.search.service_answers import read_service_answer
 from harness.search.service_documents import explain_unwritable
 from harness.search.service_requests import Permissions
+from harness.store.what_changed import fingerprint_request
 from harness.suites import load_suite
 
 NAMES = sorted(PRESETS)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.baseline.entries import build_request_json
 from harness.errors import SuiteError
 from harness.model.suite import Display, Suite
+from harness.store.what_changed import build_request_json
 from harness.suites import load_suite
 
 SUITE = """\

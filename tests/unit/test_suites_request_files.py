@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.baseline.entries import fingerprint_request
 from harness.errors import SuiteError
 from harness.options import RunOptions
+from harness.store.what_changed import fingerprint_request
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
 from harness.suites.requests import build_requests

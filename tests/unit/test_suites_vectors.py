@@ -10,7 +10,6 @@ import json
 import numpy as np
 
 from builders.executions import run_suite
-from harness.baseline.questions import select_request_values
 from harness.errors import SuiteError
 from harness.masking import Masker
 from harness.model.report import Report
@@ -19,6 +18,7 @@ from harness.options import RunOptions
 from harness.report.html import render
 from harness.report.json import dumps_report
 from harness.search.testing import FakeSearch
+from harness.store.what_changed import select_request_values
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 

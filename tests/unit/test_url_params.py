@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from builders.engine import ScriptedEngine, item_of
-from harness.baseline.entries import build_request_json, fingerprint_request
 from harness.cli import main
 from harness.errors import SuiteError
 from harness.search.msearch import HEADER_PARAMS, make_entry
+from harness.store.what_changed import build_request_json, fingerprint_request
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 

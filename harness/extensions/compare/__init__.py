@@ -15,8 +15,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.baseline import read_entry
-from harness.baseline.entries import describe_changes, refuse_unanswered
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
 from harness.extensions.compare.assembly import (
@@ -62,6 +60,9 @@ from harness.metrics.score import common_measures
 from harness.model.comparison import ComparisonReport, SideKind, SidesReport
 from harness.model.suite import Gain, Measure, Profile, Suite, Threshold
 from harness.options import RunOptions
+from harness.store.baseline import read_entry
+from harness.store.kept import refuse_unanswered
+from harness.store.what_changed import describe_changes, find_changed_questions, make_questions
 from harness.words import count
 
 if TYPE_CHECKING:
@@ -310,8 +311,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     entry = read_entry(suite, run.request, file)
     if answered.search is not None:
         # A baseline keeps no titles, so those of its documents are looked up in the index of today.
-        rankings = chain.from_iterable(kept.ranking for kept in entry.queries.values())
-        kept_documents = (document for document, _ in rankings)
+        kept_documents = chain.from_iterable(kept.ranking for kept in entry.queries.values())
         documents = islice(chain(find_untitled_hits(run), kept_documents), TITLES_AT_MOST)
         run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
     searched = replace(answered, run=run).mask_searched()
@@ -330,7 +330,9 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     options = CompareOptions(answered.cell.options.day())
     request = ComparisonRequest(pair, options, measures=tuple(measures))
     report = PreparedComparison(request, pair, selection, None).make_report()
-    return replace(report, notes=(*describe_changes(entry, suite, run), *notes, *report.notes))
+    changed_questions = find_changed_questions(entry, make_questions(suite, run.request, hooked=run.hooked))
+    changes = describe_changes(entry, suite, run, changed_questions)
+    return replace(report, notes=(*changes, *notes, *report.notes))
 
 
 # The sides.

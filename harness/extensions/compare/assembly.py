@@ -12,8 +12,6 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.baseline.differences import DocumentNotes, are_only_ties, compare_documents, diff_texts, select_moved
-from harness.baseline.questions import select_all_values
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.extensions.compare.coverage import cover_sides
 from harness.extensions.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
@@ -27,7 +25,6 @@ from harness.gate.stability import explain_changed_target
 from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
 from harness.metrics.score import common_measures
-from harness.model.baseline import Question, Reference
 from harness.model.comparison import (
     Comparison,
     ComparisonReport,
@@ -36,9 +33,12 @@ from harness.model.comparison import (
     QueryComparison,
     Side,
 )
+from harness.model.kept import Question, Reference
 from harness.model.run import Failure, FailureKind, Ranking, Status, Verdict
 from harness.model.suite import AgreementCondition, BaselineCondition, Condition, ScoreCondition, Suite, Threshold
 from harness.model.timing import ReportTiming
+from harness.store.differences import DocumentNotes, are_only_ties, compare_documents, select_moved
+from harness.store.what_changed import diff_texts, select_all_values
 from harness.words import count, counted, did_you_mean, listed
 
 if TYPE_CHECKING:

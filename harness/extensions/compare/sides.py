@@ -7,12 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.baseline import choose_entry
-from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import build_request_json, fingerprint_request, restore_run
-from harness.baseline.files import choose_roots, find_baseline, read_baselines
-from harness.baseline.questions import UsedValues, read_question, select_run_values
-from harness.baseline.renamed import rename_baselines
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.extensions.compare.forms import SideText, SideWord
@@ -23,13 +17,18 @@ from harness.masking import Masker
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
 from harness.metrics.score import failure_text
-from harness.model.baseline import Baseline, Question
 from harness.model.comparison import Side, SideKind
+from harness.model.kept import Baseline, Question
 from harness.model.report import QueryReport, Report, SuiteReport
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Gain, Json, Profile, Query, Suite
 from harness.options import RunOptions
+from harness.store.baseline import choose_entry, rename_baselines
+from harness.store.baseline_files import choose_roots, find_baseline, read_baselines
+from harness.store.contradictions import refuse_contradictions
+from harness.store.kept import restore_run
+from harness.store.what_changed import UsedValues, build_request_json, fingerprint_request, select_request_values
 from harness.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run, cluster: st
         suite.queries,
         template=fingerprint_request(suite, run.request),
         request_json=Masker(suite.variables).mask_json(build_request_json(suite, run.request)),
-        questions=read_questions(suite, select_run_values(suite, run)),
+        questions=read_questions(suite, select_request_values(suite, run.request, hooked=run.hooked)),
     )
 
 
@@ -334,7 +333,7 @@ def make_baseline_side(name: str, entry: Baseline, request: str) -> ComparedSide
         template=entry.template or None,
         request_json=entry.request,
         fingerprints={query: kept.judgments for query, kept in entry.queries.items()},
-        questions={query: read_question(kept) for query, kept in entry.queries.items()},
+        questions={query: kept.asked for query, kept in entry.queries.items()},
     )
 
 

@@ -24,17 +24,16 @@ from harness.config import Configs
 from harness.errors import HistoryError, UsageError
 from harness.extensions.history.document import build_history_document
 from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
+from harness.extensions.history.packing import pack_suite
 from harness.extensions.history.timeline import build_timelines
 from harness.gate.judge_history import describe_other_files
-from harness.history import list_suites, read_history
-from harness.history.packing import pack_suite
-from harness.history.renamed import rename_entries
-from harness.history.suite_files import select_of_file
-from harness.model.history import History, HistoryEntry
+from harness.model.kept import History, HistoryEntry
 from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.report.outputs import Output, refuse_inputs, render_history, write_output
 from harness.report.terminal.history import print_history
+from harness.store.history import rename_entries
+from harness.store.history_files import list_suites, read_history, select_of_file
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
 from harness.words import count, did_you_mean, listed

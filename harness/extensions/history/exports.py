@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from harness.model.history import HistoryEntry, HistoryFigure
+from harness.model.kept import HistoryEntry, HistoryFigure
 from harness.model.suite import Json
 from harness.words import count
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.model.history import HistoryEntry, HistoryFigure
+from harness.model.kept import HistoryEntry, HistoryFigure
 
 
 class ChangeKind(StrEnum):

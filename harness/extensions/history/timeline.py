@@ -10,14 +10,14 @@ from harness.extensions.history.model import ChangeKind, StateChange, Timeline, 
 from harness.extensions.history.steps import find_drifts, find_steps
 from harness.gate.finding import read_weights
 from harness.gate.ties import compute_bands
-from harness.history.entries import restore_ranking
-from harness.history.rescoring import rescore
 from harness.means import mean_of
 from harness.metrics import measure_range
 from harness.metrics.score import common_measures
-from harness.model.history import HistoryEntry, HistoryFigure, HistoryQuery, RescoredEntry
+from harness.model.kept import HistoryEntry, HistoryFigure, KeptQuery, RescoredEntry
 from harness.model.suite import Measure, Query, Suite
 from harness.statistics.mean_intervals import compute_mean_interval
+from harness.store.history import rescore
+from harness.store.kept import restore_ranking
 from harness.words import count
 
 MOST_TAGS = 20
@@ -99,7 +99,7 @@ class _Rescoring:
     """The queries of each tag."""
     known_bands: dict[tuple[object, ...], Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
-    def compute_bands(self, query: Query, kept: HistoryQuery) -> Mapping[str, tuple[float, float]]:
+    def compute_bands(self, query: Query, kept: KeptQuery) -> Mapping[str, tuple[float, float]]:
         """The least and the greatest score over all orders of the tied documents of *kept*, where ties move it."""
         if not kept.ties and not kept.tail:
             return {}

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.baseline import read_entry
-from harness.baseline.files import has_baseline
 from harness.errors import FormatError
 from harness.extensions.migrate.draft import Draft, DraftQuery
 from harness.extensions.migrate.exported import Exported, strip_suite_suffix
@@ -27,6 +25,8 @@ from harness.files.opening import FileFormat, TextSource, decode, detect_format,
 from harness.files.records import COMMENT, read_number
 from harness.files.runs import read_run
 from harness.model.suite import Mark, Profile, Suite
+from harness.store.baseline import read_entry
+from harness.store.baseline_files import has_baseline
 from harness.words import format_exactly, listed, one_of, shorten
 
 _KINDS = ("topics", "qrels", "run")
@@ -589,11 +589,11 @@ def _format_run(suite: Suite, exported: Exported) -> Iterator[str]:
     entry = read_entry(suite, next(iter(suite.requests)), None)
     tag = re.sub(r"\s+", "-", suite.name)
     for query_id, kept in entry.queries.items():
-        scores = [score for _, score in kept.ranking]
+        scores = kept.engine_scores or ()
         # trec_eval sorts by score, and orders hits with equal scores by their ids.
         numbers = [float(score) for score in scores if score is not None]
         are_falling = len(numbers) == len(scores) and sorted(set(numbers), reverse=True) == numbers
-        for rank, (document, score) in enumerate(kept.ranking, start=1):
+        for rank, (document, score) in enumerate(zip(kept.ranking, scores, strict=True), start=1):
             reason = _find_reason_against_query(query_id) or _find_reason_against_column(document)
             if reason is None:
                 shown_score = score if are_falling else len(scores) - rank + 1

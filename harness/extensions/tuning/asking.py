@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from harness.baseline import find_reference
 from harness.errors import EngineUnreachable
 from harness.gate import decide
 from harness.gate.selection import needs_baseline
@@ -16,10 +15,11 @@ from harness.masking import fingerprint
 from harness.means import mean_of
 from harness.metrics import parse_measure
 from harness.metrics.score import failure_text, score_of, score_run
-from harness.model.baseline import Reference
+from harness.model.kept import Reference
 from harness.model.run import Failure, IndexFacts, Run, Status, Verdict
 from harness.model.suite import Json, LossCondition, Measure, Query, Suite, Threshold, VariantCondition
 from harness.options import RunOptions
+from harness.store.baseline import find_reference
 from harness.suites.parameters import fill_parameters
 from harness.words import counted
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
-from harness.baseline.questions import select_request_values
 from harness.errors import UsageError
 from harness.extensions.tuning.asking import fingerprint_requests
 from harness.extensions.tuning.model import HoldOut, HoldOutLook, TuningGain
@@ -14,8 +13,9 @@ from harness.extensions.tuning.preparing import Tuning
 from harness.extensions.tuning.study import Study
 from harness.files.hold_outs import add_look, build_hold_out_path, group_same_queries, simplify_text
 from harness.masking import fingerprint
-from harness.model.baseline import TEXT
+from harness.model.kept import TEXT
 from harness.model.suite import Json, Query, Suite
+from harness.store.what_changed import select_request_values
 from harness.words import counted
 
 LOOKS = "looks"

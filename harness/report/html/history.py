@@ -25,7 +25,7 @@ from harness.extensions.history.document import (
     number_run,
 )
 from harness.extensions.history.model import ChangeKind, Timeline, TimelineFigure, TimelinePoint
-from harness.model.history import HistoryFigure
+from harness.model.kept import HistoryFigure
 from harness.report.document import HistorySection
 from harness.report.html import make_environment, render_template
 from harness.report.sentences import printable

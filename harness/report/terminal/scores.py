@@ -9,12 +9,12 @@ from rich.console import RenderableType
 from rich.table import Column
 from rich.text import Text
 
-from harness.baseline.entries import group_by_state
 from harness.means import are_weighted, mean
-from harness.model.baseline import Baseline
+from harness.model.kept import Baseline
 from harness.model.suite import Measure
 from harness.report.sentences import format_score, format_value, name_mean_column, printable
 from harness.report.terminal import Fitting, align_right, make_table, make_text
+from harness.store.what_changed import group_by_state
 from harness.words import count, listed
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import pytest
 
 import harness.extensions.compare.scores
 import harness.search
-from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.model.run import Failure, FailureKind, Hit, IndexFacts, Ranking
 from harness.search.testing import FakeSearch
+from harness.store.baseline_files import read_baselines
 
 SUITE = """\
 suite: {name}
@@ -278,7 +278,7 @@ def test_a_file_that_cannot_be_written_is_wrong_use_and_its_folder_is_looked_for
     def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("harness.baseline.files.BesideFile.write", refuse)
+    monkeypatch.setattr("harness.store.baseline_files.BesideFile.write", refuse)
     assert harness_baseline("save", "shop.relevance.yaml", "-q") == 2
     assert "the baseline shop.baseline.json cannot be written: Permission denied" in capsys.readouterr().err
 

@@ -12,7 +12,6 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import harness.baseline
 import harness.config
 import harness.extensions.compare.assembly
 import harness.extensions.compare.command
@@ -20,8 +19,8 @@ import harness.extensions.compare.scores
 import harness.extensions.compare.sides
 import harness.run.cell
 import harness.search
+import harness.store.baseline
 import harness.suites.loading
-from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.extensions.compare.forms import SideWord
@@ -29,6 +28,7 @@ from harness.model.comparison import SideKind
 from harness.model.run import Engine, Failure, FailureKind, Hit
 from harness.report.json import loads_comparison
 from harness.search.testing import FakeSearch
+from harness.store.baseline_files import read_baselines
 
 SUITE = """\
 suite: shop
@@ -744,7 +744,7 @@ def test_a_baseline_is_read_once(shop, capsys, monkeypatch):
         return read_baselines(path, roots)
 
     monkeypatch.setattr(harness.extensions.compare.sides, "read_baselines", counted)
-    monkeypatch.setattr(harness.baseline, "read_baselines", counted)
+    monkeypatch.setattr(harness.store.baseline, "read_baselines", counted)
     assert compare("baseline", "request:candidate", *SUITE_WORDS) == 0
     assert reads == ["shop.baseline.json"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.histories import entries_of, entry_of, ranking_of, run_of, suite_of
 from harness.cli import main
-from harness.history import write_entry
+from harness.store.history_files import write_entry
 
 SUITE = """\
 suite: shop

@@ -17,8 +17,8 @@ from builders.histories import entry_of, run_of, suite_of
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import HistoryError
-from harness.history import read_history, write_entry
 from harness.search.testing import FakeSearch
+from harness.store.history_files import read_history, write_entry
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 

@@ -9,10 +9,10 @@ import pytest
 
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
-from harness.history import read_history
 from harness.options import COUNT, FLAG, IDS, OPTIONS, SECONDS, SENDING_OPTIONS, TAGS, VARIABLES
 from harness.run.header import MATRIX, OPTION_TYPES
 from harness.run.sealing import Seal
+from harness.store.history_files import read_history
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
 

@@ -11,9 +11,9 @@ import pytest
 import harness.search
 from builders.histories import entry_of, ranking_of, run_of, suite_of
 from harness.cli import main
-from harness.history import write_entry
 from harness.report.outputs import KINDS
 from harness.search.testing import FakeSearch
+from harness.store.history_files import write_entry
 
 SUITE = """\
 suite: shop

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.baseline.entries import fingerprint_request
 from harness.gate.ties import group_ties, replace_scores, truncate_ranking
-from harness.history.commits import DIRTY
-from harness.history.entries import fingerprint_content, restore_ranking
-from harness.model.history import HistoryEntry
+from harness.model.kept import HistoryEntry
 from harness.model.run import IndexFacts, Ranking, Run
 from harness.model.suite import Suite
+from harness.store.commits import DIRTY
+from harness.store.history import fingerprint_content
+from harness.store.kept import restore_ranking
+from harness.store.what_changed import fingerprint_request, list_changed_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,9 @@ class JudgedRun:
         if entry.state.request != (fingerprint_request(self.suite, self.run.request) or ""):
             return False
         facts = self.run.facts or IndexFacts()
-        is_same_mapping = _may_be_same(entry.state.mapping, facts.mapping)
-        if not is_same_mapping or not _may_be_same(entry.state.settings, facts.settings):
-            return False
-        commit = get_known_commit(self.commit)
-        entry_commit = get_known_commit(entry.commit)
-        if not _may_be_same(commit, entry_commit):
+        commit, entry_commit = get_known_commit(self.commit), get_known_commit(entry.commit)
+        before = {"mapping": entry.state.mapping, "settings": entry.state.settings, "commit": entry_commit}
+        if list_changed_facts(before, {"mapping": facts.mapping, "settings": facts.settings, "commit": commit}):
             return False
         if self._has_same_rankings(entry):
             return True
@@ -72,10 +70,6 @@ def get_known_commit(commit: str | None) -> str | None:
     if commit is None or commit.endswith(DIRTY):
         return None
     return commit
-
-
-def _may_be_same(first: str | None, second: str | None) -> bool:
-    return first is None or second is None or first == second
 
 
 def _list_groups(ranking: Ranking) -> list[list[str]]:

@@ -19,7 +19,7 @@ from harness.files.beside import BesideFile
 from harness.files.border import Border
 from harness.files.json import MOST_READ, WrongJson, read_json_text, refuse_repeated_keys
 from harness.files.writing import is_replaceable, write_whole
-from harness.model.baseline import BaselineFile
+from harness.model.kept import BaselineFile
 from harness.model.suite import Json, Suite
 from harness.options import format_options
 
@@ -30,6 +30,8 @@ SUFFIX = ".baseline.json"
 """How the name of a file of baselines ends beside its suite."""
 
 _FIRST_BYTES = 65_536
+
+_NO_NUMBER = "Input should be a valid number"
 
 SCHEMA = 2
 """The version that is written, and the only one that is read."""
@@ -147,29 +149,59 @@ def loads(text: str, path: str) -> BaselineFile:
     if version != SCHEMA or isinstance(version, bool):
         found = "has no schema version" if version is None else f"has schema version {version!r}"
         raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: another version of the harness wrote it")
+    for place in _split_rankings(raw):
+        raise BaselineError(f"the baseline {path} cannot be read: at {place}")
     try:
-        baselines = _make_adapter().validate_python(raw)
+        baselines: BaselineFile = _make_adapter().validate_python(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
-    # pydantic takes true and false for the numbers 1 and 0.
-    for place in _find_truth_values(raw["requests"]):
-        raise BaselineError(f"the baseline {path} cannot be read: at {place}: Input should be a valid number")
     return baselines
 
 
-def _find_truth_values(requests: Json) -> Iterator[str]:
-    """The places of scores that are true or false."""
+def _split_rankings(raw: Json) -> Iterator[str]:
+    """
+    Put apart the documents and the scores of each ranking in *raw*, which the file has in pairs.
+
+    Yields the place of what is no such pair, and what is wrong with it, and of scores that are true or false: pydantic
+    takes these for the numbers 1 and 0.
+    """
+    for query_place, kept in _list_kept_queries(raw):
+        scores = kept.get("scores")
+        if isinstance(scores, dict):
+            for measure, score in scores.items():
+                if isinstance(score, bool):
+                    yield f"{query_place}.scores.{measure}: {_NO_NUMBER}"
+        # An earlier version may have written a file without what is known of ties.
+        kept.setdefault("closed", False)
+        ranking = kept.get("ranking", [])
+        if not isinstance(ranking, list):
+            continue
+        for place, hit in enumerate(ranking):
+            hit_place = f"{query_place}.ranking.{place}"
+            if not isinstance(hit, list) or len(hit) != 2:
+                yield f"{hit_place}: Input should be a document and its score"
+            elif not isinstance(hit[0], str):
+                yield f"{hit_place}.0: Input should be a valid string"
+            elif hit[1] is not None and type(hit[1]) not in (int, float):
+                yield f"{hit_place}.1: {_NO_NUMBER}"
+        kept["ranking"] = [document for document, _ in ranking]
+        kept["engine_scores"] = [score for _, score in ranking]
+
+
+def _list_kept_queries(raw: Json) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The place and the content of each query in *raw*; the check of its shape finds where that is another."""
+    requests = raw.get("requests")
+    if not isinstance(requests, dict):
+        return
     for request, entry in requests.items():
-        for query, kept in entry["queries"].items():
-            query_place = f"requests.{request}.queries.{query}"
-            for measure, score in kept.get("scores", {}).items():
-                if isinstance(score, bool):
-                    yield f"{query_place}.scores.{measure}"
-            for place, (_, score, *_) in enumerate(kept.get("ranking") or ()):
-                if isinstance(score, bool):
-                    yield f"{query_place}.ranking.{place}.1"
+        queries = entry.get("queries") if isinstance(entry, dict) else None
+        if not isinstance(queries, dict):
+            continue
+        for query, kept in queries.items():
+            if isinstance(kept, dict):
+                yield f"requests.{request}.queries.{query}", kept
 
 
 def is_baseline_file(path: Path) -> bool:
@@ -229,12 +261,14 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     for entry in plain["requests"].values():
         if not entry["cluster"]:
             del entry["cluster"]
-        for query in entry["queries"].values():
-            _leave_out_defaults(query)
+        entry["queries"] = {name: _make_plain_query(query) for name, query in entry["queries"].items()}
     return "\n".join(_format_lines(plain, "", ascii_only=ascii_only)) + "\n"
 
 
-def _leave_out_defaults(query: dict[str, Json]) -> None:
+def _make_plain_query(query: dict[str, Json]) -> dict[str, Json]:
+    """*query* as the file has it: its ranking in pairs, without what it has by default or what only a history has."""
+    scores = query.pop("engine_scores")
+    query["ranking"] = [[document, score] for document, score in zip(query["ranking"], scores, strict=True)]
     if query["weight"] == 1:
         del query["weight"]
     # None says that params are too large to be kept.
@@ -245,6 +279,9 @@ def _leave_out_defaults(query: dict[str, Json]) -> None:
     for name in ("tail", "sort", "exact_scores", "short"):
         if not query[name]:
             del query[name]
+    for name in ("ties", "judged", "tags"):
+        del query[name]
+    return query
 
 
 def _format_lines(value: Json, indent: str, *, ascii_only: bool) -> list[str]:

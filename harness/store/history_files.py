@@ -15,26 +15,33 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from harness.config import CONFIG_NAME
 from harness.errors import HistoryError
 from harness.files.beside import BesideFile
 from harness.files.json import MOST_READ
-from harness.history.entries import SCHEMA, format_created
 from harness.masking import fingerprint
-from harness.model.history import HistoryEntry
+from harness.model.kept import HistoryEntry
 from harness.model.suite import Json
+from harness.store.history import SCHEMA, format_created
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 PACKED = "packed-"
 """How the names of files with several entries begin."""
+
+_MOMENT = re.compile(rf"(?:{PACKED})?(\d{{4}}-\d{{2}}-\d{{2}}T\d{{6}}Z)-")
+"""Begins the names of files: the place of the entry, or of the last one of a packed file."""
+
+_LEAST_STEP = timedelta(microseconds=1)
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 80
@@ -304,7 +311,7 @@ def dump_entry(entry: HistoryEntry) -> str:
 
 
 def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
-    """*entry* as JSON values; what a query has by default is left out."""
+    """*entry* as JSON values; what a query has by default, or only in a baseline, is left out."""
     plain: dict[str, Json] = _make_adapter().dump_python(entry, mode="json")
     for query in plain["queries"].values():
         for name, default in (("weight", 1), ("closed", True), ("judged", 0)):
@@ -313,6 +320,8 @@ def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
         for name in ("bands", "ties", "tail", "tags"):
             if not query[name]:
                 del query[name]
+        for name in ("engine_scores", "sort", "exact_scores", "short", "params", "created", "documents"):
+            del query[name]
     return plain
 
 
@@ -326,3 +335,115 @@ def _make_adapter() -> TypeAdapter[HistoryEntry]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(HistoryEntry)
+
+
+# The order.
+
+
+def put_last(folder: Path, entry: HistoryEntry, now: datetime) -> HistoryEntry:
+    """
+    *entry* with a place after all entries that *folder*, a history, has of its suite.
+
+    The time of a run is its place, as long as clocks are right: so the runs of two branches that git merges are in
+    order too. A run whose clock is behind the last one gets a place after that one, and its time stays what its clock
+    said: it is moved by as much as *now* is behind the last entry. An entry that *folder* has already, such as that of
+    parts that are merged again, keeps its place.
+
+    Raises:
+        HistoryError: A file cannot be read.
+    """
+    last = _find_last_moment(folder / make_file_name(entry.suite), format_created(now))
+    is_merged = entry.created != format_created(now)
+    if is_merged:
+        for known in read_history(folder, entry.suite):
+            if replace(known, kept=None) == entry:
+                return known
+    if last is None:
+        return entry
+    behind = datetime.fromisoformat(last) + _LEAST_STEP - now
+    return replace(entry, kept=format_created(datetime.fromisoformat(entry.created) + behind))
+
+
+def _find_last_moment(folder: Path, now: str) -> str | None:
+    """The place of the last entry in *folder*, that of a suite; None if it is before *now*."""
+    if not folder.is_dir():
+        return None
+    newest_name = name_moment(now)
+    newest_files: list[Path] = []
+    unnamed_files: list[Path] = []
+    for path in list_files(folder):
+        named = _MOMENT.match(path.name)
+        if named is None:
+            # Packed files of earlier versions.
+            unnamed_files.append(path)
+        elif named.group(1) > newest_name:
+            newest_name, newest_files = named.group(1), [path]
+        elif named.group(1) == newest_name:
+            newest_files.append(path)
+    # Names have no more than the second. Where clocks are right, nothing is read here.
+    moments = [entry.moment for path in (*newest_files, *unnamed_files) for entry in read_file(path)]
+    last = max(moments, default=now)
+    return last if last > now else None
+
+
+# The file of a suite: two files may have suites of one name.
+
+
+def name_suite_file(suite: Path, folder: Path) -> str:
+    """
+    The file of a *suite* as entries in *folder* have it: the same in each checkout, from any working folder.
+
+    It is relative to the root of the project, or to *folder* where no root is found. Links are followed.
+    """
+    path, root = suite.resolve(), _find_root(suite, folder)
+    try:
+        return Path(os.path.relpath(path, root)).as_posix()
+    except ValueError:
+        # On Windows, the two may be on two drives.
+        return path.name
+
+
+def _find_root(suite: Path, folder: Path) -> Path:
+    """The root of the project of *suite*: its working tree of git, else the uppermost folder with a relevance.toml."""
+    folders = suite.resolve().parents
+    for parent in folders:
+        if (parent / ".git").exists():
+            return parent
+    for parent in reversed(folders):
+        if (parent / CONFIG_NAME).is_file():
+            return parent
+    return folder.resolve()
+
+
+def select_of_file(
+    entries: Sequence[HistoryEntry], suite: Path, folder: Path
+) -> tuple[list[HistoryEntry], tuple[str, ...]]:
+    """
+    Those of *entries* that are of the file *suite*, and the other files that the rest is of.
+
+    An entry that names no file counts: it is of an earlier version. So does one of a file that the project has no
+    longer, if it was kept before all entries of *suite*: the file was renamed or moved. If such a file ends with the
+    same path, the root of its project was found in another place, and all of its entries count.
+
+    Args:
+        entries: Of suites of the name of this one, in the order in which they were kept.
+        suite: The file of the suite.
+        folder: The folder of the history.
+    """
+    own, root = name_suite_file(suite, folder), _find_root(suite, folder)
+    first = next((place for place, entry in enumerate(entries) if entry.file == own), len(entries))
+    others: dict[str, None] = {}
+    for name in dict.fromkeys(entry.file for entry in entries):
+        if name is None or name == own:
+            continue
+        last = max(place for place, entry in enumerate(entries) if entry.file == name)
+        is_moved = last < first or _is_same_end(name, own)
+        if (root / name).is_file() or not is_moved:
+            others[name] = None
+    return [entry for entry in entries if entry.file not in others], tuple(others)
+
+
+def _is_same_end(first: str, second: str) -> bool:
+    """Whether one of two relative paths ends with the other."""
+    short, long = sorted((PurePosixPath(first).parts, PurePosixPath(second).parts), key=len)
+    return long[len(long) - len(short) :] == short

@@ -1,12 +1,7 @@
 """
 Committed baselines: the rankings that a suite's requests returned when they were accepted as good.
 
-Rankings are kept, not only scores. So a baseline becomes a `Run` again and is scored anew with the judgments, the gain
-and the measures of today, and a change of those is never taken for a change of the search.
-
-`entries` turns a run into an entry and lists what changed since, `files` reads and writes the JSON file beside the
-suite, `contradictions` refuses inconsistent entries, `differences` compares a run with a baseline. This module saves
-runs, and reads baselines as the reference of the gate.
+This module makes entries of runs and adds them to the file, and reads them as the reference of the gate.
 """
 
 from __future__ import annotations
@@ -16,18 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness import __version__
-from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.differences import compare_texts
-from harness.baseline.entries import (
-    describe_changes,
-    find_changed_questions,
-    fingerprint_request,
-    group_by_state,
-    make_baseline,
-    merge_entry,
-    restore_run,
-)
-from harness.baseline.files import (
+from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
+from harness.gate.finding import describe_changed_question
+from harness.gate.selection import needs_baseline
+from harness.masking import Masker, keep_small
+from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
+from harness.model.kept import Baseline, BaselineFile, KeptQuery, Reference
+from harness.model.run import IndexFacts, Ranking, Run
+from harness.model.scores import Outcome, Score, index_scores
+from harness.model.suite import Json, Query, Suite
+from harness.store.baseline_files import (
     choose_roots,
     find_baseline,
     is_baseline_file,
@@ -36,28 +29,20 @@ from harness.baseline.files import (
     suggest_save,
     write_baselines,
 )
-from harness.baseline.renamed import find_renamed_baselines, rename_baselines
-from harness.errors import BaselineError, UnwritableBaseline, UsageError
-from harness.gate.finding import describe_changed_question
-from harness.gate.selection import needs_baseline
-from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
-from harness.model.baseline import Baseline, BaselineFile, Reference
-from harness.model.run import Run
-from harness.model.scores import Score
-from harness.model.suite import Query, Suite
+from harness.store.contradictions import refuse_contradictions
+from harness.store.kept import keep_query, refuse_unanswered, restore_run
+from harness.store.what_changed import (
+    build_request_json,
+    compare_texts,
+    describe_changes,
+    find_changed_questions,
+    fingerprint_request,
+    group_by_state,
+    make_questions,
+    match_renamed,
+    name_cluster,
+)
 from harness.words import count, counted, listed
-
-__all__ = [
-    "CI_VARIABLES",
-    "BaselineUpdate",
-    "SaveOptions",
-    "choose_entry",
-    "find_reference",
-    "keep_run",
-    "make_reference",
-    "read_entry",
-    "refuse_in_ci",
-]
 
 
 def find_reference(
@@ -127,7 +112,7 @@ def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[
     Queries of which the text, the params or the vectors that the request uses changed are left out: their rankings
     answered another query.
     """
-    changed = find_changed_questions(baseline, suite, run.request, hooked=run.hooked)
+    changed = find_changed_questions(baseline, make_questions(suite, run.request, hooked=run.hooked))
     same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
     kept_run = restore_run(replace(baseline, queries=same), run.request, depth=suite.depth)
     return Reference(
@@ -136,7 +121,7 @@ def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[
         depth=baseline.depth,
         created=baseline.created,
         same_request=fingerprint_request(suite, run.request) == baseline.template,
-        changes=describe_changes(baseline, suite, run, others),
+        changes=describe_changes(baseline, suite, run, changed, others),
         changed_questions=changed,
         diffs=compare_texts(baseline, suite, run),
     )
@@ -144,6 +129,157 @@ def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[
 
 def _describe_other_suite(baselines: BaselineFile, path: Path, suite: Suite) -> str:
     return f"{path.as_posix()} holds the baseline of the suite {baselines.suite!r}, not of {suite.name!r}"
+
+
+def find_renamed_baselines(baselines: BaselineFile, suite: Suite) -> dict[str, str]:
+    """The name of today of each request of *baselines* that *suite* has under another name."""
+    before = {name: entry.template for name, entry in baselines.requests.items() if name not in suite.requests}
+    now = {}
+    for name in suite.requests:
+        if name not in baselines.requests:
+            now[name] = fingerprint_request(suite, name) or ""
+    is_only = len(baselines.requests) == 1 and len(suite.requests) == 1
+    return match_renamed(before, now, is_only=is_only)
+
+
+def rename_baselines(baselines: BaselineFile, suite: Suite) -> BaselineFile:
+    """*baselines*, with the requests that *suite* has under another name by these names."""
+    renamed = find_renamed_baselines(baselines, suite)
+    if not renamed:
+        return baselines
+    requests = {renamed.get(name, name): entry for name, entry in baselines.requests.items()}
+    return replace(baselines, requests=requests)
+
+
+# Entries.
+
+
+REFUSAL = "no baseline is saved from a run with errors"
+
+
+def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: str, harness: str) -> Baseline:
+    """
+    Make an entry from a run. Titles are not kept: they may be long, and change without a change of the ranking.
+
+    Args:
+        suite: The suite with the queries that were selected.
+        run: Their responses, with the facts on the index.
+        scores: The scores of the run.
+        created: The day, as an ISO date.
+        harness: The version of the harness.
+
+    Raises:
+        UnansweredBaseline: A query that was not skipped has no ranking, or a measure cannot score one.
+        UnwritableBaseline: No query ran.
+    """
+    refuse_unanswered(suite, run, REFUSAL)
+    _refuse_unscored(suite, scores)
+    if not run.responses:
+        raise UnwritableBaseline(f"{suite.path}: no baseline is saved from a run without queries")
+    table = index_scores(scores)
+    questions = make_questions(suite, run.request, hooked=run.hooked)
+    masker = Masker(suite.variables)
+    queries = {}
+    for query in suite.queries:
+        ranking = run.responses.get(query.id)
+        if isinstance(ranking, Ranking):
+            kept = keep_query(suite, query, ranking, table.get(query.id, {}), questions[query.id])
+            sort: tuple[tuple[Json, ...] | None, ...] = ()
+            if any(hit.sort is not None for hit in ranking.hits):
+                sort = tuple(hit.sort for hit in ranking.hits)
+            queries[query.id] = replace(
+                kept,
+                engine_scores=tuple(hit.score for hit in ranking.hits),
+                sort=sort,
+                exact_scores=ranking.exact_scores,
+                short=len(ranking.hits) < suite.depth,
+                params=questions[query.id].params,
+            )
+    facts = run.facts or IndexFacts(missing=("mapping", "settings", "documents"))
+    mapping, settings = masker.mask_json(facts.mapping_json), masker.mask_json(facts.settings_json)
+    return Baseline(
+        created=created,
+        harness=harness,
+        engine=str(run.engine),
+        gain=str(suite.gain),
+        profile=suite.profile,
+        depth=suite.depth,
+        template=fingerprint_request(suite, run.request) or "",
+        index=replace(facts, mapping_json=mapping, settings_json=settings),
+        queries=queries,
+        request=masker.mask_json(keep_small(build_request_json(suite, run.request))),
+        cluster=name_cluster(suite, run.request),
+    )
+
+
+def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:
+    """Refuse scores that could not be computed: they must not be kept as undefined, which depends on judgments only."""
+    for score in scores:
+        if score.outcome is Outcome.ERROR:
+            sentence = f"{suite.path}: {REFUSAL}: {score.measure} of query {score.query!r}: {score.reason}"
+            raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
+
+
+def merge_entry(
+    file: BaselineFile | None, suite: Suite, request: str, entry: Baseline, *, partial: bool
+) -> BaselineFile:
+    """
+    *file* with *entry* in the place of the request's old one; other requests stay as they are.
+
+    Queries of the old entry that did not run stay too: all of them where the run was *partial*, else those that the
+    suite still has, which were skipped.
+
+    Args:
+        file: The suite's baselines so far.
+        suite: The whole suite, with the queries that were not selected too.
+        request: The request of the entry.
+        entry: The entry of the queries that ran.
+        partial: Whether only a part of the suite was selected.
+
+    Raises:
+        UnwritableBaseline: Queries that would stay were kept under another request, depth, gain, profile, engine or
+            index than the new entry states.
+    """
+    requests = dict(file.requests) if file else {}
+    old = requests.get(request)
+    if old is not None:
+        queries = {query.id for query in suite.queries}
+        staying = {}
+        for query, kept in old.queries.items():
+            if query not in entry.queries and (partial or query in queries):
+                staying[query] = _set_state(kept, old, entry)
+        _refuse_mixture(suite.path, old, entry, list(staying))
+        entry = replace(entry, queries={**staying, **entry.queries})
+    requests[request] = entry
+    return BaselineFile(suite=suite.name, requests=requests)
+
+
+def _set_state(kept: KeptQuery, old: Baseline, new: Baseline) -> KeptQuery:
+    """*kept*, which stays when *new* replaces *old*, with the state in which it was saved if that is not *new*'s."""
+    if kept.created is None:
+        kept = replace(kept, created=old.created, documents=old.index.documents)
+    is_of_new = (kept.created, kept.documents) == (new.created, new.index.documents)
+    return replace(kept, created=None, documents=None) if is_of_new else kept
+
+
+def _refuse_mixture(path: str, old: Baseline, new: Baseline, staying: Sequence[str]) -> None:
+    facts = (
+        ("request", old.template, new.template),
+        ("depth", old.depth, new.depth),
+        ("gain", old.gain, new.gain),
+        ("profile", old.profile, new.profile),
+        ("engine", old.engine, new.engine),
+        # Where one of the two has no name, nothing is known of it.
+        ("cluster", old.cluster or new.cluster, new.cluster or old.cluster),
+        ("mapping of the index", old.index.mapping, new.index.mapping),
+        ("settings of the index", old.index.settings, new.index.settings),
+    )
+    changed = [name for name, before, now in facts if before != now]
+    if staying and changed:
+        raise UnwritableBaseline(
+            f"{path}: a baseline of a part of the queries is not put beside {count(len(staying), 'query')} "
+            f"({listed(staying)}) that were kept under another {', '.join(changed)}; save the whole suite"
+        )
 
 
 # Saving.
@@ -286,7 +422,7 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
 
 def _note_changed_questions(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
     """A note on kept queries of a new entry, which did not run, whose text or params differ from the suite's."""
-    changed = find_changed_questions(entry, suite, run.request, hooked=run.hooked)
+    changed = find_changed_questions(entry, make_questions(suite, run.request, hooked=run.hooked))
     if changed:
         changes = listed([describe_changed_question(query, *questions) for query, questions in changed.items()])
         yield f"what was kept of {count(len(changed), 'query')} that did not run is of a changed query: {changes}"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import HistoryError
-from harness.history.files import PACKED, dump_line, list_files, name_moment, place_file, read_file, sort_entries
 from harness.masking import fingerprint
+from harness.store.history_files import PACKED, dump_line, list_files, name_moment, place_file, read_file, sort_entries
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Scores of queries whose judgments changed since cannot be checked against their 
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,15 +16,16 @@ from dataclasses import replace
 from datetime import date
 
 from harness import __version__
-from harness.baseline.entries import fingerprint_judgments, restore_run
-from harness.baseline.questions import fits_fingerprint, fits_fingerprints
 from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
+from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.score import score_of
-from harness.model.baseline import Baseline, BaselineQuery
+from harness.model.kept import TEXT, Baseline, KeptQuery
 from harness.model.scores import Outcome
-from harness.model.suite import Measure, Suite
+from harness.model.suite import Json, Measure, Suite
+from harness.store.kept import restore_run
+from harness.store.what_changed import fingerprint_judgments
 from harness.words import count
 
 OF_A_SCORE = (Outcome.SCORED, Outcome.ZERO_HITS)
@@ -88,9 +90,9 @@ def _check_entry(baseline: Baseline) -> Iterator[str]:
         "mapping": (index.mapping_json, index.mapping),
         "settings": (index.settings_json, index.settings),
     }
-    for name, (text, fingerprint) in texts.items():
+    for name, (text, digest) in texts.items():
         # A text that was too large to be kept has a fingerprint only.
-        if text is not None and not fits_fingerprint(text, fingerprint):
+        if text is not None and not _fits_fingerprint(text, digest):
             yield f"the fingerprint of its {name} differs"
 
 
@@ -107,7 +109,7 @@ def _check_state(created: str, documents: int | None) -> Iterator[str]:
 # Queries.
 
 
-def _check_query(kept: BaselineQuery, depth: int) -> Iterator[str]:
+def _check_query(kept: KeptQuery, depth: int) -> Iterator[str]:
     """The contradictions in *kept* apart from its scores, a sentence each; *depth* is the number of hits requested."""
     if kept.created is not None:
         yield from _check_state(kept.created, kept.documents)
@@ -116,12 +118,12 @@ def _check_query(kept: BaselineQuery, depth: int) -> Iterator[str]:
     yield from _check_numbers(kept)
     yield from _check_outcome(kept)
     yield from _check_ranking(kept, depth)
-    if not fits_fingerprints(kept):
+    if not _fits_question(kept):
         yield "the fingerprint of its text and params differs"
 
 
-def _check_numbers(kept: BaselineQuery) -> Iterator[str]:
-    for document, score in kept.ranking:
+def _check_numbers(kept: KeptQuery) -> Iterator[str]:
+    for document, score in zip(kept.ranking, kept.engine_scores or (), strict=True):
         if score is not None and not math.isfinite(score):
             yield f"the engine's score of {document} is {score}"
     for measure, value in kept.scores.items():
@@ -131,7 +133,7 @@ def _check_numbers(kept: BaselineQuery) -> Iterator[str]:
         yield f"its weight is {kept.weight}"
 
 
-def _check_outcome(kept: BaselineQuery) -> Iterator[str]:
+def _check_outcome(kept: KeptQuery) -> Iterator[str]:
     scored = [measure for measure, value in kept.scores.items() if value is not None]
     if kept.outcome not in (*OF_A_SCORE, Outcome.UNDEFINED):
         yield f"{kept.outcome} is not an outcome in a baseline"
@@ -145,20 +147,38 @@ def _check_outcome(kept: BaselineQuery) -> Iterator[str]:
         yield f"it is {kept.outcome}, and none of its scores has a value"
 
 
-def _check_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
-    documents = [document for document, _ in kept.ranking]
-    for document, times in Counter([*documents, *kept.tail]).items():
+def _check_ranking(kept: KeptQuery, depth: int) -> Iterator[str]:
+    for document, times in Counter([*kept.ranking, *kept.tail]).items():
         if times > 1:
             yield f"its ranking has {document} {times} times"
     if len(kept.ranking) > depth:
         yield f"its ranking has {count(len(kept.ranking), 'hit')}, and {depth} were asked for"
     if kept.sort and len(kept.sort) != len(kept.ranking):
         yield f"it has the sort values of {count(len(kept.sort), 'hit')}, and its ranking has {len(kept.ranking)}"
-    if kept.tail and (not kept.ranking or (kept.ranking[-1][1] is None and not kept.sort)):
+    if kept.tail and (not kept.ranking or ((kept.engine_scores or (None,))[-1] is None and not kept.sort)):
         yield "it has a tail of ties, and no last hit with a score"
 
 
-def _check_depth(kept: BaselineQuery, depth: int) -> Iterator[str]:
+def _fits_question(kept: KeptQuery) -> bool:
+    """Whether the fingerprints of *kept* are those of its text and params, as far as these are known and not masked."""
+    fingerprints = kept.asked.fingerprints
+    # Every request uses a value, so one without fingerprints was not written by the harness.
+    if not fingerprints:
+        return False
+    if kept.params is None:
+        return True
+    if not kept.params.keys() <= fingerprints.keys():
+        return False
+    values = {**kept.params, TEXT: kept.text}
+    return all(name in values and _fits_fingerprint(values[name], digest) for name, digest in fingerprints.items())
+
+
+def _fits_fingerprint(value: Json, expected: str | None) -> bool:
+    """Whether *expected* is the fingerprint of *value*; true if a part of it is masked, which cannot be checked."""
+    return "${" in json.dumps(value) or fingerprint(value) == expected
+
+
+def _check_depth(kept: KeptQuery, depth: int) -> Iterator[str]:
     """Whether *depth* is the number of hits that were requested, which the ranking says in its own way."""
     hits = count(len(kept.ranking), "hit")
     if kept.short and len(kept.ranking) >= depth:
@@ -217,7 +237,7 @@ def _compute_scores(
 
 
 def _check_scores(
-    kept: BaselineQuery,
+    kept: KeptQuery,
     baseline: Baseline,
     computed: Mapping[str, float | None] | None,
     ranges: Mapping[str, tuple[float, float]],

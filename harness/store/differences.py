@@ -1,26 +1,19 @@
-"""
-Differences between two runs, or a run and its baseline: scores, rankings, and the texts of the request, the mapping and
-the settings. Pure.
-"""
+"""Differences between two runs, or a run and its baseline: scores and rankings. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import unified_diff
 
-from harness.baseline.entries import build_request_json, fingerprint_request
 from harness.gate.ties import group_ties, pair_groups, truncate_ranking
-from harness.masking import Masker, fingerprint, is_vector, keep_small, shorten_vectors
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import measures_of
-from harness.model.baseline import Baseline, Reference, TextDiff
 from harness.model.comparison import MovedDocument
+from harness.model.kept import Reference
 from harness.model.report import QueryBaseline
-from harness.model.run import Hit, IndexFacts, Ranking, Run
+from harness.model.run import Hit, Ranking, Run
 from harness.model.scores import Score, index_scores
-from harness.model.suite import Gain, Json, Measure, Suite
+from harness.model.suite import Gain, Measure, Suite
 from harness.words import count, counted, listed
 
 # Two rankings.
@@ -174,76 +167,3 @@ def _list_left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> I
         verb = "looks" if len(deeper) == 1 else "look"
         hits = count(reference.depth, "hit")
         yield f"{listed(list(deeper))}, which {verb} at more than the {hits} that it keeps per query"
-
-
-# Texts.
-
-
-DIFF_LINES = 40
-"""The most lines of a difference between two texts that are kept."""
-
-
-def compare_texts(baseline: Baseline, suite: Suite, run: Run) -> tuple[TextDiff, ...]:
-    """
-    How the request, the mapping and the settings changed since *baseline*, as far as both texts are known.
-
-    Secrets are masked. A change within a masked part, or in a text too large to be kept, is not shown.
-    """
-    masker, facts = Masker(suite.variables), run.facts or IndexFacts()
-    before = baseline.index
-    pairs: dict[str, tuple[Json, Json]] = {}
-    if fingerprint_request(suite, run.request) != baseline.template:
-        pairs["request"] = (baseline.request, keep_small(build_request_json(suite, run.request)))
-    if before.mapping != facts.mapping:
-        pairs["mapping"] = (before.mapping_json, facts.mapping_json)
-    if before.settings != facts.settings:
-        pairs["settings"] = (before.settings_json, facts.settings_json)
-    diffs = []
-    for name, (text_before, text_now) in pairs.items():
-        diff = diff_texts(name, text_before, masker.mask_json(text_now))
-        if diff is not None:
-            diffs.append(diff)
-    return tuple(diffs)
-
-
-def diff_texts(name: str, before: Json, now: Json) -> TextDiff | None:
-    """How a text called *name* differs; None where it does not, or where one of the two is not known."""
-    if before is None or now is None:
-        return None
-    lines = list(unified_diff(_format_lines(before), _format_lines(now), lineterm=""))
-    # The first two lines name the files that are compared, and there are none.
-    lines = lines[2:]
-    if not lines:
-        return None
-    return TextDiff(name, tuple(lines[:DIFF_LINES]), max(0, len(lines) - DIFF_LINES))
-
-
-def _format_lines(value: Json) -> list[str]:
-    return json.dumps(shorten_large(value), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
-
-
-LONGEST_LIST = 100
-"""Members of a list, and the fewest that are not shown one by one."""
-
-LONGEST_TEXT = 200
-"""Characters of a text, and the fewest that are not shown whole."""
-
-
-def shorten_large(value: Json) -> Json:
-    """
-    *value* with long texts and lists of many numbers or texts cut; a fingerprint shows whether the whole changed.
-
-    >>> shorten_large({"k": 5, "ids": ["a"] * 250})
-    {'k': 5, 'ids': ['a', 'a', 'a', '… 250 in all (fingerprint 4df0c8abff7c7b25)']}
-    """
-    if isinstance(value, Mapping):
-        return {key: shorten_large(member) for key, member in value.items()}
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        return f"{value[:LONGEST_TEXT]}… {len(value):,} characters in all (fingerprint {fingerprint(value)})"
-    if not isinstance(value, list):
-        return value
-    if is_vector(value):
-        return shorten_vectors(value)
-    if len(value) <= LONGEST_LIST or any(isinstance(member, Mapping | list) for member in value):
-        return [shorten_large(member) for member in value]
-    return [*map(shorten_large, value[:3]), f"… {len(value):,} in all (fingerprint {fingerprint(value)})"]

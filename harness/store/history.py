@@ -1,0 +1,285 @@
+"""A run in a history: its entry, and entries as the suite of today asks and scores them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from harness import __version__
+from harness.gate.finding import read_weights
+from harness.gate.ties import group_ties, replace_scores, truncate_ranking
+from harness.masking import Masker, fingerprint
+from harness.means import mean_of
+from harness.metrics.score import measures_of, score_run
+from harness.model.kept import (
+    HistoryEntry,
+    HistoryFigure,
+    HistoryState,
+    KeptQuery,
+    Question,
+    RescoredEntry,
+)
+from harness.model.report import MeasureSummary, SuiteReport
+from harness.model.run import Engine, IndexFacts, Ranking, Run
+from harness.model.scores import Score, index_scores
+from harness.model.suite import Query, Suite
+from harness.store.kept import keep_query, restore_responses
+from harness.store.what_changed import (
+    find_changed_questions,
+    fingerprint_judgments,
+    fingerprint_request,
+    make_questions,
+    match_renamed,
+    select_all_values,
+)
+
+SCHEMA = 1
+"""The version that is written, and the only one that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOrigin:
+    """What an entry says of a run that neither its suite nor its responses do."""
+
+    created: datetime
+    commit: str | None = None
+    branch: str | None = None
+    chosen_index: str | None = None
+    """The index that an option named in place of the suite's own."""
+    file: str | None = None
+    """The file of the suite, as `name_suite_file` names it."""
+
+
+def make_entry(
+    suite: Suite, run: Run, scores: Sequence[Score], report: SuiteReport, origin: EntryOrigin
+) -> HistoryEntry:
+    """
+    The entry of a whole run.
+
+    Args:
+        suite: The suite with all its queries.
+        run: Their responses, in which secrets are masked, with the facts on the index.
+        scores: The scores of the run.
+        report: The report of the run.
+        origin: When it was made, and of which commit.
+    """
+    table = index_scores(scores)
+    questions = make_questions(suite, run.request, hooked=run.hooked)
+    queries = {}
+    for query in suite.queries:
+        response = run.responses.get(query.id)
+        if isinstance(response, Ranking):
+            ranking = truncate_ranking(response, suite.depth)
+            kept = keep_query(suite, query, ranking, table.get(query.id, {}), questions[query.id])
+            places = replace_scores(ranking, suite.profile)
+            groups = [group for group in group_ties(places) if len(group.shown) > 1]
+            queries[query.id] = replace(
+                kept,
+                ranking=tuple(hit.id for hit in places.hits),
+                ties=tuple((group.start + 1, group.start + len(group.shown)) for group in groups),
+                tail=tuple(hit.id for hit in places.tail),
+                closed=places.closed,
+                judged=sum(hit.id in query.judgments for hit in places.hits),
+                tags=query.tags,
+            )
+    members = {query.id: query for query in suite.queries}
+    tags = {}
+    for summary in report.tags:
+        if summary.tag is not None:
+            tagged = [query for query in queries if summary.tag in members[query].tags]
+            tags[summary.tag] = _make_figures(summary.summaries, suite, queries, tagged)
+    return HistoryEntry(
+        suite=suite.name,
+        request=run.request,
+        created=format_created(origin.created),
+        harness=__version__,
+        engine=str(run.engine),
+        gain=str(suite.gain),
+        profile=suite.profile,
+        depth=suite.depth,
+        state=_read_state(suite, run),
+        measures=_make_figures(report.summaries, suite, queries, queries),
+        queries=queries,
+        schema=SCHEMA,
+        tags=tags,
+        cluster=report.cluster,
+        index=report.index,
+        chosen_index=origin.chosen_index,
+        commit=origin.commit,
+        branch=origin.branch,
+        file=origin.file,
+    )
+
+
+def format_created(created: datetime) -> str:
+    """*created* as entries have it: in UTC, so that the order of the texts is that of the times."""
+    return created.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def find_chosen_index(suite: Suite, request: str, index: str | None) -> str | None:
+    """The *index* that an option named, masked; None if it is the own one of the *request* of that name."""
+    own_index = suite.target.index
+    template = suite.requests.get(request)
+    if template is not None and template.index is not None:
+        own_index = template.index
+    if index is None or index == own_index:
+        return None
+    return Masker(suite.variables).mask(index)
+
+
+def _make_figures(
+    summaries: Iterable[MeasureSummary], suite: Suite, queries: Mapping[str, KeptQuery], members: Iterable[str]
+) -> dict[str, HistoryFigure]:
+    """The figures of *summaries*, which are over those of *queries* that are *members*."""
+    figures = {}
+    chosen = {query: queries[query] for query in members}
+    for summary in summaries:
+        band = _compute_band(summary.measure, suite, chosen)
+        figures[summary.measure] = HistoryFigure(summary.mean, summary.counted, summary.interval, band)
+    return figures
+
+
+def _compute_band(measure: str, suite: Suite, queries: Mapping[str, KeptQuery]) -> tuple[float, float] | None:
+    """The least and the greatest mean of *measure* over all orders of ties; None if these do not move it."""
+    least: dict[str, float] = {}
+    greatest: dict[str, float] = {}
+    for query, kept in queries.items():
+        value = kept.scores.get(measure)
+        if value is not None:
+            least[query], greatest[query] = kept.bands.get(measure, (value, value))
+    if least == greatest:
+        return None
+    weights = read_weights(suite.queries, least)
+    return mean_of(least, weights), mean_of(greatest, weights)
+
+
+# What decides the scores of a run.
+
+
+def _read_state(suite: Suite, run: Run) -> HistoryState:
+    facts, used = run.facts or IndexFacts(), select_all_values(suite)
+    queries = {}
+    for query in suite.queries:
+        queries[query.id] = [used.fingerprint(query), list(query.tags), query.weight]
+    return HistoryState(
+        suite=fingerprint(queries),
+        judgments=fingerprint({query.id: fingerprint_judgments(query) for query in suite.queries}),
+        request=fingerprint_request(suite, run.request) or "",
+        mapping=facts.mapping,
+        settings=facts.settings,
+        documents=facts.documents,
+        content=fingerprint_content(suite, run),
+    )
+
+
+def fingerprint_content(suite: Suite, run: Run) -> str | None:
+    """A fingerprint that changes if documents are written; None if that is unknown, as in a fixture built anew."""
+    if suite.fixture is not None or not run.states:
+        return None
+    state = run.states[-1]
+    if state.uuids is None or state.writes is None:
+        return None
+    return fingerprint([sorted(state.uuids.values()), dict(state.writes)])
+
+
+# An entry, by the suite of today.
+
+
+def rename_entries(entries: Sequence[HistoryEntry], suite: Suite) -> list[HistoryEntry]:
+    """
+    *entries*, those of a request that *suite* has under another name by this name.
+
+    A request may be the one of before if it has no entry as old as the newest of that one.
+
+    Args:
+        entries: Of the file of the suite, in the order in which they were kept.
+        suite: The suite of today.
+    """
+    last: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for place, entry in enumerate(entries):
+        last[entry.request] = place
+        first.setdefault(entry.request, place)
+    before = {name: entries[place].state.request for name, place in last.items() if name not in suite.requests}
+    if not before:
+        return list(entries)
+    newest = max(last[name] for name in before)
+    now: dict[str, str] = {}
+    for name in suite.requests:
+        if name not in first:
+            now[name] = fingerprint_request(suite, name) or ""
+        elif first[name] > newest:
+            now[name] = entries[first[name]].state.request
+    renamed = match_renamed(before, now, is_only=len(before) == 1 and len(suite.requests) == 1)
+    return [replace(entry, request=renamed.get(entry.request, entry.request)) for entry in entries]
+
+
+def rescore(entries: Iterable[HistoryEntry], suite: Suite, *, hooked: bool = False) -> tuple[RescoredEntry, ...]:
+    """
+    Each of *entries* with the judgments, the gain, the profile and the measures of *suite*.
+
+    A query counts if the suite still has it with the same text and params, as far as the request uses them. A measure
+    counts if the entry has as many hits as it reads.
+
+    Args:
+        entries: Of the suite, of any request.
+        suite: The suite of today.
+        hooked: Whether hooks may have used any value of a query.
+    """
+    questions: dict[str, Mapping[str, Question]] = {}
+    scorer = _Scorer(suite)
+    rescored = []
+    for entry in entries:
+        if entry.request not in questions:
+            questions[entry.request] = make_questions(suite, entry.request, hooked=hooked)
+        rescored.append(_rescore_entry(entry, scorer, questions[entry.request]))
+    return tuple(rescored)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """Scores kept rankings with *suite*; one that many runs have, as most do, is scored once."""
+
+    suite: Suite
+    known: dict[tuple[object, ...], list[Score]] = field(default_factory=dict)
+
+    def score(self, entry: HistoryEntry, queries: Sequence[Query], run: Run) -> tuple[Score, ...]:
+        """The scores of *queries* in *run*, which has their rankings in *entry*."""
+        keys: dict[str, tuple[object, ...]] = {}
+        unknown = []
+        for query in queries:
+            kept = entry.queries[query.id]
+            key = (query.id, kept.ranking, kept.ties, kept.tail, kept.closed)
+            keys[query.id] = key
+            if key not in self.known:
+                self.known[key] = []
+                unknown.append(query)
+        for score in score_run(replace(self.suite, queries=tuple(unknown)), run):
+            self.known[keys[score.query]].append(score)
+        return tuple(score for query in queries for score in self.known[keys[query.id]])
+
+
+def _rescore_entry(entry: HistoryEntry, scorer: _Scorer, questions: Mapping[str, Question]) -> RescoredEntry:
+    suite = scorer.suite
+    changed = find_changed_questions(entry, questions)
+    same = [query for query in suite.queries if query.id in entry.queries and query.id not in changed]
+    responses = restore_responses(entry, [query.id for query in same], suite.depth)
+    run = Run(responses, Engine("history", entry.engine), entry.request, entry.index)
+    scores = scorer.score(entry, same, run)
+    too_deep = _find_too_deep(entry, suite, same)
+    if too_deep:
+        scores = tuple(score for score in scores if score.measure not in too_deep)
+    same_request = entry.state.request == fingerprint_request(suite, entry.request)
+    return RescoredEntry(entry, run, scores, same_request, tuple(changed))
+
+
+def _find_too_deep(entry: HistoryEntry, suite: Suite, queries: Iterable[Query]) -> set[str]:
+    """The measures that read more hits than *entry* keeps."""
+    too_deep = set()
+    if entry.depth < suite.depth:
+        for query in queries:
+            for measure in measures_of(suite, query):
+                if entry.depth < (measure.cutoff or suite.depth):
+                    too_deep.add(measure.text)
+    return too_deep

@@ -1,0 +1,104 @@
+"""The queries of a kept run: made from rankings, and made rankings again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from harness.errors import UnansweredBaseline
+from harness.gate.stability import explain_changed_target
+from harness.gate.ties import compute_bands, truncate_ranking
+from harness.masking import Masker
+from harness.metrics.score import measures_of, outcome_of
+from harness.model.kept import Baseline, KeptQuery, KeptRun, Question
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.scores import Outcome, Score
+from harness.model.suite import Query, Suite
+from harness.store.what_changed import fingerprint_judgments
+from harness.words import count, listed
+
+
+def keep_query(
+    suite: Suite, query: Query, ranking: Ranking, scores: Mapping[str, Score], question: Question
+) -> KeptQuery:
+    """
+    What a baseline and a history both keep of *query*.
+
+    Args:
+        suite: Of the query.
+        query: What is kept.
+        ranking: Its hits, no more than the suite requests.
+        scores: Of the query, by measure.
+        question: What the request asked.
+    """
+    measures = measures_of(suite, query)
+    values = {measure.text: scores[measure.text].value for measure in measures if measure.text in scores}
+    outcome, _ = outcome_of(query, ranking)
+    if values and all(value is None for value in values.values()):
+        outcome = Outcome.UNDEFINED
+    return KeptQuery(
+        outcome=outcome,
+        question=question.fingerprint,
+        text=question.text,
+        judgments=fingerprint_judgments(query),
+        ranking=tuple(hit.id for hit in ranking.hits),
+        scores=values,
+        bands=compute_bands(suite, query, ranking, measures),
+        weight=query.weight,
+        tail=tuple(hit.id for hit in ranking.tail),
+        closed=ranking.closed,
+    )
+
+
+def restore_ranking(kept: KeptQuery) -> Ranking:
+    """The ranking of *kept*. A history has no scores of the engine: its scores are places, so the same hits tie."""
+    scores, exact_scores = kept.engine_scores, kept.exact_scores
+    if scores is None:
+        places = list(range(len(kept.ranking)))
+        for first, last in kept.ties:
+            places[first - 1 : last] = [first - 1] * (last - first + 1)
+        scores, exact_scores = tuple(-place for place in places), True
+    hits = []
+    for place, (document, score) in enumerate(zip(kept.ranking, scores, strict=True)):
+        # Where the engine sorted by score no sort values are kept.
+        sort = kept.sort[place] if place < len(kept.sort) else None
+        hits.append(Hit(document, score, sort=sort))
+    # Documents of the tail tie with the last hit, and so have its score and its sort values.
+    tail = tuple(Hit(document, hits[-1].score, sort=hits[-1].sort) for document in kept.tail if hits)
+    return Ranking(tuple(hits), tail=tail, closed=kept.closed, exact_scores=exact_scores)
+
+
+def restore_responses(kept_run: KeptRun, queries: Iterable[str], depth: int) -> dict[str, Ranking]:
+    """The rankings of *queries* in *kept_run*, at most *depth* hits of each."""
+    return {query: truncate_ranking(restore_ranking(kept_run.queries[query]), depth) for query in queries}
+
+
+def restore_run(baseline: Baseline, request: str, *, depth: int) -> Run:
+    """The run that *baseline* was made from, at most *depth* hits of each query, to be scored like any other."""
+    responses = restore_responses(baseline, baseline.queries, depth)
+    return Run(responses, Engine("baseline", baseline.engine), request, facts=baseline.index)
+
+
+def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
+    """
+    Refuse a run with queries that have no ranking and were not skipped, or on an index that changed meanwhile.
+
+    *what* names the refused action, for the message.
+
+    Raises:
+        UnansweredBaseline: Names the queries, and why the first has no ranking.
+    """
+    unanswered = []
+    for query in suite.queries:
+        response = run.responses.get(query.id)
+        outcome, _ = outcome_of(query, response)
+        # A query that was skipped has no response.
+        if not isinstance(response, Ranking) and outcome is not Outcome.SKIPPED:
+            unanswered.append(query)
+    if unanswered:
+        names = listed([query.id for query in unanswered])
+        _, reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))
+        sentence = f"{suite.path}: {what}: {count(len(unanswered), 'query')} had no answer ({names}): {reason}"
+        raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
+    moving = explain_changed_target(run)
+    if moving:
+        raise UnansweredBaseline(f"{suite.path}: {what}: {moving}")
