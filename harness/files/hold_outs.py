@@ -7,20 +7,24 @@ looked at again and again, is tuned on in the end.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from unicodedata import normalize
 
-from harness.errors import FormatError, UsageError
+from harness.errors import UsageError
 from harness.extensions.tuning.model import HoldOut, HoldOutLook
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.query_samples import fingerprint_population
+from harness.files.versioned import VersionedJson
 from harness.model.suite import Query
 from harness.words import count
+
+_FORM = VersionedJson(
+    HoldOut, "hold-out", remedy="put back the file that was there", is_merged=True, is_strict=True, had_no_version=True
+)
 
 SHARE = 0.4
 """The share of the queries that are held out, unless the user says it."""
@@ -156,11 +160,7 @@ def write_hold_out(path: Path, hold_out: HoldOut, roots: Sequence[str] = ()) -> 
     Raises:
         UsageError: It cannot be written.
     """
-    content = json.dumps(asdict(hold_out), ensure_ascii=False, indent=2).encode() + b"\n"
-    try:
-        BesideFile(path, roots).write(content)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    _FORM.write(BesideFile(path, roots), hold_out)
 
 
 def read_hold_out(path: Path, roots: Sequence[str] = ()) -> HoldOut:
@@ -170,23 +170,4 @@ def read_hold_out(path: Path, roots: Sequence[str] = ()) -> HoldOut:
     Raises:
         FormatError: The file cannot be read, or is none that was written here.
     """
-    try:
-        content = json.loads(BesideFile(path, roots, follows_links=True).read())
-        looks = tuple(
-            HoldOutLook(
-                created=str(look["created"]),
-                measure=str(look["measure"]),
-                request=str(look["request"]),
-                compared=str(look["compared"]),
-                difference=float(look["difference"]),
-                p_value=float(look["p_value"]),
-            )
-            for look in content["looks"]
-        )
-        queries = tuple(map(str, content["queries"]))
-        return HoldOut(int(content["seed"]), float(content["share"]), queries, str(content["population"]), looks)
-    except OSError as error:
-        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        message = "this is no hold-out, expected an object with seed, share, queries, population and looks"
-        raise FormatError.at(path, 0, 0, f"{message}; put back the file that was there") from None
+    return _FORM.read(BesideFile(path, roots, follows_links=True))

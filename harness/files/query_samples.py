@@ -8,7 +8,6 @@ more often than promised.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -17,9 +16,15 @@ from pathlib import Path
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
+from harness.files.versioned import VersionedJson
 from harness.masking import fingerprint
 from harness.model.suite import QuerySample, Suite
 from harness.words import count
+
+_REMEDY = "draw one with `relevance judge SUITE --sample N`"
+_FORM = VersionedJson(
+    QuerySample, "sample of queries", remedy=_REMEDY, is_merged=True, is_strict=True, had_no_version=True
+)
 
 
 def build_sample_path(suite: Path) -> Path:
@@ -102,16 +107,7 @@ def write_sample(path: Path, sample: QuerySample, roots: Sequence[str] = ()) -> 
     Raises:
         UsageError: It cannot be written.
     """
-    content = {
-        "seed": sample.seed,
-        "population": sample.population,
-        "sizes": sample.looks,
-        "queries": sample.queries,
-    }
-    try:
-        BesideFile(path, roots).write(json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    _FORM.write(BesideFile(path, roots), replace(sample, sizes=sample.looks))
 
 
 def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
@@ -121,36 +117,11 @@ def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
     Raises:
         FormatError: The file cannot be read, or is none that was written here.
     """
-    try:
-        content = json.loads(BesideFile(path, roots, follows_links=True).read())
-        queries = tuple(map(str, content["queries"]))
-        # A file without sizes was written when each number of judged queries decided: its sample decides as a whole.
-        sizes = _check_sizes(content.get("sizes", [len(queries)]), len(queries))
-        return QuerySample(int(content["seed"]), queries, str(content["population"]), sizes)
-    except OSError as error:
-        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
-        message = (
-            "this is no sample of queries, expected an object with seed, population, queries, and ascending sizes of "
-            "which the last is their number"
-        )
-        raise FormatError.at(path, 0, 0, f"{message}; draw one with `relevance judge SUITE --sample N`") from None
-
-
-def _check_sizes(sizes: Sequence[object], queries: int) -> tuple[int, ...]:
-    """
-    *sizes* of a file, which ascend to the number of *queries*.
-
-    Raises:
-        ValueError: They are no sizes.
-        TypeError: They are no list.
-    """
-    checked: list[int] = []
-    for size in sizes:
-        # In Python True is an int.
-        if not isinstance(size, int) or isinstance(size, bool) or size <= (checked[-1] if checked else 0):
-            raise ValueError(f"found {size!r} as a size")
-        checked.append(size)
-    if checked[-1:] != [queries]:
-        raise ValueError("the last size is not that of the sample")
-    return tuple(checked)
+    sample = _FORM.read(BesideFile(path, roots, follows_links=True))
+    # A file without sizes was written when each number of judged queries decided: its sample decides as a whole.
+    sizes = sample.looks
+    if list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] != len(sample.queries):
+        found = f"found sizes {list(sizes)} of {count(len(sample.queries), 'query')}"
+        expected = "expected ascending sizes of which the last is the number of queries"
+        raise FormatError.at(path, 0, 0, f"not a sample of queries: {found}, {expected}; {_REMEDY}")
+    return replace(sample, sizes=sizes)

@@ -493,6 +493,8 @@ class QuerySample:
     """A fingerprint of the ids of all queries from which they were drawn."""
     sizes: tuple[int, ...] = ()
     """How many of the first queries are judged where an estimate decides; empty for one size, that of the sample."""
+    schema: int = 1
+    """The version of its file."""
 
     @property
     def looks(self) -> tuple[int, ...]:

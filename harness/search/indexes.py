@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.files.border import conceal, is_quotable
+from harness.files.json import WrongJson, parse_json
 from harness.model.run import Failure
 from harness.model.suite import Json, Mark
 from harness.search.answers import (
@@ -110,13 +111,11 @@ def _walk_lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
 def _parse_document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
     """The document in *line*, or the column and the sentence of what is wrong with it."""
     try:
-        content = _DECODER.decode(line.decode())
+        content = parse_json(line.decode())
     except UnicodeDecodeError as error:
         return error.start + 1, "the line is not UTF-8"
-    except json.JSONDecodeError as error:
-        return error.colno, f"the line is not JSON: {error.msg}"
-    except (ValueError, RecursionError) as error:
-        return 1, f"the line is not JSON: {error}"
+    except WrongJson as error:
+        return error.column, str(error)
     if not isinstance(content, dict):
         return 1, "expected one JSON object per line"
     identity = content.get(id_field)
@@ -127,15 +126,6 @@ def _parse_document(number: int, line: bytes, id_field: str) -> Document | tuple
     if len(str(identity).encode()) > LONGEST_ID:
         return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine allows for an id'
     return Document(number, str(identity), line)
-
-
-def _refuse_constant(constant: str) -> None:
-    """Python reads NaN and Infinity, which no engine takes."""
-    raise ValueError(f"it has no {constant}")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""One decoder for all lines, which halves the time."""
 
 
 KEY = "relevance_harness"

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from harness.errors import BaselineError, UnwritableBaseline
 from harness.files.beside import BesideFile
 from harness.files.border import Border
-from harness.files.json import MOST_READ, WrongJson, read_json_text, refuse_repeated_keys
+from harness.files.json import WrongJson, parse_json
+from harness.files.opening import TextSource
+from harness.files.versioned import MOST_READ, read_limited
 from harness.files.writing import is_replaceable, write_whole
 from harness.model.kept import BaselineFile
 from harness.model.suite import Json, Suite
@@ -115,7 +117,7 @@ def read_baselines(path: Path, roots: Sequence[str] | None = None) -> BaselineFi
     """
     try:
         if roots is None:
-            text = read_json_text(path)
+            text = read_limited(path).decode()
         else:
             text = BesideFile(path, roots, follows_links=True).read(MOST_READ).decode()
     except FileNotFoundError:
@@ -132,19 +134,10 @@ def loads(text: str, path: str) -> BaselineFile:
     from pydantic import ValidationError
 
     try:
-        raw = json.loads(text, object_pairs_hook=refuse_repeated_keys)
+        raw = parse_json(text)
     except WrongJson as error:
-        raise BaselineError(
-            f"the baseline {path} cannot be read: the key {error.key!r} occurs twice in one object"
-        ) from None
-    except json.JSONDecodeError as error:
-        raise BaselineError(
-            f"the baseline {path}:{error.lineno}:{error.colno} cannot be read: not JSON: {error.msg}"
-        ) from None
-    except RecursionError:
-        raise BaselineError(f"the baseline {path} cannot be read: nested too deeply") from None
-    except ValueError:
-        raise BaselineError(f"the baseline {path} cannot be read: a number has too many digits") from None
+        line, column = TextSource(path, text).find_place(error.offset)
+        raise BaselineError(f"the baseline {path}:{line}:{column} cannot be read: {error}") from None
     version = raw.get("schema") if isinstance(raw, dict) else None
     if version != SCHEMA or isinstance(version, bool):
         found = "has no schema version" if version is None else f"has schema version {version!r}"

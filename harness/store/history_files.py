@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from harness.config import CONFIG_NAME
 from harness.errors import HistoryError
 from harness.files.beside import BesideFile
-from harness.files.json import MOST_READ
+from harness.files.versioned import MOST_READ
 from harness.masking import fingerprint
 from harness.model.kept import HistoryEntry
 from harness.model.suite import Json

@@ -143,7 +143,7 @@ def warns(*said: str, **others: object) -> Row:
 
 SAVE = "`relevance baseline save shop.relevance.yaml --url http://"
 NO_BASELINE = ("there is no baseline: shop.baseline.json does not exist", SAVE)
-UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
+UNREADABLE = ("shop.baseline.json:1:2 cannot be read: this is not JSON", SAVE)
 OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)
 CONTRADICTING = {
     "a ranking that scores otherwise": (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
+from harness.errors import BaselineError, FormatError, UnansweredBaseline, UnwritableBaseline
 from harness.extensions.compare.forms import parse_side
 from harness.extensions.compare.sides import read_report_side
 from harness.gate import decide
@@ -408,7 +408,7 @@ def test_where_a_baseline_stands():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", r"x\.json:1:2 cannot be read: not JSON"),
+        ("{", r"x\.json:1:2 cannot be read: this is not JSON"),
         ("[]", "has no schema version, expected 2"),
         ('{"schema": 3}', "has schema version 3, expected 2: another version"),
         ('{"schema": 1}', "has schema version 1, expected 2: another version"),
@@ -417,7 +417,7 @@ def test_where_a_baseline_stands():
         ('{"schema": 2, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
         (
             '{"schema": 2, "requests": {"a": {"ranking": [], "depth": 1, "ranking": [1]}}}',
-            "the key 'ranking' occurs twice",
+            r"x\.json:1:61 cannot be read: the object has the key 'ranking' twice",
         ),
         ("[" * 100_000, "nested too deeply"),
         ("9" * 5000, "a number has too many digits"),
@@ -454,11 +454,11 @@ def test_what_cannot_be_read_is_told(tmp_path):
 
 
 def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr("harness.files.json.MOST_READ", 2**21)
+    monkeypatch.setattr("harness.files.versioned.MOST_READ", 2**21)
     with pytest.raises(BaselineError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
         read_baselines(Path("/dev/zero"))
     form = parse_side("report:/dev/zero")
-    with pytest.raises(UsageError, match="2 MiB"):
+    with pytest.raises(FormatError, match="2 MiB"):
         read_report_side(form, None, None)
 
 

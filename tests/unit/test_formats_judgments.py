@@ -159,8 +159,9 @@ WRONG = {
     "infinity": (
         "j.jsonl",
         '{"query": "q", "document": "d", "grade": Infinity}\n',
-        "j.jsonl:1:1: the grade of document 'd' for query 'q' is inf, expected a finite number\n"
-        '    1 | {"query": "q", "document": "d", "grade": Infinity}\n      | ^',
+        "j.jsonl:1:42: this is not JSON: Infinity is not a number that JSON has\n"
+        '    1 | {"query": "q", "document": "d", "grade": Infinity}\n'
+        "      |                                          ^",
     ),
     "document judged twice": (
         "j.qrels",
@@ -216,8 +217,9 @@ WRONG = {
     "key twice": (
         "j.jsonl",
         '{"query": "q", "document": "d", "grade": 1, "grade": 0}\n',
-        "j.jsonl:1:1: the object has the key 'grade' twice\n"
-        '    1 | {"query": "q", "document": "d", "grade": 1, "grade": 0}\n      | ^',
+        "j.jsonl:1:45: the object has the key 'grade' twice\n"
+        '    1 | {"query": "q", "document": "d", "grade": 1, "grade": 0}\n'
+        "      |                                             ^",
     ),
     "missing key": (
         "j.jsonl",

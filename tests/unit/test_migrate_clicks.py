@@ -410,7 +410,7 @@ def test_documents_that_a_search_did_not_return_are_listed(graded):
 def test_a_key_that_is_twice_in_a_document_is_refused(graded):
     status, _, _, told = graded("ubi", '{"query_id": "a", "query_id": "b"}\n', name="ubi.jsonl")
     assert status == 2
-    assert told.startswith("ubi.jsonl:1:1: this is not JSON: the object has the key 'query_id' twice")
+    assert told.startswith("ubi.jsonl:1:19: the object has the key 'query_id' twice")
 
 
 def test_ubi_as_the_answer_to_a_search_and_other_actions(graded):
@@ -421,11 +421,11 @@ def test_ubi_as_the_answer_to_a_search_and_other_actions(graded):
     assert provenance["click_actions"] == ["click_through"]
 
 
-@pytest.mark.parametrize("line", ["{", "3", '"x"'])
-def test_a_line_of_ubi_that_is_no_document_has_its_place(graded, line):
+@pytest.mark.parametrize(("line", "column"), [("{", 2), ("3", 1), ('"x"', 1)])
+def test_a_line_of_ubi_that_is_no_document_has_its_place(graded, line, column):
     status, _, _, told = graded("ubi", f"{ubi()}{line}\n", name="ubi.jsonl")
     assert status == 2
-    assert told.startswith(f"ubi.jsonl:{ubi().count(chr(10)) + 1}:1: ")
+    assert told.startswith(f"ubi.jsonl:{ubi().count(chr(10)) + 1}:{column}: ")
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_nothing_is_replaced(tmp_path, monkeypatch, capsys):
         ('{"metric": {"recall": {}}}', "eval.json:1:1: found an object without 'requests'"),
         ('{"requests": [], "metric": {"map": {}}}', "eval.json:1:28: found an object, expected an object with one of"),
         ('{"a": 1,\n "a": 2}', "eval.json:2:2: the object has the key 'a' twice"),
-        ('{"a": "\\ud800"}', "eval.json:1:7: found"),
+        ('{"a": "\\ud800"}', "eval.json:1:7: this text has half of a character"),
         ('{"a": NaN}', "this is not JSON"),
         ('{"a": 1e999}', "eval.json:1:7: found 1e999, expected a number that a 64-bit float can hold"),
         ('{"a": ' + "[" * 900 + "]" * 900 + "}", "eval.json:1:106: the JSON is nested too deeply"),

@@ -66,13 +66,13 @@ class TestReading:
             ('{"id": true}', 1, "true"),
             ('{"id": ""}', 1, "whole number"),
             ('{"id": "\\ud800"}', 1, "ud800"),
-            ('{"id": ' + "9" * 5000 + "}", 1, "not JSON"),
+            ('{"id": ' + "9" * 5000 + "}", 8, "too many digits"),
             ('{"id": ["b"]}', 1, "whole number"),
             ('{"id": "a"}', 1, "used in line 1"),
-            ('{"id": "b", "price": NaN}', 1, "NaN"),
+            ('{"id": "b", "price": NaN}', 22, "NaN"),
             ('{"id": "' + "ä" * 257 + '"}', 1, "512 bytes"),
             (b'{"id": "\xff"}', 9, "UTF-8"),
-            ("[" * 100_000, 1, "not JSON"),
+            ("[" * 100_000, 1, "nested too deeply"),
         ],
     )
     def test_what_is_wrong_is_named_by_line_and_column(

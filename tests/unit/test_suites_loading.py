@@ -653,7 +653,7 @@ def test_the_same_said_twice_is_no_contradiction(write):
         (
             "jsonl",
             '{"id": 1, "text": "a", "params": {"b": 1, "b": 2}}\n',
-            "q.jsonl:1:1: the object has the key 'b' twice",
+            "q.jsonl:1:43: the object has the key 'b' twice",
         ),
         ("jsonl", "[1]\n", "q.jsonl:1:1: found [1], expected an object with id and text"),
         ("jsonl", '{"id": [1], "text": "a"}\n', "q.jsonl:1:1: id: found a list, expected"),

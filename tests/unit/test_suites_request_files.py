@@ -131,7 +131,7 @@ def test_variables_are_not_replaced_in_a_file_and_give_its_name(write):
         ),
         ('{\n  "query" {}\n}', "search.json:2:11: this is not JSON: Expecting ':' delimiter"),
         ('query: {match: {title: "{{text}}"}}', "search.json:1:1: this is not JSON: Expecting value"),
-        ('{"size": NaN}', "search.json:1:1: this is not JSON: NaN is not a number that JSON has"),
+        ('{"size": NaN}', "search.json:1:10: this is not JSON: NaN is not a number that JSON has"),
         ('{"a": "\\ud83d {{text}}"}', "search.json:1:7: this text has half of a character; "),
         ("[1, 2]", "search.json:1:1: found a list, expected a request: a mapping such as the body of _search"),
         (
@@ -141,7 +141,7 @@ def test_variables_are_not_replaced_in_a_file_and_give_its_name(write):
         ("null", "search.json:1:1: found a single value, expected a request"),
         ('{"type": "service_account", "type": 1}', "search.json:1:1: found no key such as 'query', and no placeholder"),
         ("[" * 70 + "]" * 70, "search.json:1:65: the nesting is deeper than 64 levels"),
-        ("[" * 100_000, "search.json:0:0: the JSON is nested too deeply"),
+        ("[" * 100_000, "search.json:1:1: the JSON is nested too deeply"),
         (
             '{"query": {"match": {"title": "{{text}}"}},\n "query": {}}',
             "search.json:2:2: the key 'query' occurs twice, first in line 1, column 2",

@@ -101,8 +101,7 @@ def test_a_file_whose_name_is_not_known_yet_is_not_missed(write):
 
 
 WRONG_LINES = {
-    '{"id": "tents", "vector": [1, NaN]}': "found NaN as number 2 of the vector of query 'tents', "
-    "expected a finite number",
+    '{"id": "tents", "vector": [1, NaN]}': "this is not JSON: NaN is not a number that JSON has",
     '{"id": "tents", "vector": [1, 1e999]}': "found Infinity as number 2 of the vector of query 'tents', "
     "expected a finite number",
     '{"id": "tents", "vector": [true, 1]}': "found true as number 1 of the vector of query 'tents', "

@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.files.json import read_json_text
+from harness.files.versioned import read_limited
 from harness.options import RunOptions
 from harness.words import did_you_mean, find_nearest
 
@@ -160,7 +160,7 @@ def _recognize_file(path: Path) -> SideWord:
 def _read_members(path: Path) -> frozenset[str]:
     """The names of the members of a JSON file; none if it is not an object."""
     try:
-        raw = json.loads(read_json_text(path))
+        raw = json.loads(read_limited(path))
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"{path} cannot be read as JSON: {reason}") from None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.extensions.compare.forms import SideText, SideWord
-from harness.files.json import read_json_text
 from harness.files.runs import read_run
 from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
@@ -131,14 +130,9 @@ def read_report_side(text: SideText, suite: Suite | None, request: str | None) -
         FormatError: The file is not a report.
         UsageError: The report does not hold the suite, or several of its suites match.
     """
-    from harness.report.json import loads_report
+    from harness.report.json import read_report
 
-    path = Path(text.value)
-    try:
-        content = read_json_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
-    report = loads_report(content, path=text.value)
+    report = read_report(Path(text.value))
     entry = _choose_report(text, report, suite, request)
     return make_report_side(entry, str(text), created=report.timing.created)
 

@@ -6,7 +6,6 @@ Source: the JSON schemas of UBI 1.3.0 (o19s/ubi) and the mappings of opensearch-
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from harness.extensions.sampling.columns import (
     may_be_thousands,
 )
 from harness.extensions.sampling.tally import is_placeholder
-from harness.files.json import refuse_repeated_keys
+from harness.files.json import WrongJson, parse_json
 from harness.files.opening import TextSource
 from harness.files.tables import remove_mark
 from harness.model.suite import Json, Mark
@@ -157,13 +156,21 @@ def _read_documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Js
     """The documents in a file, each with its place."""
     source = read_import(path)
     if path.suffix.lower() == ".json":
-        content = _parse_json(source, source.text, 1)
+        try:
+            content = parse_json(source.text)
+        except WrongJson as error:
+            raise source.make_error(*source.find_place(error.offset), str(error)) from None
         for hit in _list_hits(content, source, log):
             yield _get_document(hit, source, 1), Mark(str(path))
         return
     for number, line in enumerate(source.lines, start=1):
-        if line.strip():
-            yield _get_document(_parse_json(source, line, number), source, number), Mark(str(path), number, 1)
+        if not line.strip():
+            continue
+        try:
+            content = parse_json(line)
+        except WrongJson as error:
+            raise source.make_error(number, error.column, str(error)) from None
+        yield _get_document(content, source, number), Mark(str(path), number, 1)
 
 
 def _list_hits(content: Json, source: TextSource, log: ClickLog) -> Sequence[Json]:
@@ -187,13 +194,6 @@ def _list_hits(content: Json, source: TextSource, log: ClickLog) -> Sequence[Jso
         message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
         raise source.make_error(1, 1, message)
     return hits
-
-
-def _parse_json(source: TextSource, text: str, line: int) -> Json:
-    try:
-        return json.loads(text, object_pairs_hook=refuse_repeated_keys)
-    except (ValueError, RecursionError) as error:
-        raise source.make_error(line, 1, f"this is not JSON: {error}") from None
 
 
 def _get_document(hit: Json, source: TextSource, line: int) -> Mapping[str, Json]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.errors import InputError
+from harness.files.json import NOT_JSON, PlacedJson, WrongJson, build_tree, check_syntax
 from harness.files.opening import TextSource, read_source
 from harness.files.records import read_number
 from harness.model.suite import Json, Mark
@@ -18,12 +19,6 @@ from harness.words import shorten
 MOST_BYTES = 512 * 2**20
 """The largest file that is imported, in bytes."""
 
-_TOKEN = re.compile(r'[ \t\n\r]*([{}\[\]:,]|"(?:[^"\\]|\\.)*"|[^ \t\n\r{}\[\]:,"]+)')
-_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
-_OPENING, _CLOSING = ("{", "["), ("}", "]")
-_NOT_JSON = "this is not JSON: "
-_DEEPEST = 100
-"""The largest depth of nested objects and lists; a suite allows fewer."""
 LARGEST_INTEGER = 2**31 - 1
 
 
@@ -36,7 +31,7 @@ def explain_grades(word: str, names: Mapping[str, float]) -> str:
     return f"a finite number; --grades {shorten(word)}=NUMBER,… gives labels in words their grades"
 
 
-class JsonNode:
+class JsonNode(PlacedJson):
     """
     A JSON value with its place in a file.
 
@@ -45,12 +40,11 @@ class JsonNode:
     FormatError, with the place, if the value is not of the expected type.
     """
 
-    __slots__ = ("offset", "read", "source", "value")
+    __slots__ = ("read", "source")
 
     def __init__(self, source: TextSource, offset: int, value: Any) -> None:
+        super().__init__(offset, value)
         self.source = source
-        self.offset = offset
-        self.value = value
         self.read = False
 
     @property
@@ -214,18 +208,14 @@ def read_import(path: Path) -> TextSource:
 
 def parse_node(source: TextSource) -> JsonNode:
     """The JSON value of *source*; raises InputError as `read_node` does."""
-    # Python's parser finds what is no JSON, and words it; so `_build` may trust the order of the tokens.
     try:
-        json.loads(source.text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise InputError.at(source.path, 0, 0, "the JSON is nested too deeply") from None
-    except ValueError as error:
-        offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
-        raise source.make_error(*source.find_place(offset), f"{_NOT_JSON}{message}") from None
-    return _build(source)
+        check_syntax(source.text)
+        return build_tree(source.text, partial(JsonNode, source))
+    except WrongJson as error:
+        raise source.make_error(*source.find_place(error.offset), str(error)) from None
 
 
-def parse_json(text: str) -> Json:
+def parse_text(text: str) -> Json:
     """
     The JSON value of *text*, which is a part of another file.
 
@@ -233,9 +223,10 @@ def parse_json(text: str) -> Json:
         ValueError: The text cannot be read; the message is that of `read_node`, without a place.
     """
     try:
-        return parse_node(TextSource("", text)).json()
-    except InputError as error:
-        raise ValueError(error.problems[0].message.removeprefix(_NOT_JSON)) from None
+        check_syntax(text)
+        return build_tree(text, partial(JsonNode, TextSource("", text))).json()
+    except WrongJson as error:
+        raise ValueError(str(error).removeprefix(NOT_JSON)) from None
 
 
 def parse_members(node: JsonNode | None) -> dict[str, JsonNode]:
@@ -295,63 +286,3 @@ class _Inside(TextSource):
     def get_line(self, number: int) -> str:
         """Line *number* of the file."""
         return self._node.source.get_line(number)
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number that JSON has")
-
-
-def _build(source: TextSource) -> JsonNode:
-    """
-    The value of *source*, which must be valid JSON.
-
-    Raises:
-        FormatError: A key is repeated, the nesting is too deep, or a value cannot be represented.
-    """
-    root: list[JsonNode] = []
-    open_values: list[JsonNode] = []
-    key: str | None = None
-    for match in _TOKEN.finditer(source.text):
-        token = match[1]
-        if token in _CLOSING:
-            open_values.pop()
-            continue
-        if token in (",", ":"):
-            continue
-        holder: Any = open_values[-1].value if open_values else root
-        # In an object, keys and values take turns.
-        if isinstance(holder, dict) and key is None:
-            key = str(_parse_token(source, match))
-            if key in holder:
-                message = f"the object has the key {key!r} twice"
-                raise source.make_error(*source.find_place(match.start(1)), message)
-            continue
-        node = JsonNode(source, match.start(1), _parse_token(source, match))
-        if key is not None:
-            holder[key] = node
-            key = None
-        else:
-            holder.append(node)
-        if token in _OPENING:
-            open_values.append(node)
-            if len(open_values) > _DEEPEST:
-                message = f"the JSON is nested too deeply; expected at most {_DEEPEST} levels"
-                raise source.make_error(*source.find_place(match.start(1)), message)
-    return root[0]
-
-
-def _parse_token(source: TextSource, match: re.Match[str]) -> Any:
-    """The string, number or constant of a token, if a suite can hold it; an empty object or list for its bracket."""
-    if match[1] == "{":
-        return {}
-    if match[1] == "[":
-        return []
-    value = json.loads(match[1])
-    if isinstance(value, float) and not math.isfinite(value):
-        message = f"found {match[1][:60]}, expected a number that a 64-bit float can hold"
-        raise source.make_error(*source.find_place(match.start(1)), message)
-    # An escape such as "\ud83d" alone is JSON, but no file in UTF-8 can have it.
-    if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
-        message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
-        raise source.make_error(*source.find_place(match.start(1)), message)
-    return value

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from harness.errors import FormatError
 from harness.extensions.migrate.draft import Draft, DraftQuery
-from harness.extensions.migrate.json_nodes import JsonNode, parse_json, parse_members, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, parse_members, parse_text, read_node
 from harness.extensions.migrate.ltr import read_ltr
 from harness.extensions.migrate.table import InputTable, read_table
 from harness.extensions.migrate.templates import convert_placeholders
@@ -378,7 +378,7 @@ def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
     text, _ = convert_placeholders(text, _THEIRS, _name_placeholder)
     unknown = re.search(r"#\$[^#]*##|##[^#]+##", text)
     try:
-        body = parse_json(text)
+        body = parse_text(text)
     except ValueError as error:
         draft.leave(params.place, f"the request in 'query_params', which is not JSON: {error}")
         return

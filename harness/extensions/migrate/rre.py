@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness.errors import UsageError
 from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.json_nodes import JsonNode, parse_json, read_import, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, parse_text, read_import, read_node
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.files.border import Border, check_found
 from harness.files.records import read_number
@@ -234,7 +234,7 @@ def _add_request(draft: Draft, template: JsonNode, ratings: Path, names: Mapping
     placeholders = re.compile("|".join(map(re.escape, longest_first)))
     text, unquoted = convert_placeholders(read_import(path).text, placeholders, lambda match: names[match[0]])
     try:
-        body = parse_json(text)
+        body = parse_text(text)
     except ValueError as error:
         draft.leave(place, f"the template, which is not JSON: {error}")
         return

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness.errors import FormatError
 from harness.extensions.migrate.draft import Draft, make_error
-from harness.extensions.migrate.json_nodes import JsonNode, parse_json, parse_lines, read_import, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, parse_text, read_import, read_node
 from harness.extensions.migrate.table import read_table
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model.suite import Json, Mark, Profile
@@ -363,7 +363,7 @@ def _build_body(query: JsonNode, draft: Draft, variables: _Variables) -> Json:
         text, unquoted = convert_placeholders(text, _MARKED, lambda _: "text")
     variables.unquoted |= unquoted
     try:
-        body = parse_json(text)
+        body = parse_text(text)
     except ValueError as error:
         raise make_error(query.place, f"the query is not JSON: {error}") from None
     if not isinstance(body, dict):

@@ -80,6 +80,8 @@ class HoldOut:
     """A fingerprint of the ids of all queries from which they were drawn."""
     looks: tuple[HoldOutLook, ...] = ()
     """The decisions that were made on it, the oldest first."""
+    schema: int = 1
+    """The version of its file."""
 
 
 class TuningDecision(StrEnum):

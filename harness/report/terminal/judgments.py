@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+from harness.files.versioned import escape_json_commands
 from harness.model.judging import JudgeAgreement, JudgmentFinding, MachineTrust, Pool, RequestRanks
-from harness.report.json import escape_json_commands
 from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, make_loggable, printable
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
 from harness.words import count, format_exactly

@@ -529,7 +529,7 @@ FORMS = (
         (("report:.", *PAIR[1:]), "report:.: the file . is a folder"),
         (("relevance.toml", *PAIR[1:]), "the name of relevance.toml does not determine its type; write run:rele"),
         (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of relevance run nor a baseline; write report:"),
-        (("report:latin.json", *PAIR[1:]), "latin.json cannot be read: it is not UTF-8"),
+        (("report:latin.json", *PAIR[1:]), "latin.json:1:2: byte 0xe9 is not UTF-8"),
         (("broken.json", *PAIR[1:]), "broken.json cannot be read as JSON"),
         (("request:candidat", *PAIR[1:]), "found no request 'candidat', known are current, candidate; did you mean"),
         (("request:current", "index:v2"), "index:v2 is asked with the queries and requests of a suite; give --suite"),

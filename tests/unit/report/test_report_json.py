@@ -92,7 +92,7 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(report):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "r.json:1:2: not JSON"),
+        ("{", "r.json:1:2: this is not JSON"),
         ("[]", "found no schema version, expected 1"),
         ('{"schema": 2}', "found schema version 2, expected 1"),
         ('{"schema": true}', "found schema version True"),

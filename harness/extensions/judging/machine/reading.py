@@ -8,12 +8,11 @@ the object: these are left out, if nothing in them could be an object too and no
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
+from harness.files.json import WrongJson, parse_json
 from harness.words import format_exactly, shorten
 
 MALFORMED = "malformed"
@@ -87,8 +86,8 @@ def read_completion(completion: Completion, grades: Collection[float]) -> GivenG
 def _read_object(text: str, grades: Collection[float]) -> GivenGrade | NoGrade:
     """The grade in *text*, which must be one JSON object with just a reason and a grade."""
     try:
-        content = json.loads(_find_object(text), object_pairs_hook=_make_object, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        content = parse_json(_find_object(text))
+    except WrongJson:
         content = None
     if not isinstance(content, dict):
         return NoGrade("the answer is not one JSON object", text)
@@ -140,18 +139,6 @@ def _remove_thoughts(text: str) -> str:
     if len(endings) == 1 and not text.lstrip().startswith("{") and not _THOUGHT_BEGINS.search(text):
         return text[endings[0].end() :]
     return text
-
-
-def _make_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(members)
-    # Of two grades, Python would take the last one.
-    if len(content) < len(members):
-        raise ValueError
-    return content
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(name)
 
 
 def _format_number(number: float) -> str:
