@@ -101,10 +101,8 @@ STILL = {
     ("harness.report.outputs", "extensions/history"),
     ("harness.report.outputs", "extensions/tuning"),
     ("harness.report.terminal.comparison", "extensions/compare"),
-    ("harness.report.terminal.sampling", "extensions/sampling"),
     ("harness.report.terminal.sides", "extensions/compare"),
     ("harness.report.terminal.tuning", "extensions/tuning"),
-    ("harness.report.terminal.verification", "extensions/migrate"),
     ("harness.run", "extensions/distributed"),
 }
 """Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""

@@ -10,7 +10,19 @@ from harness.extensions.compare.scores import tabulate_scores
 from harness.masking import Masker, redact
 from harness.means import are_weighted
 from harness.model.comparison import MeasurePlan, PlanReport
-from harness.words import counted
+from harness.report.document import (
+    Column,
+    ColumnKind,
+    Document,
+    Paragraph,
+    Section,
+    Table,
+    Tone,
+    make_notes,
+    make_words,
+)
+from harness.report.sentences import format_difference, format_score
+from harness.words import count, counted
 
 if TYPE_CHECKING:
     from harness.statistics.planning import PlanSettings
@@ -69,3 +81,36 @@ def plan_comparison(prepared: PreparedComparison, settings: PlanSettings) -> Pla
         exit_status=3 if is_unanswered else 0,
     )
     return redact(report, Masker(prepared.selection.whole_suite.variables).mask)
+
+
+def build_plan_document(report: PlanReport) -> Document:
+    """The two sides and the test, and how many queries show the effect by each measure."""
+    mean = "weighted mean" if report.weighted else "mean"
+    sides = "" if report.alternative == "two-sided" else f", {report.alternative}"
+    test = f"a difference of the {mean} by {report.effect:g}, in a paired t test at {report.level:g}{sides}"
+    title = make_words(f"{report.candidate} against {report.reference}", Tone.STRONG)
+    sections = [Section(title, (Paragraph(make_words(test)),)), *map(_build_measure, report.measures)]
+    closing = (
+        *report.notes,
+        "queries: how many show the difference with this power, if their differences spread like those that were "
+        "measured; at most: the same for the upper 95 % limit of the spread; found with: the smallest difference that "
+        "the queries measured show",
+    )
+    return Document("", make_notes(closing, Tone.QUIET), tuple(sections))
+
+
+def _build_measure(plan: MeasurePlan) -> Section:
+    """What was measured, and the numbers of queries by power; or why there are none."""
+    if plan.reason:
+        return Section(make_words(f"{plan.measure}: no plan, {plan.reason}"), ())
+    measured = (
+        f"{plan.measure}: {count(plan.queries, 'query')}, difference {format_difference(plan.difference)}, "
+        f"standard deviation {format_score(plan.standard_deviation)}"
+    )
+    headings = ("queries", "at most", f"found with {plan.queries:,}")
+    columns = (Column("power"), *(Column(heading, ColumnKind.SCORE) for heading in headings))
+    rows = []
+    for planned in plan.plans:
+        texts = (f"{planned.power:.0%}", f"{planned.queries:,}", f"{planned.queries_at_most:,}")
+        rows.append(tuple(make_words(text) for text in (*texts, format_score(planned.detectable))))
+    return Section(make_words(measured), (Table(columns, tuple(rows)),))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import RenderableType
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
@@ -23,9 +22,10 @@ from harness.cli.shared_options import (
     suites_argument,
 )
 from harness.cli.terminal import run_progress, show
+from harness.extensions.migrate.verification_document import build_verification_document
 from harness.extensions.migrate.verify import TOLERANCE, verify_suites
 from harness.report.json import dumps_verification
-from harness.report.terminal.verification import print_verification
+from harness.report.terminal import print_document
 
 
 @click.command(
@@ -63,10 +63,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
         if as_json:
             click.echo(dumps_verification(report), nl=False)
         else:
-            renderables: list[RenderableType] = []
-            for verification in report.verifications:
-                renderables += print_verification(verification)
-            show(renderables)
+            show(print_document(build_verification_document(report.verifications)))
     if not quiet:
         print_left_out(found)
     return delivery.settle(report.exit_status)

@@ -17,13 +17,14 @@ from harness.errors import UsageError
 from harness.extensions.migrate import ImportOptions, refuse_repeated, write_drafts
 from harness.extensions.migrate.import_command import print_migration
 from harness.extensions.migrate.sampled import draft_sample
+from harness.extensions.sampling.document import build_sample_document
 from harness.extensions.sampling.draw import Sample, SamplePlan, Stratum, Way, draw_sample
 from harness.extensions.sampling.logs import LogOptions, ReadLog, read_logs
 from harness.extensions.sampling.query_files import format_queries_csv, format_queries_json_lines
 from harness.extensions.sampling.tally import QueryTally
 from harness.report.outputs import Output, write_output
 from harness.report.sentences import make_loggable
-from harness.report.terminal.sampling import print_drawn, print_sample
+from harness.report.terminal import print_document
 from harness.words import count, one_of
 
 WRITERS: Mapping[str, Callable[[Sample], str]] = {".csv": format_queries_csv, ".jsonl": format_queries_json_lines}
@@ -107,9 +108,7 @@ def sample(
     drawn = draw_sample(counted.queries, SamplePlan(Way(way), size, seed))
     delivery = Delivery()
     with delivery.printing():
-        show(print_sample(read, counted, drawn))
-        if output is None:
-            show(print_drawn(drawn))
+        show(print_document(build_sample_document(read, counted, drawn, lists_queries=output is None)))
     if output is None:
         return delivery.settle(0)
     if output.suffix.lower() in SUITE_SUFFIXES:

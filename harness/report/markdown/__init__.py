@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import singledispatch
 
 from harness.model.report import Report
 from harness.model.run import Status
@@ -10,11 +11,16 @@ from harness.report.attention import LOOKED_AT
 from harness.report.document import (
     Block,
     Cell,
+    Code,
     ColumnKind,
+    Details,
     Difference,
+    Drawing,
     Facts,
+    Heading,
     MissingSection,
     Notes,
+    Paragraph,
     QuerySection,
     Rankings,
     Span,
@@ -96,24 +102,51 @@ def print_queries(queries: Iterable[QuerySection], more: str) -> Iterator[Piece]
 # Blocks, as paragraphs.
 
 
-def print_block(part: Block) -> Iterator[str]:
-    """The paragraphs of one block."""
-    match part:
-        case Facts():
-            if part.heading:
-                yield escape(part.heading)
-            yield "\n".join(f"- {escape(fact.name)} {print_cell(fact.text)}" for fact in part.facts)
-        case Table():
-            yield from print_table(part)
-        case Notes():
-            yield from print_notes(part)
-        case Difference():
-            lines = "\n".join([*part.lines, part.remark])
-            yield f"{escape(part.heading)}\n\n{format_block(lines, most=MOST_DIFF, language='diff')}"
-        case Thresholds():
-            yield from print_thresholds(part)
-        case Rankings():
-            yield from print_table(part.beside)
+@singledispatch
+def print_block(block: Block) -> Iterator[str]:
+    """The paragraphs of one block; a drawing has nothing for a text."""
+    assert isinstance(block, Drawing)
+    return iter(())
+
+
+@print_block.register
+def _print_heading(block: Heading) -> Iterator[str]:
+    yield f"{'#' * block.level} {escape(block.text)}"
+
+
+@print_block.register
+def _print_paragraph(block: Paragraph) -> Iterator[str]:
+    yield print_cell(block.text)
+
+
+@print_block.register
+def _print_facts(block: Facts) -> Iterator[str]:
+    if block.heading:
+        yield escape(block.heading)
+    yield "\n".join(f"- {escape(fact.name)} {print_cell(fact.text)}" for fact in block.facts)
+
+
+@print_block.register
+def _print_code(block: Code) -> Iterator[str]:
+    yield format_block(block.text, most=MOST_DIFF)
+
+
+@print_block.register
+def _print_difference(block: Difference) -> Iterator[str]:
+    lines = "\n".join([*block.lines, block.remark])
+    yield f"{escape(block.heading)}\n\n{format_block(lines, most=MOST_DIFF, language='diff')}"
+
+
+@print_block.register
+def _print_rankings(block: Rankings) -> Iterator[str]:
+    yield from print_table(block.beside)
+
+
+@print_block.register
+def _print_details(block: Details) -> Iterator[str]:
+    yield escape(block.summary)
+    for part in block.blocks:
+        yield from print_block(part)
 
 
 def print_cell(cell: Cell) -> str:
@@ -131,6 +164,7 @@ def _emphasize(text: str, span: Span) -> str:
     return f"**{text}**" if span.tone in BOLD else text
 
 
+@print_block.register
 def print_table(content: Table) -> Iterator[str]:
     """The table, and its remarks in one paragraph."""
     headings = []
@@ -146,6 +180,7 @@ def print_table(content: Table) -> Iterator[str]:
         yield escape("; ".join(content.remarks))
 
 
+@print_block.register
 def print_notes(notes: Notes) -> Iterator[str]:
     """A list of the first of *notes*, one by itself as a paragraph; and how many more there are."""
     texts = []
@@ -161,6 +196,7 @@ def print_notes(notes: Notes) -> Iterator[str]:
         yield f"and {count(len(notes.lines) - NOTES_SHOWN, 'more note')}"
 
 
+@print_block.register
 def print_thresholds(thresholds: Thresholds) -> Iterator[str]:
     """A table with the reasons, and how many more there are; the passed ones of single queries are only counted."""
     if thresholds.unanswered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import groupby
 
 from rich import table as rich_table
@@ -19,12 +20,18 @@ from harness.report.attention import LOOKED_AT
 from harness.report.document import (
     Block,
     Cell,
+    Code,
     Column,
     ColumnKind,
+    Details,
     Difference,
+    Document,
+    Drawing,
     Facts,
+    Heading,
     Notes,
     Overflow,
+    Paragraph,
     QuerySection,
     Rankings,
     Table,
@@ -32,7 +39,7 @@ from harness.report.document import (
     Thresholds,
     Tone,
 )
-from harness.report.sentences import TEXT_SHOWN, escape_commands, printable
+from harness.report.sentences import TEXT_SHOWN, escape_commands, printable, printable_lines
 from harness.words import count, counted, grouped, shorten
 
 UNBOUNDED = 10_000
@@ -158,36 +165,91 @@ def print_status(status: Status) -> Text:
     return Text(status.upper() if status in LOOKED_AT else status, style=STATUSES[status])
 
 
-# Blocks.
+# Documents and their blocks.
+
+
+def print_document(document: Document) -> Iterator[RenderableType]:
+    """The sections of *document*, a blank line, and what it ends with."""
+    printed: list[RenderableType] = []
+    for section in document.sections:
+        printed += [print_cell(section.title), *print_blocks(section.blocks)]
+    # A section without blocks has no blank line below it.
+    if printed and not printed[-1]:
+        printed.pop()
+    if document.closing:
+        printed.append(Text())
+    yield from printed
+    for line in document.closing:
+        yield print_cell((line,))
 
 
 def print_blocks(blocks: Iterable[Block]) -> Iterator[RenderableType]:
-    """Each of *blocks*, with a blank line below it."""
+    """Each of *blocks*, with a blank line below it, but for headings."""
     for block in blocks:
         yield from print_block(block)
-        yield Text()
+        if not isinstance(block, Heading | Drawing):
+            yield Text()
 
 
+@singledispatch
 def print_block(block: Block) -> Iterator[RenderableType]:
-    """One block, indented below the title of its section."""
-    match block:
-        case Facts() if block.heading:
-            yield indent(Text(block.heading, style="dim"))
-            yield indent(print_facts(block))
-        case Facts():
-            yield print_facts(block)
-        case Table():
-            yield from map(indent, print_table(block))
-        case Notes():
-            for span in block.lines:
-                yield indent(print_cell((span,)))
-        case Difference():
-            yield from map(indent, print_difference(block))
-        case Thresholds():
-            yield from print_thresholds(block)
-        case Rankings():
-            beside, below = print_table(block.beside), print_table(block.below)
-            yield indent(Fitting(Group(*beside), Group(*below), RANKINGS_WIDTH))
+    """One block, indented below the title of its section; a drawing has nothing for a terminal."""
+    assert isinstance(block, Drawing)
+    return iter(())
+
+
+@print_block.register
+def _print_heading(block: Heading) -> Iterator[RenderableType]:
+    yield make_text(block.text, "bold")
+
+
+@print_block.register
+def _print_paragraph(block: Paragraph) -> Iterator[RenderableType]:
+    yield indent(print_cell(block.text))
+
+
+@print_block.register
+def _print_facts(block: Facts) -> Iterator[RenderableType]:
+    if block.heading:
+        yield indent(Text(block.heading, style="dim"))
+        yield indent(print_facts(block))
+    else:
+        yield print_facts(block)
+
+
+@print_block.register
+def _print_indented_table(block: Table) -> Iterator[RenderableType]:
+    yield from map(indent, print_table(block))
+
+
+@print_block.register
+def _print_notes(block: Notes) -> Iterator[RenderableType]:
+    for span in block.lines:
+        yield indent(print_cell((span,)))
+
+
+@print_block.register
+def _print_code(block: Code) -> Iterator[RenderableType]:
+    # Not indented and not wrapped, so that it can be copied.
+    yield printable_lines(block.text)
+
+
+@print_block.register
+def _print_indented_difference(block: Difference) -> Iterator[RenderableType]:
+    yield from map(indent, print_difference(block))
+
+
+@print_block.register
+def _print_details(block: Details) -> Iterator[RenderableType]:
+    yield indent(make_text(block.summary, "bold"))
+    for part in block.blocks:
+        yield from print_block(part)
+
+
+@print_block.register
+def _print_rankings(block: Rankings) -> Iterator[RenderableType]:
+    beside, below = print_table(block.beside), print_table(block.below)
+    yield indent(Fitting(Group(*beside), Group(*below), RANKINGS_WIDTH))
 
 
 def print_facts(facts: Facts) -> rich_table.Table:
@@ -214,6 +276,7 @@ EXPLAINED = 50
 """Thresholds of a suite that are explained; the others have their line."""
 
 
+@print_block.register
 def print_thresholds(thresholds: Thresholds) -> Iterator[RenderableType]:
     """A line per threshold, with its caveat if it holds; then each that needs attention with its reason."""
     if thresholds.unanswered:

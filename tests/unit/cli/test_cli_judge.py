@@ -229,8 +229,8 @@ def test_the_agreement_of_judges_is_printed_with_what_they_differ_on(two_judges,
     capsys.readouterr()
     assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[:2] == [["anna", "graded", "3", "documents"], ["bob", "graded", "3", "documents"]]
-    assert lines[2] == ["3", "documents", "graded", "by", "several", "judges,", "1", "of", "them", "alike"]
+    assert lines[0] == ["3", "documents", "graded", "by", "several", "judges,", "1", "of", "them", "alike"]
+    assert lines[1:3] == [["anna", "graded", "3", "documents"], ["bob", "graded", "3", "documents"]]
     assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in lines
     assert lines[-3:] == [
         ["apart", "query", "document", "anna", "bob"],
@@ -280,7 +280,7 @@ def test_a_judge_who_shares_no_document_is_named_and_left_out_of_the_coefficient
     capsys.readouterr()
     assert main(["judge", "agreement", "shop.relevance.yaml"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "carol graded 1 document, none of which another judge graded: left out below" in lines
+    assert "  carol graded 1 document, none of which another judge graded: left out below" in lines
     assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in [line.split() for line in lines]
     assert ["apart", "query", "document", "anna", "bob"] in [line.split() for line in lines]
 

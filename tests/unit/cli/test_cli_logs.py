@@ -13,9 +13,9 @@ from rich.console import Console
 from builders.engine import ScriptedEngine
 from harness.cli import main
 from harness.cli.exits import print_command, run_guarded
+from harness.extensions.judging.document import dump_findings
 from harness.model.judging import JudgmentFinding
 from harness.model.suite import Mark
-from harness.report.terminal.judgments import dump_findings
 
 COMMANDS = ["::stop-commands::x", "##[stop-commands]x", "##vso[task.complete result=Succeeded]", "##teamcity[x]"]
 CONTROLS = ["\x1b[2J", "\u202e", "\x9b2J", "\x07"]

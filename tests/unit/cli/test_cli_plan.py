@@ -68,7 +68,7 @@ def test_it_counts_the_queries_for_each_power(plan):
         "request:current against report:before.json",
         "  a difference of the mean by 0.1, in a paired t test at 0.05",
         "",
-        "  RR@5: 8 queries, difference +0.1875, standard deviation 0.2588",
+        "RR@5: 8 queries, difference +0.1875, standard deviation 0.2588",
         "  power  queries  at most  found with 8",
         "  50%         28       37        0.2080",
         "  80%         55       73        0.2992",
@@ -92,7 +92,7 @@ def test_json_has_the_same(plan):
 def test_tags_select_queries_and_too_few_have_no_plan(plan):
     status, printed, _ = plan("--tag", "t0")
     assert status == 0
-    assert "  RR@5: no plan, 4 queries with a score on both sides, expected 6 or more" in printed.splitlines()
+    assert "RR@5: no plan, 4 queries with a score on both sides, expected 6 or more" in printed.splitlines()
 
 
 def test_sides_that_do_not_differ_have_no_plan(plan, shop):
@@ -101,14 +101,14 @@ def test_sides_that_do_not_differ_have_no_plan(plan, shop):
     status, printed, _ = plan()
     assert status == 0
     reason = "no plan, the difference is the same for each query, so that nothing is known of its spread"
-    assert f"  RR@5: {reason}" in printed.splitlines()
+    assert f"RR@5: {reason}" in printed.splitlines()
 
 
 def test_a_query_without_an_answer_is_left_out_and_named(plan, shop):
     shop.broken["text 7"] = 400
     status, printed, _ = plan("--measure", "RR@5")
     assert status == 3
-    assert "  RR@5: 7 queries, difference +0.2143, standard deviation 0.2673" in printed.splitlines()
+    assert "RR@5: 7 queries, difference +0.2143, standard deviation 0.2673" in printed.splitlines()
     assert "without an answer of request:current: 1 query (q7)" in printed.splitlines()
 
 

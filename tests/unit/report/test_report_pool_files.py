@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError, UsageError
+from harness.extensions.judging.document import build_pool_document
 from harness.extensions.judging.pool_files import WRITERS, format_pool_csv, format_pool_yaml
 from harness.files.judgments import read_judgments
 from harness.model.judging import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
 from harness.report.sentences import describe_unanswered
-from harness.report.terminal import render_plain
-from harness.report.terminal.judgments import print_pool
+from harness.report.terminal import print_document, render_plain
 
 SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")
 
@@ -145,7 +145,7 @@ def test_a_file_that_was_not_graded_is_refused_with_its_line(tmp_path, kind):
 
 
 def lines(pool):
-    return render_plain(print_pool(pool)).splitlines()
+    return render_plain(print_document(build_pool_document([pool]))).splitlines()
 
 
 def test_the_terminal_says_how_much_is_unjudged_and_where_judging_tells_most():
@@ -167,7 +167,7 @@ def test_the_terminal_says_how_much_is_unjudged_and_where_judging_tells_most():
     assert shown[2].split() == ["current", "0.5000", "1", "of", "10", "0.5000", "0.2500", "0.7500"]
     assert shown[5].split() == ["judge", "first", "request", "unjudged", "nDCG@10", "if", "worst", "if", "best"]
     assert shown[6].split() == ["shoes", "current", "3", "0.5000", "0.2500", "0.7500"]
-    assert shown[7] == "  no snippets\\x1b"
+    assert shown[8] == "  no snippets\\x1b"
 
 
 def test_nothing_unjudged_is_said():

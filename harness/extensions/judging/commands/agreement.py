@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,18 @@ from harness.extensions.judging.commands.judged_suite import (
     scale_option,
     suite_argument,
 )
+from harness.extensions.judging.document import build_agreement_document, dump_agreement
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.pool import choose_bounded_measure
 from harness.extensions.judging.session import check_on_scale, list_choices
 from harness.extensions.judging.trust import compare_machine, rank_requests
 from harness.files.judge_files import describe_outdated
 from harness.metrics import parse_measure
-from harness.model.judging import JudgeAgreement, MachineTrust
+from harness.model.judging import MachineTrust
 from harness.model.run import Run
-from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
-from harness.report.terminal.judgments import dump_agreement, print_agreement, print_trust
+from harness.report.terminal import print_document
 from harness.run import Matrix, Runner
 from harness.suites import load_suites
 from harness.words import count
@@ -174,17 +174,9 @@ def show_agreement(
     for name, number in settled.items():
         sentence = f"{name} settled {count(number, 'document')}, having seen the grades of others: left out below"
         click.echo(make_loggable(sentence))
-    _print_agreement(agreement, trusts, files.judged.suite)
+    names = {grade: name for name, grade in files.judged.suite.grades.items()}
+    show(print_document(build_agreement_document(agreement, trusts, names)))
     return 0
-
-
-def _print_agreement(agreement: JudgeAgreement | None, trusts: Sequence[MachineTrust], suite: Suite) -> None:
-    if agreement is not None:
-        show(print_agreement(agreement))
-    for trust in trusts:
-        if agreement is not None or trust is not trusts[0]:
-            click.echo()
-        show(print_trust(trust, {grade: name for name, grade in suite.grades.items()}))
 
 
 def _collect_people_grades(files: JudgedSuiteFiles, rule: ResolutionRule) -> Grades:

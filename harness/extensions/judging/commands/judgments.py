@@ -32,6 +32,12 @@ from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
 from harness.extensions.judging import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.extensions.judging.aging import AgeOptions, age_suites
+from harness.extensions.judging.document import (
+    build_pool_document,
+    dump_findings,
+    format_findings,
+    write_findings_closing,
+)
 from harness.extensions.judging.findings import parse_scale
 from harness.extensions.judging.pool_files import WRITERS
 from harness.files.judgments import count_grades
@@ -39,7 +45,7 @@ from harness.files.writing import PRIVATE
 from harness.model.judging import Pool
 from harness.report.outputs import Output, refuse_inputs, write_output
 from harness.report.sentences import make_loggable
-from harness.report.terminal.judgments import dump_findings, format_findings, print_pool, write_findings_closing
+from harness.report.terminal import print_document
 from harness.suites.inputs import RunInputs
 from harness.words import count
 
@@ -100,8 +106,7 @@ def pool(
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
     delivery = Delivery()
     with delivery.printing():
-        for suite_pool in pools:
-            show(print_pool(suite_pool))
+        show(print_document(build_pool_document(pools)))
     _write_pools(pools, outputs, delivery, quiet=quiet)
     if not quiet:
         print_left_out(found)

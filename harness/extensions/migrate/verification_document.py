@@ -1,22 +1,25 @@
-"""The scores of suites beside those of `_rank_eval`, on a terminal."""
+"""The document of scores of suites beside those of `_rank_eval`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from rich.console import RenderableType
-from rich.text import Text
+from collections.abc import Iterable, Iterator, Mapping
 
 from harness.extensions.migrate.verification import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
-from harness.report.sentences import (
-    format_difference,
-    format_score,
-    name_mean_column,
-    name_queries,
-    printable,
-    printable_lines,
+from harness.report.document import (
+    Cell,
+    Column,
+    ColumnKind,
+    Document,
+    Notes,
+    Section,
+    Span,
+    Table,
+    Tone,
+    make_name,
+    make_notes,
+    make_words,
 )
-from harness.report.terminal import align_right, indent, make_table, make_text
+from harness.report.sentences import format_difference, format_score, name_mean_column, name_queries
 from harness.words import count, grouped, listed
 
 DIFFERENCES_SHOWN = 20
@@ -59,56 +62,67 @@ def describe_cause(cause: Cause, measure: str, verification: Verification) -> st
     return sentence
 
 
-def print_verification(verification: Verification) -> Iterator[RenderableType]:
-    """The means, the differences with their reasons, and what was not compared."""
+def build_verification_document(verifications: Iterable[Verification]) -> Document:
+    """The means, the differences with their reasons, and what was not compared, of each request."""
+    return Document("", (), tuple(map(_build_section, verifications)))
+
+
+def _build_section(verification: Verification) -> Section:
     heading = f"  request {verification.request} on {verification.cluster}, {verification.engine}"
     if verification.index is not None:
         heading += f", index {verification.index}"
-    yield Text.assemble((printable(verification.suite), "bold"), printable(heading))
-    yield indent(_lay_out_means(verification))
-    for measure in verification.measures:
-        yield from _print_differences(measure, verification)
+    tables = [_build_means(verification)]
+    tables += [_build_differences(measure, verification) for measure in verification.measures if measure.differences]
+    notes = Notes(tuple(_list_notes(verification)))
+    return Section((Span(verification.suite, Tone.STRONG), Span(heading)), (*tables, notes))
+
+
+def _list_notes(verification: Verification) -> Iterator[Span]:
+    """What was not compared, and how many scores differ."""
     by_reason = grouped((reason, query) for query, reason in verification.unanswered.items())
     for reason, queries in by_reason.items():
         verb = "is" if len(queries) == 1 else "are"
-        yield indent(make_text(f"{name_queries(queries)} {verb} not compared: {reason}", "bold red"))
+        yield Span(f"{name_queries(queries)} {verb} not compared: {reason}", Tone.BAD)
+    quiet = []
     if verification.not_compared:
         names = ", ".join(verification.not_compared)
-        yield indent(make_text(f"not compared, as _rank_eval has no such measure: {names}", "dim"))
+        quiet.append(f"not compared, as _rank_eval has no such measure: {names}")
     if verification.parameters:
         names = ", ".join(verification.parameters)
-        yield indent(make_text(f"not sent, as _rank_eval does not take it: {names}", "dim"))
+        quiet.append(f"not sent, as _rank_eval does not take it: {names}")
     if verification.weighted:
-        yield indent(Text("the suite's means are weighted, those of _rank_eval are not", style="dim"))
-    yield indent(Text(_describe_total(verification)))
+        quiet.append("the suite's means are weighted, those of _rank_eval are not")
+    yield from make_notes(quiet, Tone.QUIET)
+    yield Span(_describe_total(verification))
 
 
-def _lay_out_means(verification: Verification) -> RenderableType:
-    mean = name_mean_column(weighted=verification.weighted)
-    table = make_table("measure", *map(align_right, (mean, "_rank_eval", "queries", "different")))
+def _build_means(verification: Verification) -> Table:
+    figures = (name_mean_column(weighted=verification.weighted), "_rank_eval", "queries", "different")
+    rows = []
     for measure in verification.measures:
-        means = (format_score(measure.ours), format_score(measure.theirs))
-        table.add_row(make_text(measure.measure), *means, f"{measure.queries:,}", f"{len(measure.differences):,}")
-    return table
+        numbers = (f"{measure.queries:,}", f"{len(measure.differences):,}")
+        texts = (format_score(measure.ours), format_score(measure.theirs), *numbers)
+        rows.append((make_name(measure.measure), *map(make_words, texts)))
+    return Table((Column("measure"), *(Column(figure, ColumnKind.FIGURE) for figure in figures)), tuple(rows))
 
 
-def _print_differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
-    if not measure.differences:
-        return
-    table = make_table(make_text(measure.measure), align_right("harness"), align_right("_rank_eval"), "reason")
-    # Those without a known reason come first.
+def _build_differences(measure: VerifiedMeasure, verification: Verification) -> Table:
+    """The queries whose scores differ; those without a known reason come first."""
     shown = sorted(measure.differences, key=lambda difference: difference.is_explained)[:DIFFERENCES_SHOWN]
+    rows: list[tuple[Cell, ...]] = []
     for difference in shown:
         reasons = [describe_cause(cause, measure.measure, verification) for cause in difference.causes]
-        style = "" if difference.is_explained else "bold red"
+        tone = Tone.PLAIN if difference.is_explained else Tone.BAD
         digits = _choose_digits(difference)
         scores = (format_score(difference.ours, digits), format_score(difference.theirs, digits))
-        table.add_row(make_text(difference.query), *scores, Text(printable_lines("\n".join(reasons)), style=style))
-    yield Text()
-    yield indent(table)
-    if len(measure.differences) > len(shown):
-        more = count(len(measure.differences) - len(shown), "query")
-        yield indent(Text(f"and {more} more; --json lists all", style="dim"))
+        rows.append((make_name(difference.query), *map(make_words, scores), make_words("; ".join(reasons), tone)))
+    more = len(measure.differences) - len(shown)
+    figures = (Column("harness", ColumnKind.FIGURE), Column("_rank_eval", ColumnKind.FIGURE))
+    return Table(
+        columns=(Column(measure.measure, is_name=True), *figures, Column("reason")),
+        rows=tuple(rows),
+        remarks=(f"and {count(more, 'query')} more; --json lists all",) if more else (),
+    )
 
 
 def _choose_digits(difference: ScoreDifference) -> int:

@@ -1,17 +1,26 @@
-"""A sample of the queries of a log on a terminal."""
+"""The document of a sample of the queries of a log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.table import Column, Table
-from rich.text import Text
-
 from harness.extensions.sampling.draw import Sample, StratumShare, Way
 from harness.extensions.sampling.logs import ReadLog
 from harness.extensions.sampling.tally import CountedQueries, LeftOut
-from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
+from harness.report.document import (
+    Block,
+    Cell,
+    Column,
+    ColumnKind,
+    Document,
+    Notes,
+    Section,
+    Span,
+    Table,
+    Tone,
+    make_notes,
+    make_words,
+)
 from harness.words import count, format_exactly
 
 WAYS = {
@@ -22,30 +31,40 @@ WAYS = {
 }
 
 
-def print_sample(logs: Sequence[ReadLog], counted: CountedQueries, sample: Sample) -> Iterator[RenderableType]:
-    """What was read, what was drawn of each stratum, what the weighted mean estimates, and what was left out."""
-    for log in logs:
-        yield Text.assemble(make_text(log.path, "bold"), make_text(f"  {log.form}, {_count_searches(log.searches)}"))
+def build_sample_document(
+    logs: Sequence[ReadLog], counted: CountedQueries, sample: Sample, *, lists_queries: bool
+) -> Document:
+    """
+    What was read, what was drawn of each stratum, what the weighted mean estimates, and what was left out.
+
+    With *lists_queries* each query that was drawn, too.
+    """
     total = f"{_count_searches(counted.traffic)} for {count(len(counted.queries), 'query')}"
-    yield from map(indent, make_texts([f"{total} in {count(counted.spellings, 'spelling')}"]))
-    yield Text()
-    yield indent(_lay_out_strata(sample))
-    yield Text()
-    yield from map(indent, make_texts(_describe_sample(sample, counted)))
-    yield from map(indent, make_texts(map(_describe_left_out, counted.left_out), "yellow"))
+    notes = [*make_notes(list(_describe_sample(sample, counted)), Tone.PLAIN)]
+    notes += make_notes(list(map(_describe_left_out, counted.left_out)), Tone.NOTED)
+    blocks: list[Block] = [
+        Notes(make_notes([f"{total} in {count(counted.spellings, 'spelling')}"], Tone.PLAIN)),
+        _build_strata(sample),
+        Notes(tuple(notes)),
+    ]
+    if lists_queries:
+        blocks.append(_build_drawn(sample))
+    sections = []
+    for log in logs:
+        heading = (Span(log.path, Tone.STRONG), Span(f"  {log.form}, {_count_searches(log.searches)}"))
+        sections.append(Section(heading, tuple(blocks) if log is logs[-1] else ()))
+    return Document("", (), tuple(sections))
 
 
 def _count_searches(number: int) -> str:
     return "1 search" if number == 1 else f"{number:,} searches"
 
 
-def _lay_out_strata(sample: Sample) -> Table:
+def _build_strata(sample: Sample) -> Table:
     """A line for each stratum, and one for all."""
     figures = ("each sent", "queries", "searches", "share", "sampled", "covers")
-    table = make_table(Column("stratum", no_wrap=True), *map(align_right, figures))
+    columns = (Column("stratum", ColumnKind.WORD), *(Column(figure, ColumnKind.FIGURE) for figure in figures))
     total = sum(share.traffic for share in sample.strata)
-    for share in sample.strata:
-        table.add_row(share.stratum, _format_range(share), *_format_figures(share, total))
     everything = StratumShare(
         sample.strata[0].stratum,
         queries=sum(share.queries for share in sample.strata),
@@ -55,8 +74,13 @@ def _lay_out_strata(sample: Sample) -> Table:
         drawn=len(sample.queries),
         drawn_traffic=sum(share.drawn_traffic for share in sample.strata),
     )
-    table.add_row("all", "", *_format_figures(everything, total))
-    return table
+    rows = [_make_row(share.stratum, _format_range(share), *_format_figures(share, total)) for share in sample.strata]
+    rows.append(_make_row("all", "", *_format_figures(everything, total)))
+    return Table(columns, tuple(rows))
+
+
+def _make_row(*texts: str) -> tuple[Cell, ...]:
+    return tuple(map(make_words, texts))
 
 
 def _format_range(share: StratumShare) -> str:
@@ -101,11 +125,11 @@ def _describe_left_out(left_out: LeftOut) -> str:
     return f"{sentence}: {', '.join(left_out.shapes)}" if left_out.shapes else sentence
 
 
-def print_drawn(sample: Sample) -> Iterator[RenderableType]:
+def _build_drawn(sample: Sample) -> Table:
     """The queries of *sample*, each with its searches and its weight."""
-    table = make_table("query", "stratum", align_right("searches"), align_right("weight"))
+    figures = (Column("searches", ColumnKind.FIGURE), Column("weight", ColumnKind.FIGURE))
+    rows = []
     for drawn in sample.queries:
         weight = format_exactly(round(drawn.weight, 2))
-        table.add_row(make_text(drawn.query.text), drawn.stratum, f"{drawn.query.traffic:,}", weight)
-    yield Text()
-    yield indent(table)
+        rows.append(_make_row(drawn.query.text, drawn.stratum, f"{drawn.query.traffic:,}", weight))
+    return Table((Column("query"), Column("stratum"), *figures), tuple(rows))

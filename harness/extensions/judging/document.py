@@ -1,0 +1,265 @@
+"""The documents of pools, of the agreement of judges and of machines beside people; and findings as lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from harness.model.judging import JudgeAgreement, JudgmentFinding, MachineTrust, Pool, RequestRanks
+from harness.report.document import (
+    Block,
+    Cell,
+    Column,
+    ColumnKind,
+    Document,
+    Notes,
+    Section,
+    Span,
+    Table,
+    Tone,
+    make_name,
+    make_notes,
+    make_words,
+)
+from harness.report.json import escape_json_commands
+from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, make_loggable
+from harness.words import count, format_exactly
+
+NAME, FIGURE, WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD
+
+
+def _make_columns(kind: ColumnKind, *headings: str) -> tuple[Column, ...]:
+    return tuple(Column(heading, kind) for heading in headings)
+
+
+def _make_row(name: str, *texts: str) -> tuple[Cell, ...]:
+    return (make_name(name), *map(make_words, texts))
+
+
+# Pools.
+
+
+QUERIES_SHOWN = 10
+
+
+def build_pool_document(pools: Sequence[Pool]) -> Document:
+    """The unjudged documents of each suite in all, in each run, and in the queries whose score may change most."""
+    return Document("", (), tuple(map(_build_pool, pools)))
+
+
+def _build_pool(pool: Pool) -> Section:
+    blocks: list[Block] = [_build_coverage(pool)]
+    if pool.queries:
+        blocks.append(_build_queries(pool))
+    notes = [
+        *make_notes(pool.notes, Tone.QUIET),
+        *make_notes(list(describe_zero_hits(pool)), Tone.NOTED),
+        *make_notes(list(describe_unanswered(pool)), Tone.BAD),
+    ]
+    if notes:
+        blocks.append(Notes(tuple(notes)))
+    return Section((Span(pool.suite, Tone.STRONG), Span(f"  {_describe_total(pool)}")), tuple(blocks))
+
+
+def _describe_total(pool: Pool) -> str:
+    if not pool.documents:
+        if any(coverage.judged is not None for coverage in pool.coverage):
+            return f"no hit of the top {pool.depth} is unjudged"
+        return "no query was answered"
+    queries = count(len({document.query for document in pool.documents}), "query")
+    documents = count(len(pool.documents), "document")
+    return f"{documents} to judge in {queries}, of the top {pool.depth}"
+
+
+def _build_coverage(pool: Pool) -> Table:
+    figures = (f"Judged@{pool.depth}", "unjudged hits", f"mean {pool.measure}", "if worst", "if best")
+    rows = []
+    for coverage in pool.coverage:
+        unjudged = f"{coverage.unjudged:,} of {coverage.hits:,}"
+        bounds = (coverage.as_judged, coverage.if_worst, coverage.if_best)
+        rows.append(_make_row(coverage.run, format_score(coverage.judged), unjudged, *map(format_score, bounds)))
+    return Table((Column("request"), *_make_columns(FIGURE, *figures)), tuple(rows))
+
+
+def _build_queries(pool: Pool) -> Table:
+    has_runs = len(pool.coverage) > 1
+    names = ("judge first", "request") if has_runs else ("judge first",)
+    rows = []
+    for query in pool.queries[:QUERIES_SHOWN]:
+        row = _make_row(query.query, query.run) if has_runs else _make_row(query.query)
+        bounds = (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best)
+        rows.append((*row, make_words(f"{query.unjudged:,}"), *map(make_words, map(format_score, bounds))))
+    more = len(pool.queries) - len(rows)
+    return Table(
+        columns=_make_columns(NAME, *names) + _make_columns(FIGURE, "unjudged", pool.measure, "if worst", "if best"),
+        rows=tuple(rows),
+        remarks=(f"and {count(more, 'ranking')} more",) if more else (),
+    )
+
+
+# Findings.
+
+
+def format_findings(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
+    """A line per finding, which begins with its place."""
+    return (make_loggable(str(finding)) for finding in findings)
+
+
+def dump_findings(findings: Sequence[JudgmentFinding]) -> str:
+    """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
+    plain = [{**asdict(finding.mark), "kind": finding.kind, "message": finding.message} for finding in findings]
+    return escape_json_commands(json.dumps(plain, indent=2))
+
+
+def write_findings_closing(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
+    """The numbers of judgments and suites checked, and of findings."""
+    checked = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
+    return f"{checked}: {count(len(findings), 'finding') if findings else 'no findings'}"
+
+
+# Agreement of judges.
+
+
+def build_agreement_document(
+    agreement: JudgeAgreement | None, machines: Sequence[MachineTrust], names: Mapping[float, str]
+) -> Document:
+    """How far judges agree, where several graded, and each of *machines* beside people; *names* are those of grades."""
+    sections = [] if agreement is None else [_build_agreement(agreement)]
+    sections += [_build_trust(trust, names) for trust in machines]
+    return Document("", (), tuple(sections))
+
+
+def _build_agreement(agreement: JudgeAgreement) -> Section:
+    """How much each judge graded, the coefficients with their numbers of documents, and the disagreements."""
+    lines = []
+    for judge, size in agreement.graded.items():
+        line = f"{judge} graded {count(size, 'document')}"
+        if judge in agreement.alone:
+            line += ", none of which another judge graded: left out below"
+        lines.append(line)
+    shared = f"{count(agreement.shared, 'document')} graded by several judges, {agreement.same:,} of them alike"
+    blocks: list[Block] = [Notes(make_notes(lines, Tone.PLAIN)), _build_coefficients(agreement)]
+    if agreement.disagreements:
+        blocks.append(_build_disagreements(agreement))
+    return Section(make_words(shared), tuple(blocks))
+
+
+def _build_coefficients(agreement: JudgeAgreement) -> Table:
+    rows = []
+    for weights, kappa in agreement.cohen.items():
+        rows.append(_make_row("Cohen's kappa", weights, format_score(kappa), f"{agreement.complete:,}"))
+    if agreement.complete:
+        rows.append(_make_row("Fleiss' kappa", "", format_score(agreement.fleiss), f"{agreement.complete:,}"))
+    for level, alpha in agreement.alpha.items():
+        rows.append(_make_row("Krippendorff's alpha", level, format_score(alpha), f"{agreement.shared:,}"))
+    remarks = []
+    if not agreement.complete:
+        judges = len(agreement.graded) - len(agreement.alone)
+        remarks.append(f"Fleiss' kappa needs documents that all {judges} judges graded, and there is none")
+    if None in (*agreement.cohen.values(), *agreement.alpha.values()):
+        remarks.append("a dash is for what is undefined, because only one grade was given")
+    columns = (*_make_columns(WORD, "coefficient", "weights"), *_make_columns(FIGURE, "value", "documents"))
+    return Table(columns, tuple(rows), tuple(remarks))
+
+
+def _build_disagreements(agreement: JudgeAgreement) -> Table:
+    judges = [judge for judge in agreement.graded if judge not in agreement.alone]
+    rows = []
+    for disagreement in agreement.disagreements:
+        row = [make_words(f"{disagreement.spread:g}"), make_name(disagreement.query), make_name(disagreement.document)]
+        for judge in judges:
+            grade = disagreement.grades.get(judge)
+            row.append(make_words("–" if grade is None else format_exactly(grade)))
+        rows.append(tuple(row))
+    columns = (Column("apart", FIGURE), Column("query"), Column("document"), *_make_columns(FIGURE, *judges))
+    return Table(columns, tuple(rows))
+
+
+def dump_agreement(
+    agreement: JudgeAgreement | None, machines: Sequence[MachineTrust], settled: Mapping[str, int]
+) -> str:
+    """
+    *agreement*, where there is one, as JSON, with how far *machines* may be trusted.
+
+    *settled* is the number of documents that a judge graded having seen the grades of others, by judge.
+    """
+    content = {} if agreement is None else asdict(agreement)
+    if settled:
+        content["settled"] = dict(settled)
+    content["machines"] = [asdict(trust) for trust in machines]
+    return escape_json_commands(json.dumps(content, indent=2))
+
+
+# Machines beside people.
+
+
+def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
+    """A machine beside people: kappa, leniency, the confusion matrix, tags, and how requests rank."""
+    shared = trust.shared
+    both = count(shared.documents, "document")
+    graded = f"{trust.machine}, a machine, graded {count(trust.graded, 'document')}; people too: {both}"
+    if not shared.documents:
+        untold = "nothing says how far its grades may be trusted: let people grade what it graded"
+        return Section(make_words(graded), (Notes((Span(untold, Tone.NOTED),)),))
+    rows = (
+        _make_row("Cohen's kappa, quadratic", format_score(shared.kappa), "1 is as people, 0 is by chance"),
+        _make_row("Krippendorff's alpha, interval", format_score(trust.alpha), ""),
+        _make_row("same grade", f"{shared.same:,}", f"of {both}"),
+        _make_row("leniency", _format_leniency(shared.leniency), _describe_leniency(trust)),
+    )
+    blocks: list[Block] = [
+        Table((Column("figure"), Column("value", FIGURE), Column("meaning")), rows),
+        _build_confusion(trust, names),
+    ]
+    if trust.by_tag:
+        blocks.append(_build_tags(trust))
+    if trust.ranks is not None:
+        blocks.append(_build_ranks(trust.ranks))
+    return Section(make_words(graded), tuple(blocks))
+
+
+def _format_leniency(leniency: float | None) -> str:
+    return "–" if leniency is None else f"{leniency:+.2f}"
+
+
+def _describe_leniency(trust: MachineTrust) -> str:
+    sentence = "the mean of its grade minus people's"
+    if trust.leniency_range is None:
+        return sentence
+    low, high = trust.leniency_range
+    return f"{sentence}; between {low:+.2f} and {high:+.2f} at 95%"
+
+
+def _build_confusion(trust: MachineTrust, names: Mapping[float, str]) -> Table:
+    """A row for each grade by people, a column for each by the machine."""
+    given = sorted({grade for people, machine, _ in trust.confusion for grade in (people, machine)})
+    times = {(people, machine): number for people, machine, number in trust.confusion}
+    rows = []
+    for people, alike in trust.by_grade.items():
+        cells = [f"{times.get((people, machine), 0):,}" for machine in given]
+        rows.append(_make_row(_name_grade(people, names), *cells, _format_leniency(alike.leniency)))
+    figures = [*(_name_grade(grade, names) for grade in given), "mean difference"]
+    return Table((Column("people gave"), *_make_columns(FIGURE, *figures)), tuple(rows))
+
+
+def _name_grade(grade: float, names: Mapping[float, str]) -> str:
+    name = names.get(grade)
+    return format_exactly(grade) if name is None else f"{format_exactly(grade)} {name}"
+
+
+def _build_tags(trust: MachineTrust) -> Table:
+    rows = []
+    for tag, alike in trust.by_tag.items():
+        kappa, leniency = format_score(alike.kappa), _format_leniency(alike.leniency)
+        rows.append(_make_row(tag, f"{alike.documents:,}", kappa, leniency))
+    return Table((Column("tag"), *_make_columns(FIGURE, "documents", "kappa", "leniency")), tuple(rows))
+
+
+def _build_ranks(ranks: RequestRanks) -> Table:
+    rows = [
+        _make_row(means.request, format_score(means.by_people), format_score(means.by_machine)) for means in ranks.means
+    ]
+    columns = (Column("request"), *_make_columns(FIGURE, f"mean {ranks.measure} by people", "by the machine"))
+    tau = f"Kendall's tau of the two orders: {ranks.tau:.2f}, over {count(ranks.queries, 'query')}"
+    return Table(columns, tuple(rows), (tau,))
