@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+from harness.files.versioned import escape_json_commands
 from harness.model.judging import JudgeAgreement, JudgmentFinding, MachineTrust, Pool, RequestRanks
 from harness.report.document import (
     Block,
@@ -22,7 +23,6 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.json import escape_json_commands
 from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, make_loggable
 from harness.words import count, format_exactly
 
