@@ -1,8 +1,9 @@
 """
 The options of a run: the type, the help and the entry points of each.
 
-`OPTIONS` is the one table. The options of the command, those of the pytest plugin with their ini lines, and the checks
-of arguments in Python are made from it. `RunOptions` has the values, and `Options` the types of arguments in Python.
+A field of `RunOptions` is the one place of an option: its type, its default and all that `RunOption` says of it. The
+options of the command, those of the pytest plugin with their ini lines, and the checks of arguments in Python are made
+from it. Only their types for type checkers stand a second time, in `Options`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from enum import Enum, auto
 from numbers import Real
@@ -42,6 +43,10 @@ class ArgumentKind:
     """Whether None is accepted too."""
     element: ArgumentKind | None = None
     """The type of the elements of a sequence."""
+    read: Callable[[str], Any] | None = None
+    """Reads a value from a text of a command line, where that is not the text itself."""
+    json: tuple[type, ...] = (str,)
+    """The types that a value has in JSON; a list holds texts."""
 
 
 def _is_text(value: Any) -> bool:
@@ -100,25 +105,32 @@ def accept_all(value: Any) -> bool:  # noqa: ARG001
     return True
 
 
-TEXT = ArgumentKind("a text", _is_text)
-FLAG = ArgumentKind("True or False", _is_flag)
-FILE = ArgumentKind("the path of a file", _is_path, _make_path)
-FOLDER = ArgumentKind("the path of a folder", _is_path, _make_path)
-NEW_FOLDER = ArgumentKind("the path of a folder, new or not", _is_path, _make_path)
-WHOLE_NUMBER = ArgumentKind("a whole number", _is_whole_number)
-COUNT = ArgumentKind("a whole number from 1 on", _is_count)
-SECONDS = ArgumentKind("a number of seconds above 0", _is_positive, float)
-TAGS = ArgumentKind("a sequence of tags, such as ['head']", _is_sequence, tuple, element=TEXT)
-VARIABLES = ArgumentKind(
-    "a sequence of names of variables, such as ['SHOP_LANGUAGE']", _is_sequence, tuple, element=TEXT
-)
-IDS = ArgumentKind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, element=TEXT)
-MEASURES = ArgumentKind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, element=TEXT)
-DAY = ArgumentKind("a datetime.date without a time", _is_day)
-BODY = ArgumentKind("the body of _search as a dict", _is_mapping, deepcopy)
-CLIENT = ArgumentKind("a client object", accept_all)
-SHARD = ArgumentKind("a part of the queries", _is_shard)
-ENTRY = ArgumentKind("an EntryPoint", _is_entry_point)
+def read_seconds(text: str) -> float:
+    """
+    Read seconds from *text*.
+
+    Raises:
+        UsageError: *text* is not a finite number above 0.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not _is_positive(seconds):
+        raise UsageError(f"found {text!r}, expected a number of seconds above 0, such as 60")
+    return seconds
+
+
+def read_count(text: str) -> int:
+    """
+    Read a number from *text*.
+
+    Raises:
+        UsageError: *text* is not a whole number from 1 on.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise UsageError(f"found {text!r}, expected a whole number from 1 on")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -158,35 +170,28 @@ class Shard:
         return queries[self.number - 1 :: self.parts]
 
 
+TEXT = ArgumentKind("a text", _is_text)
+FLAG = ArgumentKind("True or False", _is_flag, json=(bool,))
+FILE = ArgumentKind("the path of a file", _is_path, _make_path)
+FOLDER = ArgumentKind("the path of a folder", _is_path, _make_path)
+NEW_FOLDER = ArgumentKind("the path of a folder, new or not", _is_path, _make_path)
+WHOLE_NUMBER = ArgumentKind("a whole number", _is_whole_number)
+COUNT = ArgumentKind("a whole number from 1 on", _is_count, read=read_count, json=(int,))
+SECONDS = ArgumentKind("a number of seconds above 0", _is_positive, float, read=read_seconds, json=(int, float))
+TAGS = ArgumentKind("a sequence of tags, such as ['head']", _is_sequence, tuple, element=TEXT, json=(list,))
+VARIABLES = ArgumentKind(
+    "a sequence of names of variables, such as ['SHOP_LANGUAGE']", _is_sequence, tuple, element=TEXT, json=(list,)
+)
+IDS = ArgumentKind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, element=TEXT, json=(list,))
+MEASURES = ArgumentKind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, element=TEXT, json=(list,))
+DAY = ArgumentKind("a datetime.date without a time", _is_day)
+BODY = ArgumentKind("the body of _search as a dict", _is_mapping, deepcopy)
+CLIENT = ArgumentKind("a client object", accept_all)
+SHARD = ArgumentKind("a part of the queries", _is_shard, read=Shard.read)
+ENTRY = ArgumentKind("an EntryPoint", _is_entry_point)
+
+
 ALL_QUERIES = Shard(1, 1)
-
-
-def read_seconds(text: str) -> float:
-    """
-    Read seconds from *text*.
-
-    Raises:
-        UsageError: *text* is not a finite number above 0.
-    """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not _is_positive(seconds):
-        raise UsageError(f"found {text!r}, expected a number of seconds above 0, such as 60")
-    return seconds
-
-
-def read_count(text: str) -> int:
-    """
-    Read a number from *text*.
-
-    Raises:
-        UsageError: *text* is not a whole number from 1 on.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise UsageError(f"found {text!r}, expected a whole number from 1 on")
-    return int(text)
 
 
 class Heading(Enum):
@@ -237,6 +242,15 @@ class RunOption:
     """Whether calls from Python accept it."""
     optional: bool = False
     """Whether these accept None for it."""
+    heading: Heading = Heading.DAILY
+    names_server: bool = False
+    """Whether it names a server."""
+    searches: bool = False
+    """Whether it chooses where a suite is searched, with which request, or what it is compared with."""
+    sends: bool = False
+    """Whether it decides what is sent, or where to."""
+    decides: bool = False
+    """Whether it affects only how responses are decided."""
 
     @property
     def name(self) -> Option:
@@ -244,66 +258,87 @@ class RunOption:
         return Option(self.word or self.field.replace("_", "-"), self.field)
 
 
-_TABLE = (
-    RunOption(
-        "url",
+def _option(kind: ArgumentKind, help: str, *, default: Any = None, compare: bool = True, **attributes: Any) -> Any:
+    """
+    A field of `RunOptions`; *attributes* are those of `RunOption`.
+
+    One that does not distinguish runs is neither compared nor shown.
+    """
+    option = RunOption("", kind, help, optional=default is None, **attributes)
+    return field(default=default, compare=compare, repr=compare, metadata={"option": option})
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of a run, as the user gave them; `OPTIONS` has what each of these fields says of its option."""
+
+    url: str | None = _option(
         TEXT,
         "Run on this server instead of the suites' own clusters.",
         commands=Commands.WITH_A_SERVER,
         metavar="URL",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "embedded",
+        names_server=True,
+        searches=True,
+        sends=True,
+    )
+    embedded: bool = _option(
         FLAG,
         "Run on an OpenSearch node that is started for it, or on that of `relevance engine up`.",
+        default=False,
         commands=Commands.WITH_A_SERVER,
         pytest=True,
         ini=True,
-    ),
-    RunOption(
-        "engine_version",
+        names_server=True,
+        searches=True,
+        sends=True,
+    )
+    engine_version: str | None = _option(
         TEXT,
         "The embedded node's version: 3.8 (the default) or 2.19.",
         commands=Commands.WITH_A_SERVER,
+        heading=Heading.RARE,
         metavar="VERSION",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "config",
+        searches=True,
+        sends=True,
+    )
+    config: Path | None = _option(
         FILE,
         "The trusted configuration, instead of the relevance.toml of the working directory or above it.",
         commands=Commands.OF_FILES,
+        heading=Heading.TRUST,
         metavar="FILE",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "variables",
+        sends=True,
+    )
+    variables: tuple[str, ...] = _option(
         VARIABLES,
         "Let suites read this variable of the environment, or those of a pattern such as SHOP_*; may be repeated.",
+        default=(),
         commands=Commands.OF_FILES,
+        heading=Heading.TRUST,
         metavar="NAME",
         word="variable",
         several="variables",
         pytest=True,
         ini=True,
-    ),
-    RunOption(
-        "listed_addresses",
+        sends=True,
+    )
+    listed_addresses: bool = _option(
         FLAG,
         "Refuse addresses that suites name, other than those of the trusted relevance.toml and the command line.",
+        default=False,
         commands=Commands.WITH_A_SERVER,
+        heading=Heading.TRUST,
         pytest=True,
         ini=True,
-    ),
-    RunOption(
-        "request",
+        sends=True,
+    )
+    request: str | None = _option(
         TEXT,
         "Send the suites' request of this name; may be repeated.",
         commands=Commands.OF_CELLS,
@@ -311,10 +346,10 @@ _TABLE = (
         several="requests",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "index",
+        searches=True,
+        sends=True,
+    )
+    index: str | None = _option(
         TEXT,
         "Search this index instead of the suites' own; may be repeated.",
         commands=Commands.OF_CELLS,
@@ -322,287 +357,206 @@ _TABLE = (
         several="indexes",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "cluster",
-        TEXT,
-        "Run on the cluster of this name in relevance.toml.",
-        optional=True,
-    ),
-    RunOption(
-        "tags",
+        searches=True,
+        sends=True,
+    )
+    cluster: str | None = _option(TEXT, "Run on the cluster of this name in relevance.toml.", names_server=True)
+    tags: tuple[str, ...] = _option(
         TAGS,
         "Run only queries with this tag; may be repeated.",
+        default=(),
         commands=Commands.OF_SUITES,
         metavar="TAG",
         word="tag",
         several="tags",
         pytest=True,
-    ),
-    RunOption(
-        "queries",
+        sends=True,
+    )
+    queries: tuple[str, ...] = _option(
         IDS,
         "Run only the query with this id; may be repeated.",
+        default=(),
         commands=Commands.OF_SUITES,
         metavar="ID",
         word="query",
         several="queries",
         pytest=True,
-    ),
-    RunOption(
-        "allow_write",
+        sends=True,
+    )
+    allow_write: bool = _option(
         FLAG,
         "Let suites build the index of their fixture.",
+        default=False,
         commands=Commands.OF_SUITES,
+        heading=Heading.TRUST,
         pytest=True,
         ini=True,
-    ),
-    RunOption(
-        "locate",
-        FLAG,
-        "Look with deeper searches for where missing documents rank. Default: True.",
-    ),
-    RunOption(
-        "baseline",
+        searches=True,
+        sends=True,
+    )
+    locate: bool = _option(
+        FLAG, "Look with deeper searches for where missing documents rank. Default: True.", default=True
+    )
+    baseline: Path | None = _option(
         FILE,
         "Compare with this baseline file, instead of the one beside the suite.",
         commands=Commands.RUN,
         metavar="FILE",
         pytest=True,
-        optional=True,
-    ),
-    RunOption(
-        "history",
+        searches=True,
+        decides=True,
+    )
+    history: Path | None = _option(
         NEW_FOLDER,
         "Keep each whole run in this folder, for `relevance history` and thresholds `since` earlier runs.",
         commands=Commands.RUN,
         metavar="DIR",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "no_checks",
+        decides=True,
+    )
+    no_checks: bool = _option(
         FLAG,
         "Do not check that targets have the judged documents, and the fields that requests name.",
+        default=False,
         commands=Commands.OF_SUITES,
+        heading=Heading.RARE,
         pytest=True,
         ini=True,
-    ),
-    RunOption(
-        "root",
+        sends=True,
+    )
+    root: Path | None = _option(
         FOLDER,
         "Follow links of suites and their files into this folder too.",
         commands=Commands.OF_SUITES,
+        heading=Heading.TRUST,
         metavar="DIR",
         pytest=True,
         ini=True,
         python=False,
-        optional=True,
-    ),
-    RunOption(
-        "save_baseline",
-        FLAG,
-        "The run becomes the baseline, so nothing is compared with the old one.",
-        python=False,
-    ),
-    RunOption(
-        "today",
-        DAY,
-        "The day on which `xfail` and `skip` are judged; by default today.",
-        optional=True,
-    ),
-    RunOption(
-        "budget",
+        compare=False,
+    )
+    save_baseline: bool = _option(
+        FLAG, "The run becomes the baseline, so nothing is compared with the old one.", default=False, python=False
+    )
+    today: date | None = _option(DAY, "The day on which `xfail` and `skip` are judged; by default today.")
+    budget: float | None = _option(
         SECONDS,
         "Stop sending queries of a suite after this many seconds; the remaining ones did not run.",
         commands=Commands.RUN,
+        heading=Heading.RARE,
         metavar="SECONDS",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "repeat",
+        sends=True,
+    )
+    repeat: int | None = _option(
         COUNT,
         "Search N times; a threshold that passes in some of them only is inconclusive.",
         commands=Commands.RUN,
+        heading=Heading.RARE,
         metavar="N",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "warm_up",
+    )
+    warm_up: int | None = _option(
         COUNT,
         "Send all queries N times before the run, to warm caches, in place of the suites' `warm_up`.",
         commands=Commands.RUN,
+        heading=Heading.RARE,
         metavar="N",
         pytest=True,
         ini=True,
-        optional=True,
-    ),
-    RunOption(
-        "journal",
+        sends=True,
+    )
+    journal: Path | None = _option(
         FILE,
         "Keep each response in this file as it arrives; without it, beside the first report until that is written.",
         commands=Commands.RUN,
+        heading=Heading.RARE,
         metavar="FILE",
         python=False,
-        optional=True,
-    ),
-    RunOption(
-        "resume",
+        compare=False,
+    )
+    resume: bool = _option(
         FLAG,
         "Continue the unfinished run in the journal, if suite, request, target and judgments are the same.",
+        default=False,
         commands=Commands.RUN,
+        heading=Heading.RARE,
         python=False,
-    ),
-    RunOption(
-        "shard",
+        compare=False,
+    )
+    shard: Shard | None = _option(
         SHARD,
         "Send this part of the queries only, such as 2/4, and decide nothing; `relevance merge` joins the journals.",
         commands=Commands.RUN,
+        heading=Heading.RARE,
         metavar="I/N",
         python=False,
-        optional=True,
-    ),
-    RunOption(
-        "strict_xfail",
+    )
+    strict_xfail: bool = _option(
         FLAG,
         "Count an unexpected pass as a failure.",
+        default=False,
         commands=Commands.RUN,
-    ),
-    RunOption(
-        "no_intervals",
+        heading=Heading.RARE,
+        decides=True,
+    )
+    no_intervals: bool = _option(
         FLAG,
         "Show means without their intervals.",
+        default=False,
         commands=Commands.RUN,
+        heading=Heading.RARE,
         pytest=True,
         ini=True,
-    ),
-    RunOption(
-        "report_only",
+        decides=True,
+    )
+    report_only: bool = _option(
         FLAG,
         "Print all figures and decide nothing; end with 0 unless a suite is wrong (2) or no answer came (3).",
+        default=False,
         commands=Commands.RUN,
+        heading=Heading.RARE,
         python=False,
-    ),
-    RunOption(
-        "depth",
-        WHOLE_NUMBER,
-        "Hits asked for, where that is more than the suite asks for.",
-        python=False,
-        optional=True,
-    ),
-    RunOption(
-        "unjudged",
-        FLAG,
-        "Run suites that score and have no judgment at all.",
-        python=False,
-    ),
-    RunOption(
-        "tails",
+        decides=True,
+    )
+    depth: int | None = _option(
+        WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False
+    )
+    unjudged: bool = _option(FLAG, "Run suites that score and have no judgment at all.", default=False, python=False)
+    tails: bool = _option(
         FLAG,
         "Look for what ties with the last hits also where nothing is compared with a baseline.",
+        default=False,
         python=False,
-    ),
-    RunOption(
-        "all_titles",
+    )
+    all_titles: bool = _option(
         FLAG,
         "Look up the titles of all hits, not only of the worst queries'.",
+        default=True,
         python=False,
-    ),
-    RunOption(
-        "titled",
-        IDS,
-        "Documents whose titles are looked up, beside those of the hits.",
-        python=False,
-    ),
-    RunOption(
-        "client",
-        CLIENT,
-        "The user's own client object, in place of connections.",
-        optional=True,
-    ),
-    RunOption(
-        "body",
-        BODY,
-        "The body of _search that is sent in place of that of the request.",
-        optional=True,
-    ),
-    RunOption(
-        "hooks",
-        CLIENT,
-        "The user's hooks; those of installed packages where None.",
-        python=False,
-        optional=True,
-    ),
-    RunOption(
-        "keeps_cluster",
+        compare=False,
+    )
+    titled: tuple[str, ...] = _option(
+        IDS, "Documents whose titles are looked up, beside those of the hits.", default=(), python=False, compare=False
+    )
+    client: Any = _option(
+        CLIENT, "The user's own client object, in place of connections.", names_server=True, compare=False
+    )
+    body: Mapping[str, Any] | None = _option(BODY, "The body of _search that is sent in place of that of the request.")
+    hooks: Any = _option(
+        CLIENT, "The user's hooks; those of installed packages where None.", python=False, compare=False
+    )
+    keeps_cluster: bool = _option(
         FLAG,
         "Whether the request keeps a cluster of its own, although the user named a server.",
+        default=False,
         python=False,
-    ),
-    RunOption(
-        "entry",
-        ENTRY,
-        "Whose names of options messages have.",
-        python=False,
-    ),
-)
-
-OPTIONS: Mapping[str, RunOption] = {option.field: option for option in _TABLE}
-"""The options by field, in the order in which help lists them."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """
-    The options of a run, as the user gave them; `OPTIONS` describes each.
-
-    Those that do not distinguish runs, and objects of the user's, are neither compared nor shown.
-    """
-
-    url: str | None = None
-    embedded: bool = False
-    engine_version: str | None = None
-    config: Path | None = None
-    variables: tuple[str, ...] = ()
-    listed_addresses: bool = False
-    request: str | None = None
-    index: str | None = None
-    cluster: str | None = None
-    tags: tuple[str, ...] = ()
-    queries: tuple[str, ...] = ()
-    allow_write: bool = False
-    locate: bool = True
-    baseline: Path | None = None
-    history: Path | None = None
-    no_checks: bool = False
-    root: Path | None = field(default=None, compare=False, repr=False)
-    save_baseline: bool = False
-    today: date | None = None
-    budget: float | None = None
-    repeat: int | None = None
-    warm_up: int | None = None
-    journal: Path | None = field(default=None, compare=False, repr=False)
-    resume: bool = field(default=False, compare=False, repr=False)
-    shard: Shard | None = None
-    strict_xfail: bool = False
-    no_intervals: bool = False
-    report_only: bool = False
-    depth: int | None = None
-    unjudged: bool = False
-    tails: bool = False
-    all_titles: bool = field(default=True, compare=False, repr=False)
-    titled: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    client: Any = field(default=None, compare=False, repr=False)
-    body: Mapping[str, Any] | None = None
-    hooks: Any = field(default=None, compare=False, repr=False)
-    keeps_cluster: bool = field(default=False, compare=False, repr=False)
-    entry: EntryPoint = EntryPoint.PYTHON
+        compare=False,
+    )
+    entry: EntryPoint = _option(ENTRY, "Whose names of options messages have.", default=EntryPoint.PYTHON, python=False)
 
     @property
     def names_server(self) -> bool:
@@ -644,6 +598,12 @@ class RunOptions:
         return ", ".join(f"{what} {name}" for what, name in names.items() if name is not None)
 
 
+OPTIONS: Mapping[str, RunOption] = {
+    field.name: replace(field.metadata["option"], field=field.name) for field in fields(RunOptions)
+}
+"""The options by field, in the order in which help lists them."""
+
+
 class Options(TypedDict, total=False):
     """The types of the options of one call of `Relevance.run`."""
 
@@ -673,7 +633,7 @@ class Options(TypedDict, total=False):
     body: Mapping[str, Any] | None
 
 
-SEARCH_OPTIONS = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
+SEARCH_OPTIONS = tuple(option.field for option in OPTIONS.values() if option.searches)
 """The options that choose where a suite is searched, with which request, and what it is compared with."""
 
 
@@ -692,14 +652,14 @@ def format_options(given: Mapping[str, str | bool]) -> list[str]:
     return words
 
 
-SENDING_OPTIONS = (
-    "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
-    "warm_up", "listed_addresses", "config", "variables",
-)  # fmt: skip
+SENDING_OPTIONS = tuple(option.field for option in OPTIONS.values() if option.sends)
 """The options that decide what is sent, and where to."""
 
-SERVER_OPTIONS = ("url", "cluster", "embedded", "client")
+SERVER_OPTIONS = tuple(option.field for option in OPTIONS.values() if option.names_server)
 """The options that name a server, of which only one may be given."""
+
+DECIDING_OPTIONS = tuple(option.field for option in OPTIONS.values() if option.decides)
+"""The options that only affect how responses are decided."""
 
 
 def is_given(value: Any) -> bool:

@@ -39,7 +39,7 @@ COMMAND_GROUPS = {
         "history": "Show how measures went over the runs that were kept.",
         "tune": "Tune the parameters of a request, and decide on queries held out.",
         "plan": "Count the queries that would show an effect, from two sides.",
-        "evaluate": "Score a run file against a judgment file, without an engine.",
+        "evaluate": "Score the run file of any system against a judgment file, without an engine.",
     },
     "Engines": {
         "doctor": "Check a server: connection, privileges, index, fields, clock.",
@@ -47,8 +47,8 @@ COMMAND_GROUPS = {
         "verify": "Compare the scores of suites with those of the cluster's own _rank_eval.",
     },
     "Others": {
-        "merge": "Put the parts of a run together, and report as one run.",
-        "schema": "Print the JSON Schema of suites, of relevance.toml or of JSON reports.",
+        "merge": "Report as one run what several machines sent in parts, by run --shard.",
+        "schema": "Print what lets an editor check suites: the JSON Schema of a kind of file.",
         "info": "Print versions, extras and plugins, for an issue report.",
     },
 }

@@ -11,6 +11,7 @@ import click
 from rich.text import Text
 
 from harness.cli.examples import format_examples
+from harness.cli.headings import Group
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
@@ -53,7 +54,7 @@ file_option = click.option(
 )
 
 
-@click.group("baseline")
+@click.group("baseline", cls=Group)
 def command() -> None:
     """
     Keep what suites returned, for thresholds on a drop to compare with.

@@ -6,6 +6,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
+from harness.cli.headings import Group
 from harness.embedded import DEFAULT_VERSION, versions
 from harness.embedded import down as stop_nodes
 from harness.embedded import status as running_nodes
@@ -16,7 +17,7 @@ from harness.words import did_you_mean
 version_option = click.option("--engine-version", metavar="VERSION", help="Such as 3.8, which is the default, or 2.19.")
 
 
-@click.group("engine")
+@click.group("engine", cls=Group)
 def command() -> None:
     """
     Start and stop the embedded engine, a real OpenSearch node in the background.

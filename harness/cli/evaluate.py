@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import json_option
 from harness.cli.terminal import show
 from harness.errors import UsageError
@@ -26,22 +27,23 @@ existing = click.Path(exists=True, path_type=Path)
 
 @click.command(
     "evaluate",
+    cls=Command,
     epilog=format_examples("relevance evaluate --qrels products.qrels --run run.trec --measure nDCG@10 --measure RR"),
 )
 @click.option("--qrels", required=True, metavar="FILE", type=existing, help="The judgments.")
 @click.option(
     "--measure", "measures", required=True, multiple=True, metavar="MEASURE", help="Such as nDCG@10; may be repeated."
 )
-@click.option(
+@rare_option(
     "--profile",
     type=click.Choice([str(profile) for profile in Profile]),
     default=str(Profile.STANDARD),
     show_default=True,
     help="The system whose scores are reproduced.",
 )
-@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}.")
-@click.option("--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits.")
-@click.option(
+@rare_option("--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}.")
+@rare_option("--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits.")
+@rare_option(
     "--remove-query",
     is_flag=True,
     help="Remove the document with the id of its query from each ranking, as BEIR does.",
@@ -49,7 +51,7 @@ existing = click.Path(exists=True, path_type=Path)
 @click.option(
     "--run", required=True, metavar="FILE", type=existing, help="The run to score, or a folder of its Parquet files."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Score the files of a folder on the workers of this Dask cluster.")
+@rare_option("--scheduler", metavar="ADDRESS", help="Score the files of a folder on the workers of this Dask cluster.")
 @click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON always has them.")
 @json_option
 def command(
@@ -65,7 +67,7 @@ def command(
     as_json: bool,
 ) -> None:
     """
-    Score a run file against a judgment file.
+    Score the run file of any system against a judgment file, where no engine is to be asked.
 
     Files are TREC qrels and runs, or .csv, .jsonl and .parquet with columns query, document and grade or score; .gz and
     .zst are unpacked. Documents rank by their score; the order of the lines and the rank column do not count. A file

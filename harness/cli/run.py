@@ -11,9 +11,9 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER, Delivery, print_command
+from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import (
-    DECIDING,
-    Command,
+    Decorated,
     OutputType,
     add_options,
     cell_options,
@@ -34,7 +34,7 @@ from harness.extensions.distributed.merging import MergedJournal
 from harness.extensions.distributed.scheduler import send_on_scheduler
 from harness.model.report import Report
 from harness.model.run import Ranking
-from harness.options import ALL_QUERIES, RunOptions
+from harness.options import ALL_QUERIES, DECIDING_OPTIONS, RunOptions
 from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
@@ -62,7 +62,7 @@ def make_run_choices(
     return make_run_options(**others), Matrix(requests, indexes, all_requests)
 
 
-def report_options(command: Command) -> Command:
+def report_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where its report goes."""
     as_json = "Print the report as JSON and nothing else on standard output."
     kinds = f"Write a report of a kind: {one_of(KINDS)}; may be repeated."
@@ -78,6 +78,7 @@ def report_options(command: Command) -> Command:
 
 @click.command(
     "run",
+    cls=Command,
     epilog=format_examples(
         "relevance run suites/ --embedded --allow-write",
         "relevance run suites/products.relevance.yaml --url http://localhost:9200 --output html=report.html",
@@ -88,7 +89,7 @@ def report_options(command: Command) -> Command:
 @cell_options
 @report_options
 @only_run_options
-@click.option(
+@rare_option(
     "--scheduler",
     metavar="ADDRESS",
     help="Send the queries from the workers of this Dask cluster, such as tls://10.0.0.1:8786.",
@@ -169,7 +170,7 @@ def _check_parts(options: RunOptions, scheduler: str | None, *, has_report: bool
         return
     if options.journal is None:
         raise click.UsageError("--shard needs --journal FILE, for `relevance merge` to read")
-    if has_report or any(getattr(options, name) for name in DECIDING):
+    if has_report or any(getattr(options, name) for name in DECIDING_OPTIONS):
         raise click.UsageError(
             "--shard decides nothing: give --output, --json, --github, --baseline, --history, --strict-xfail and"
             " --report-only to `relevance merge`"

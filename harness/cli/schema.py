@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.headings import Command
 from harness.config.schema import settings_schema
 from harness.errors import UsageError
 from harness.files.writing import is_device, write_whole
@@ -31,7 +32,7 @@ For other suites, write the file and add the line:
 """
 
 SCHEMAS = {
-    None: suite_schema,
+    "suite": suite_schema,
     "settings": settings_schema,
     "report": report_schema,
     "comparison": comparison_schema,
@@ -45,24 +46,23 @@ SCHEMAS = {
 
 @click.command(
     "schema",
+    cls=Command,
     epilog=format_examples(
         f"relevance schema --output {SCHEMA_NAME}",
-        "relevance schema --settings --output relevance.toml.schema.json",
+        "relevance schema settings --output relevance.toml.schema.json",
         before=EDITOR_HINT,
     ),
 )
-@click.option("--settings", "of", flag_value="settings", help="The schema of relevance.toml, not that of suites.")
-@click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report.")
-@click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
-@click.option("--sides", "of", flag_value="sides", help="The schema of a JSON comparison of more than two sides.")
-@click.option("--inspection", "of", flag_value="inspection", help="The schema of what relevance show --json prints.")
-@click.option("--verification", "of", flag_value="verification", help="That of what relevance verify --json prints.")
-@click.option("--plan", "of", flag_value="plan", help="That of what relevance plan --json prints.")
-@click.option("--tuning", "of", flag_value="tuning", help="That of what relevance tune --json prints.")
+@click.argument("kind", metavar="[KIND]", type=click.Choice(list(SCHEMAS)), default="suite")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it to FILE.")
-def command(of: str | None, output: Path | None) -> None:
-    """Print the JSON Schema of suites, by which editors complete and check YAML while it is written."""
-    text = json.dumps(SCHEMAS[of](), indent=2) + "\n"
+def command(kind: str, output: Path | None) -> None:
+    """
+    Print the JSON Schema by which an editor completes and checks a suite while you write it, or that of another file.
+
+    KIND is `suite` if it is left out, `settings` for relevance.toml, or, for programs that read our JSON: `report` of a
+    run, `comparison` of two sides, `sides` of more, `inspection` of relevance show, `verification`, `plan` or `tuning`.
+    """
+    text = json.dumps(SCHEMAS[kind](), indent=2) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return

@@ -12,25 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli.exits import COMMAND, print_command
+from harness.cli.headings import Option, rare_option
 from harness.errors import HarnessError, InputError, Problem, SearchError, UsageError
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.options import (
-    COUNT,
+    DECIDING_OPTIONS,
     FILE,
     FLAG,
     FOLDER,
     NEW_FOLDER,
     OPTIONS,
-    SECONDS,
-    SHARD,
     ArgumentKind,
     Commands,
     RunOption,
     RunOptions,
-    Shard,
     check_servers,
-    read_count,
-    read_seconds,
 )
 from harness.report.github_step import GitHubStep, find_github_step
 from harness.report.outputs import (
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class ReadText(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
@@ -70,28 +66,32 @@ class ReadText(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 t
             self.fail(str(error), param, ctx)
 
 
-def _make_click_option(option: RunOption) -> Callable[[Command], Command]:
+PATHS: Mapping[ArgumentKind, click.ParamType[Any]] = {
+    FILE: click.Path(dir_okay=False, path_type=Path),
+    FOLDER: click.Path(exists=True, file_okay=False, path_type=Path),
+    NEW_FOLDER: click.Path(file_okay=False, path_type=Path),
+}
+
+
+def _make_click_option(option: RunOption) -> Callable[[Decorated], Decorated]:
     """*option* as an option of click; commands receive its value as an argument of the same name."""
-    types: dict[ArgumentKind, click.ParamType[Any]] = {
-        COUNT: ReadText("N", read_count),
-        FILE: click.Path(dir_okay=False, path_type=Path),
-        FOLDER: click.Path(exists=True, file_okay=False, path_type=Path),
-        NEW_FOLDER: click.Path(file_okay=False, path_type=Path),
-        SECONDS: ReadText("SECONDS", read_seconds),
-        SHARD: ReadText("I/N", Shard.read),
-    }
+    value_type: click.ParamType[Any] | None = PATHS.get(option.kind)
+    if option.kind.read is not None:
+        value_type = ReadText(str(option.metavar), option.kind.read)
     return click.option(
         option.name.name_in(COMMAND),
         option.several or option.field,
+        cls=Option,
+        heading=option.heading,
         metavar=option.metavar,
         is_flag=True if option.kind is FLAG else None,
         multiple=bool(option.several),
-        type=types.get(option.kind),
+        type=value_type,
         help=option.help,
     )
 
 
-def add_options(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+def add_options(command: Decorated, options: Iterable[Callable[[Decorated], Decorated]]) -> Decorated:
     """*command* with *options*, which its help lists in this order."""
     # click lists the option that was added last first.
     for option in reversed(list(options)):
@@ -99,43 +99,43 @@ def add_options(command: Command, options: Iterable[Callable[[Command], Command]
     return command
 
 
-def _list_options(commands: Commands) -> list[Callable[[Command], Command]]:
+def _list_options(commands: Commands) -> list[Callable[[Decorated], Decorated]]:
     return [_make_click_option(option) for option in OPTIONS.values() if option.commands is commands]
 
 
-def config_options(command: Command) -> Command:
+def config_options(command: Decorated) -> Decorated:
     """Give *command* the options that say whose configuration counts, and what suites may read."""
     return add_options(command, _list_options(Commands.OF_FILES))
 
 
-def root_option(command: Command) -> Command:
+def root_option(command: Decorated) -> Decorated:
     """Give *command* the option that says where links of suites may lead."""
     return add_options(command, [_make_click_option(OPTIONS["root"])])
 
 
-def history_option(command: Command) -> Command:
+def history_option(command: Decorated) -> Decorated:
     """Give *command* the option that says which history it reads."""
     option = replace(OPTIONS["history"], help="The folder with the history; by default that of relevance.toml.")
     return add_options(command, [_make_click_option(option)])
 
 
-def server_options(command: Command) -> Command:
+def server_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where its engine is, with those of `config_options`."""
     return add_options(command, [*_list_options(Commands.WITH_A_SERVER), *_list_options(Commands.OF_FILES)])
 
 
-def engine_options(command: Command) -> Command:
+def engine_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where suites run, and with which queries."""
     return server_options(add_options(command, _list_options(Commands.OF_SUITES)))
 
 
-def query_options(command: Command) -> Command:
+def query_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where one query of a suite runs, with which request."""
     options = [_make_click_option(OPTIONS[name]) for name in ("baseline", "root")]
     return server_options(request_options(add_options(command, options)))
 
 
-def request_options(command: Command) -> Command:
+def request_options(command: Decorated) -> Decorated:
     """Give *command* the options that say with which request and on which index a suite is searched."""
     options = [
         replace(OPTIONS["request"], several="", help="Send the suite's request of this name."),
@@ -145,24 +145,21 @@ def request_options(command: Command) -> Command:
     return add_options(command, map(_make_click_option, options))
 
 
-def cell_options(command: Command) -> Command:
+def cell_options(command: Decorated) -> Decorated:
     """Give *command* the options of a run with several requests or indexes."""
     all_requests = click.option("--all-requests", is_flag=True, help="Send every request of a suite.")
     request, *others = _list_options(Commands.OF_CELLS)
     return add_options(command, [request, all_requests, *others])
 
 
-def only_run_options(command: Command) -> Command:
+def only_run_options(command: Decorated) -> Decorated:
     """Give *command* the options that only ``relevance run`` has."""
     return add_options(command, _list_options(Commands.RUN))
 
 
-def deciding_options(command: Command) -> Command:
+def deciding_options(command: Decorated) -> Decorated:
     """Give *command* the options that only affect how responses are decided."""
-    return add_options(command, [_make_click_option(OPTIONS[name]) for name in DECIDING])
-
-
-DECIDING = ("baseline", "history", "strict_xfail", "no_intervals", "report_only")
+    return add_options(command, [_make_click_option(OPTIONS[name]) for name in DECIDING_OPTIONS])
 
 
 def make_run_options(**arguments: Any) -> RunOptions:
@@ -181,36 +178,36 @@ def make_run_options(**arguments: Any) -> RunOptions:
 
 
 _STATISTICS_OPTIONS = (
-    click.option(
+    rare_option(
         "--test",
         type=click.Choice(TESTS),
         default=TESTS[0],
         show_default=True,
         help="The paired test.",
     ),
-    click.option(
+    rare_option(
         "--alternative",
         type=click.Choice(["two-sided", "less", "greater"]),
         default="two-sided",
         show_default=True,
         help="less: the candidate is worse.",
     ),
-    click.option("--level", type=float, default=0.05, show_default=True, help="The significance level."),
-    click.option(
+    rare_option("--level", type=float, default=0.05, show_default=True, help="The significance level."),
+    rare_option(
         "--correction",
         type=click.Choice(CORRECTIONS),
         default=CORRECTIONS[0],
         show_default=True,
         help="The correction of p for several measures and candidates.",
     ),
-    click.option(
+    rare_option(
         "--samples",
         type=click.IntRange(min=1),
         default=SAMPLES,
         show_default=True,
         help="The number of random sign flips, if not all are counted.",
     ),
-    click.option(
+    rare_option(
         "--seed",
         type=click.IntRange(min=0),
         default=SEED,
@@ -220,7 +217,7 @@ _STATISTICS_OPTIONS = (
 )
 
 
-def statistics_options(command: Command) -> Command:
+def statistics_options(command: Decorated) -> Decorated:
     """Give *command* the options on statistics."""
     return add_options(command, _STATISTICS_OPTIONS)
 

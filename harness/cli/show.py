@@ -10,6 +10,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER, Delivery
+from harness.cli.headings import Command
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
 from harness.report.json import dumps_inspection
@@ -19,6 +20,7 @@ from harness.run.inspection import inspect_query
 
 @click.command(
     "show",
+    cls=Command,
     epilog=format_examples("relevance show suites/products.relevance.yaml running-shoes --url http://localhost:9200"),
 )
 @click.argument("suite", type=click.Path(path_type=Path))

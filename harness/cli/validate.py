@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.headings import Command
 from harness.cli.shared_options import (
     config_options,
     find_given_suites,
@@ -37,7 +38,7 @@ from harness.words import count, grouped, listed
 TAGS_SHOWN = 12
 
 
-@click.command("validate", epilog=format_examples("relevance validate suites/"))
+@click.command("validate", cls=Command, epilog=format_examples("relevance validate suites/"))
 @suites_argument
 @config_options
 @root_option

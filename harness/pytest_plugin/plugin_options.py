@@ -14,18 +14,14 @@ import pytest
 
 from harness.errors import EntryPoint, HarnessError, UsageError
 from harness.options import (
-    COUNT,
     FILE,
     FLAG,
     FOLDER,
     NEW_FOLDER,
     OPTIONS,
-    SECONDS,
     RunOption,
     RunOptions,
     check_servers,
-    read_count,
-    read_seconds,
 )
 from harness.report.github_step import GitHubStep, find_github_step, is_in_github_actions
 from harness.report.outputs import SUFFIXES, Output, find_output, needs_all_hits
@@ -185,14 +181,12 @@ def _read_value(config: pytest.Config, option: RunOption) -> Any:
     name = option.name.name_in(PYTEST)
     if option.kind in (FILE, FOLDER, NEW_FOLDER):
         return _read_path(name, folder, value)
+    if option.kind.read is None:
+        return value
     try:
-        if option.kind is COUNT:
-            return read_count(value)
-        if option.kind is SECONDS:
-            return read_seconds(value)
+        return option.kind.read(value)
     except UsageError as error:
         raise pytest.UsageError(f"{name}: {error}") from None
-    return value
 
 
 def _read_path(option: str, folder: Path, name: str) -> Path:

@@ -16,7 +16,7 @@ from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
 from harness.model.run import Engine, IndexState, Run
 from harness.model.suite import Display, Json, Query, Suite
-from harness.options import ALL_QUERIES, SENDING_OPTIONS, RunOptions, Shard
+from harness.options import ALL_QUERIES, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
 from harness.run.variants import add_variant_queries
 from harness.store.what_changed import UsedValues, select_all_values, select_request_values
 
@@ -111,14 +111,8 @@ class Header:
         return replace(state, uuids=dict.fromkeys(state.uuids, ""), newest=None)
 
 
-OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
-    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "listed_addresses": (bool,), "tags": (list,),
-    "queries": (list,), "budget": (int, float), "warm_up": (int,), "variables": (list,), "requests": (list,),
-    "indexes": (list,), "all_requests": (bool,),
-}  # fmt: skip
-"""The JSON types of the options and of the fields of a `Matrix` that are not texts; a list holds texts."""
-
-MATRIX = ("requests", "indexes", "all_requests")
+MATRIX: Mapping[str, tuple[type, ...]] = {"requests": (list,), "indexes": (list,), "all_requests": (bool,)}
+"""The JSON types of the fields of a `Matrix`; a list holds texts."""
 
 
 def find_problem(header: Header) -> str:
@@ -127,7 +121,8 @@ def find_problem(header: Header) -> str:
         for name, value in given.items():
             if name not in known:
                 return f"found {name!r} in {what}, expected one of {', '.join(known)}"
-            has_known_type = type(value) in OPTION_TYPES.get(name, (str,))
+            types = MATRIX[name] if name in MATRIX else OPTIONS[name].kind.json
+            has_known_type = type(value) in types
             if isinstance(value, list) and not all(isinstance(text, str) for text in value):
                 has_known_type = False
             if not has_known_type:

@@ -3,13 +3,15 @@
 import doctest
 from dataclasses import fields
 
+import click
 import pytest
 
 from harness import options
 from harness.cli import root
 from harness.cli.exits import COMMAND
+from harness.cli.headings import Command
 from harness.errors import EntryPoint, UsageError
-from harness.options import FLAG, OPTIONS, Commands, Options, RunOptions, check_servers, read_seconds
+from harness.options import FLAG, OPTIONS, Commands, Heading, Options, RunOptions, check_servers, read_seconds
 
 COMMANDS_WITH = {
     Commands.WITH_A_SERVER: ("run", "compare", "verify", "baseline save", "judgments pool", "judgments lint"),
@@ -35,6 +37,24 @@ def test_the_commands_have_what_the_table_says(option):
         [parameter] = [one for one in command_of(words).params if option.name.name_in(COMMAND) in one.opts]
         if words != "compare":  # which has a --request of its own
             assert (parameter.help, parameter.is_flag) == (option.help, option.kind is FLAG)
+
+
+def list_commands(command):
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from list_commands(command.get_command(click.Context(command), name))
+    else:
+        yield command
+
+
+def test_each_help_has_its_options_under_headings_and_those_about_trust_under_theirs():
+    trusted = {option.name.name_in(COMMAND) for option in OPTIONS.values() if option.heading is Heading.TRUST}
+    assert trusted == {"--config", "--variable", "--root", "--listed-addresses", "--allow-write"}
+    for command in list_commands(root):
+        assert isinstance(command, Command), command.name
+        for option in command.params:
+            if trusted.intersection(option.opts):
+                assert option.heading is Heading.TRUST, f"{command.name} {option.name}"
 
 
 @pytest.mark.parametrize("option", [one for one in OPTIONS.values() if one.pytest], ids=lambda one: one.field)

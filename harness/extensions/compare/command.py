@@ -12,6 +12,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import (
     OutputType,
     engine_options,
@@ -71,6 +72,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
 
 @click.command(
     "compare",
+    cls=Command,
     epilog=format_examples(
         "relevance compare baseline request:default --suite suites/products.relevance.yaml --embedded",
         "relevance compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
@@ -96,19 +98,19 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
 )
 @click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
 @click.option("--depth", type=click.IntRange(min=1), help=DEPTH_HELP)
-@click.option(
+@rare_option(
     "-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="The p of rank-biased overlap."
 )
-@click.option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Only with --qrels.")
-@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; only with --qrels.")
-@click.option("--complete", is_flag=True, help="Count a query that is not in a run file as a query without hits.")
-@click.option(
+@rare_option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Only with --qrels.")
+@rare_option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; only with --qrels.")
+@rare_option("--complete", is_flag=True, help="Count a query that is not in a run file as a query without hits.")
+@rare_option(
     "--remove-query",
     is_flag=True,
     help="Remove the document with the id of its query from each ranking of a run file, as BEIR does.",
 )
 @statistics_options
-@click.option(
+@rare_option(
     "--queries",
     "shown",
     type=click.IntRange(min=0),

@@ -10,6 +10,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import run_progress, show
 from harness.extensions.compare import CompareOptions, ComparisonRequest, prepare
@@ -27,6 +28,7 @@ MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be
 
 @click.command(
     "plan",
+    cls=Command,
     epilog=format_examples(
         "relevance plan suites/products.relevance.yaml baseline request:fuzzy --effect 0.02 --embedded",
         before=SIDES.replace("A, B and the others", "A and B"),
@@ -39,8 +41,8 @@ MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be
     "--effect", type=float, required=True, metavar="NUMBER", help="The difference of means to be shown, such as 0.02."
 )
 @click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
-@click.option("--level", type=float, default=0.05, show_default=True, help="The significance level of the test.")
-@click.option(
+@rare_option("--level", type=float, default=0.05, show_default=True, help="The significance level of the test.")
+@rare_option(
     "--alternative",
     type=click.Choice(["two-sided", "less", "greater"]),
     default="two-sided",

@@ -11,6 +11,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Command
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.cli.shared_options import (
     config_options,
@@ -32,7 +33,9 @@ from harness.suites.inputs import RunInputs
 journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("merge", epilog=format_examples("relevance merge 1.journal 2.journal --output html=report.html"))
+@click.command(
+    "merge", cls=Command, epilog=format_examples("relevance merge 1.journal 2.journal --output html=report.html")
+)
 @click.argument("journals", metavar="JOURNAL…", nargs=-1, required=True, type=journal_file)
 @config_options
 @root_option
@@ -42,7 +45,7 @@ def command(
     journals: tuple[Path, ...], as_json: bool, outputs: tuple[Output, ...], github: bool, quiet: bool, **arguments: Any
 ) -> int:
     """
-    Put the parts of a run together: decide and report as one run of all queries would.
+    Decide and report as one run what several machines sent in parts, each with `relevance run --shard`.
 
     JOURNAL is what `relevance run --shard I/N --journal JOURNAL` wrote. All parts of the run have to be there, each
     once and whole, of the same suites, judgments, requests, options, target and version of the harness; the suites are

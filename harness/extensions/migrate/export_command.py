@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.headings import Command
 from harness.cli.shared_options import config_options, find_given_suites, make_run_options, root_option, suites_argument
 from harness.config import Configs
 from harness.extensions.migrate import FORMATS, export_suites
@@ -21,6 +22,7 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 
 @click.command(
     "export",
+    cls=Command,
     epilog=format_examples(
         "relevance export csv suites/products.relevance.yaml --output tables", before=format_formats(WRITTEN)
     ),

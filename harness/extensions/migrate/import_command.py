@@ -12,6 +12,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
+from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import config_options, existing_file
 from harness.config import Configs
 from harness.errors import SuiteError
@@ -89,6 +90,7 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 
 @click.command(
     "import",
+    cls=Command,
     epilog=format_examples("relevance import quepid ratings.csv --output suites", before=format_formats(FORMATS)),
 )
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
@@ -119,19 +121,19 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 @click.option(
     "--suite", "suite_path", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
 )
-@click.option(
+@rare_option(
     "--cut-points",
     metavar="A,B,…",
     type=CutPoints(),
     help="Of clicks: the COEC from which on each grade above 0 is given; 0.5,1,2 by default.",
 )
-@click.option(
+@rare_option(
     "--least-impressions",
     metavar="NUMBER",
     type=click.IntRange(min=1),
     help=f"Of clicks: leave out what was shown less often for a query; {LEAST_IMPRESSIONS} by default.",
 )
-@click.option(
+@rare_option(
     "--propensities",
     metavar="FILE",
     type=existing_file,
@@ -140,7 +142,7 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 @click.option("--url", metavar="URL", help="Of ubi: the sources are indexes of this server.")
 @click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in relevance.toml.")
 @config_options
-@click.option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
+@rare_option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
 def command(
     kind: str,
     sources: Sequence[str],

@@ -11,6 +11,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Command, rare_option
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
@@ -29,12 +30,14 @@ from harness.report.terminal import print_document
 
 
 @click.command(
-    "verify", epilog=format_examples("relevance verify suites/products.relevance.yaml --url http://localhost:9200")
+    "verify",
+    cls=Command,
+    epilog=format_examples("relevance verify suites/products.relevance.yaml --url http://localhost:9200"),
 )
 @suites_argument
 @engine_options
 @cell_options
-@click.option(
+@rare_option(
     "--tolerance",
     type=click.FloatRange(min=0.0),
     default=TOLERANCE,

@@ -11,6 +11,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Group, rare_option
 from harness.cli.shared_options import existing_file
 from harness.cli.terminal import show
 from harness.errors import UsageError
@@ -33,7 +34,7 @@ WRITERS: Mapping[str, Callable[[Sample], str]] = {".csv": format_queries_csv, ".
 SUITE_SUFFIXES = (".yaml", ".yml")
 
 
-@click.group("queries")
+@click.group("queries", cls=Group)
 def command() -> None:
     """Draw queries for a suite from a log of what users searched for."""
 
@@ -63,9 +64,9 @@ def command() -> None:
     metavar="NAME",
     help="The column or key with the number of searches; by default found by its name.",
 )
-@click.option("--count-lines", is_flag=True, help="Each line is one search, whatever its columns.")
-@click.option("--keep-numbers", is_flag=True, help="Keep queries with long numbers, such as part numbers.")
-@click.option(
+@rare_option("--count-lines", is_flag=True, help="Each line is one search, whatever its columns.")
+@rare_option("--keep-numbers", is_flag=True, help="Keep queries with long numbers, such as part numbers.")
+@rare_option(
     "--skip-wrong-lines", is_flag=True, help="Leave out lines that cannot be read, and list the first of them."
 )
 @click.option(

@@ -13,6 +13,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
+from harness.cli.headings import Command
 from harness.cli.shared_options import make_run_options, server_options
 from harness.config import Configs
 from harness.errors import SearchError
@@ -29,6 +30,7 @@ HEALTH_WIDTH = max(map(len, Health))
 
 @click.command(
     "doctor",
+    cls=Command,
     epilog=format_examples(
         "relevance doctor --url http://localhost:9200 --index products", "relevance doctor --embedded"
     ),

@@ -11,6 +11,7 @@ import click
 
 from harness import __version__
 from harness.cli.examples import format_examples
+from harness.cli.headings import Command
 from harness.config import Config, Configs
 from harness.embedded import status as running_nodes
 from harness.errors import HarnessError
@@ -26,7 +27,7 @@ _REQUIREMENT = re.compile(r"""(?P<package>[A-Za-z0-9._-]+).*;.*extra == ["'](?P<
 """A requirement of an extra in a package's metadata: ``numpy>=2; extra == "arrays"``."""
 
 
-@click.command("info", epilog=format_examples("relevance info"))
+@click.command("info", cls=Command, epilog=format_examples("relevance info"))
 def command() -> None:
     """
     Print versions, extras, plugins and the configuration that counts, for an issue report.

@@ -12,6 +12,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
+from harness.cli.headings import Command
 from harness.cli.shared_options import config_options, existing_file
 from harness.config import find_index_problem
 from harness.extensions.migrate import ImportOptions, write_drafts
@@ -26,6 +27,7 @@ from harness.suites.schema_file import refuse_foreign_schema, update_schema
 
 @click.command(
     "init",
+    cls=Command,
     epilog=format_examples(
         "relevance init search-tests",
         "relevance init --url http://localhost:9200 --index products --queries queries.txt",

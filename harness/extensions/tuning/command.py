@@ -14,6 +14,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import Delivery
+from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import (
     OutputType,
     ReadText,
@@ -56,6 +57,7 @@ def _read_share(text: str) -> float:
 
 @click.command(
     "tune",
+    cls=Command,
     epilog=format_examples(
         "relevance tune shop.relevance.yaml --trials 200 --measure nDCG@10",
         "relevance tune shop.relevance.yaml --sampler grid --force --embedded --allow-write",
@@ -69,7 +71,7 @@ def _read_share(text: str) -> float:
     show_default=True,
     help="How many trials the study has in the end.",
 )
-@click.option(
+@rare_option(
     "--sampler", type=click.Choice(SAMPLERS), default=SAMPLERS[0], show_default=True, help="What proposes the values."
 )
 @click.option("--measure", metavar="MEASURE", help="The measure to raise, such as nDCG@10. Default: the suite's first.")
@@ -80,7 +82,7 @@ def _read_share(text: str) -> float:
     metavar="SHARE",
     help="The share of the queries that no trial is sent. Default: 0.4, or that of the hold-out that there is.",
 )
-@click.option(
+@rare_option(
     "--folds",
     type=click.IntRange(min=2),
     metavar="K",
@@ -94,7 +96,7 @@ def _read_share(text: str) -> float:
     metavar="NUMBER",
     help="The smallest gain worth having; too few queries to show it are refused.",
 )
-@click.option("--force", is_flag=True, help="Go on with too few queries.")
+@rare_option("--force", is_flag=True, help="Go on with too few queries.")
 @click.option(
     "--budget",
     type=ReadText("SECONDS", read_seconds),
@@ -108,7 +110,7 @@ def _read_share(text: str) -> float:
     show_default=True,
     help="The random seed of hold-out and sampler.",
 )
-@click.option(
+@rare_option(
     "--storage",
     metavar="URL|FILE",
     default="",

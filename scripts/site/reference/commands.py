@@ -10,7 +10,10 @@ from functools import cache, partial
 import click
 
 from harness.cli import COMMAND_GROUPS, COMMANDS, root
+from harness.options import Heading
 from reference.markdown import mark_code, write_block, write_paragraph, write_table
+
+HEADINGS = {Heading.DAILY: "option", Heading.TRUST: "about trust", Heading.RARE: "rarely needed"}
 
 CONTEXT = click.Context(root, info_name="relevance", **root.context_settings)
 """As of a call: a command keeps the option for its help that it makes for the first context, such as -h."""
@@ -68,16 +71,18 @@ def list_options(command: click.Command) -> list[click.Option]:
 
 def describe_options(full_name: str, command: click.Command) -> Iterator[str]:
     """A table of the options of a command, and a sentence with those that another command has too."""
-    rows = []
+    rows: dict[Heading, list[tuple[str, str]]] = {heading: [] for heading in Heading}
     shared: dict[str, list[str]] = {}
     for option in list_options(command):
         other_name = find_describing_commands()[make_key(option)]
         if other_name == full_name:
-            rows.append((f"`{spell_option(option)}`", describe_option(option)))
+            heading = getattr(option, "heading", Heading.DAILY)
+            rows[heading].append((f"`{spell_option(option)}`", describe_option(option)))
         else:
             shared.setdefault(other_name, []).append(f"`{max(option.opts, key=len)}`")
-    if rows:
-        yield write_table(("option", "meaning"), rows)
+    for heading, table in rows.items():
+        if table:
+            yield write_table((HEADINGS[heading], "meaning"), table)
     sentences = []
     for other_name, names in shared.items():
         anchor = other_name.replace(" ", "-")

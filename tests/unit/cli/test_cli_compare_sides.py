@@ -208,7 +208,7 @@ def test_the_schema_describes_what_is_written(runs, capsys):
     jsonschema = pytest.importorskip("jsonschema")
     assert compare(*WORDS, "--json") == 0
     jsonschema.validate(json.loads(capsys.readouterr().out), sides_schema())
-    assert main(["schema", "--sides"]) == 0
+    assert main(["schema", "sides"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "relevance-harness comparison of several sides"
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
-from harness.options import COUNT, FLAG, IDS, OPTIONS, SECONDS, SENDING_OPTIONS, TAGS, VARIABLES
-from harness.run.header import MATRIX, OPTION_TYPES
 from harness.run.sealing import Seal
 from harness.store.history_files import read_history
 
@@ -365,15 +363,6 @@ def test_journals_with_and_without_a_named_index_are_refused_and_it_is_named(eng
         "1of1.journal: part 1/1 of shop, index products is of another run than part 1/1 of shop in own.journal" in told
     )
     assert "changed" not in told
-
-
-def test_the_type_of_every_option_of_a_part_is_known():
-    """Else a journal with the option would be refused as one that no run wrote."""
-    types = {FLAG: (bool,), TAGS: (list,), IDS: (list,), VARIABLES: (list,), SECONDS: (int, float), COUNT: (int,)}
-    for name in SENDING_OPTIONS:
-        kind = OPTIONS[name].kind
-        if kind in types and name not in MATRIX:
-            assert OPTION_TYPES[name] == types[kind]
 
 
 @pytest.mark.parametrize("options", [["--shard", "2/3"], ["--shard", "1/2"], ["--shard", "1/1"], []])

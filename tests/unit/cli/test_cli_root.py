@@ -131,7 +131,7 @@ def test_a_reader_that_leaves_early_is_no_error_to_look_at():
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "schema", "--report"],
+        [sys.executable, "-m", "harness", "schema", "report"],
         stdout=write,
         stderr=subprocess.PIPE,
         text=True,

@@ -220,7 +220,7 @@ def test_weighted_means_are_compared_by_today_s_weights(saved, shop, engine, cap
 
 
 def test_the_schema_of_the_report_has_the_difference(capsys):
-    assert main(["schema", "--report"]) == 0
+    assert main(["schema", "report"]) == 0
     schema = json.loads(capsys.readouterr().out)["$defs"]
     assert schema["MeanChange"]["properties"]["difference"]["description"] == "*now* minus *baseline*."
     assert {"scores", "documents", "depth", "ties_only"} == set(schema["QueryBaseline"]["properties"])

@@ -13,7 +13,7 @@ import click
 
 from harness.agreement import ResolutionRule
 from harness.cli.headings import rare_option
-from harness.cli.shared_options import Command, OutputType, add_options, find_one_suite
+from harness.cli.shared_options import Decorated, OutputType, add_options, find_one_suite
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.extensions.judging import read_judged
@@ -133,7 +133,7 @@ rule_option = rare_option(
 )
 
 
-def writing_options(command: Command) -> Command:
+def writing_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where grades are written, and which of several."""
     options = (
         rare_option(

@@ -12,6 +12,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER, Delivery
+from harness.cli.headings import Group, rare_option
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     OutputType,
@@ -55,7 +56,7 @@ FINDINGS = 1
 """The exit status where something was found."""
 
 
-@click.group("judgments")
+@click.group("judgments", cls=Group)
 def command() -> None:
     """Find what is still to be judged, and what is wrong with the judgments that there are."""
 
@@ -70,7 +71,7 @@ def command() -> None:
 @engine_options
 @cell_options
 @depth_option
-@click.option(
+@rare_option(
     "--snippet",
     metavar="FIELD",
     help="The field for snippets; by default the longest text except the title.",
@@ -143,7 +144,7 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Del
 @server_options
 @root_option
 @click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
-@click.option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
+@rare_option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
 @json_option
 def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **arguments: Any) -> int:
     """
@@ -194,7 +195,7 @@ def _print_lint(lint: Lint, *, as_json: bool) -> None:
 )
 @click.option("--record", is_flag=True, help="Keep what the documents of other grades are like today.")
 @click.option("--offline", is_flag=True, help="Do not look up the documents; list old grades only. Needs --before.")
-@click.option(
+@rare_option(
     "--progress",
     "folder",
     metavar="DIR",
@@ -217,7 +218,7 @@ def age(
     **arguments: Any,
 ) -> int:
     """
-    List the grades of documents that changed since they were graded, and those that are older than a day.
+    When the index was updated, list the grades to give again: of documents that changed since, or older than a day.
 
     The judging page keeps when a grade was given and a fingerprint of each text that was shown. For all other grades
     --record keeps what their documents are like today, in a file beside the suite, so that later changes are noticed.

@@ -13,7 +13,7 @@ import click
 
 from harness.cli.headings import rare_option
 from harness.cli.run import make_run_choices
-from harness.cli.shared_options import Command, add_options, cell_options, depth_option, engine_options
+from harness.cli.shared_options import Decorated, add_options, cell_options, depth_option, engine_options
 from harness.cli.terminal import run_progress
 from harness.extensions.judging import PoolOptions, TextOptions
 from harness.extensions.judging.commands.judged_suite import (
@@ -66,7 +66,7 @@ seed_option = rare_option(
 )
 
 
-def page_options(command: Command) -> Command:
+def page_options(command: Decorated) -> Decorated:
     """Give *command* the options of judging pages; `PageOptions` has their values."""
     options = (
         click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents."),
