@@ -7,9 +7,8 @@ from functools import lru_cache, partial
 from math import log2
 from typing import TYPE_CHECKING
 
-from harness.errors import UndefinedScore
 from harness.means import exact_sum
-from harness.metrics.binary import shares_of
+from harness.metrics.binary import split_shares
 from harness.metrics.definition import (
     CONDENSED,
     UNJUDGED,
@@ -49,7 +48,7 @@ GAIN: Mapping[str, Kind] = {"gain": GainChoice(), "missing": Number(None, greate
 DISCOUNT: Mapping[str, Kind] = {"log": LogBase(), "discount": Choice(RANK_PLUS_ONE, (RANK_PLUS_ONE, RANK))}
 
 
-def _gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
+def _list_gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
     """The gains; with ``missing=``, ranks without a hit have one too."""
     gains = gains_of(settings.gain, ranking.grades, settings.optional("unjudged"))
     if settings.cutoff is None or not settings.given("missing"):
@@ -57,7 +56,7 @@ def _gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
     return fixed_length(gains, settings.cutoff, settings.number("missing"))
 
 
-def _worth(grade: float | None, settings: Settings) -> float:
+def _find_worth(grade: float | None, settings: Settings) -> float:
     if grade is None:
         grade = settings.optional("unjudged")
     return 0.0 if grade is None else gain_function(settings.gain)(grade)
@@ -96,18 +95,6 @@ def _check(settings: Settings) -> str | None:
     return None
 
 
-def cg(gains: Sequence[float]) -> float:
-    """
-    Cumulative gain: the sum of g(r) over the ranks.
-
-    Source: Järvelin & Kekäläinen (2002).
-
-    >>> cg([3, 2, 3, 0, 1, 2])
-    11.0
-    """
-    return exact_sum(gains)
-
-
 def fixed_length(gains: Sequence[float], cutoff: int, missing: float) -> Sequence[float]:
     """
     *gains* filled up to *cutoff* ranks with the gain of a *missing* document.
@@ -120,45 +107,31 @@ def fixed_length(gains: Sequence[float], cutoff: int, missing: float) -> Sequenc
     return [*gains, *[missing] * (cutoff - len(gains))]
 
 
-def _batch_cg(batch: Batch, settings: Settings) -> Floats:
-    hits, gains = batch.gains(settings.gain, settings.cutoff)
-    total, missing = batch.per_query(hits.query, gains), settings.optional("missing")
-    if missing and settings.cutoff is not None:
-        total += missing * (settings.cutoff - batch.hits(settings.cutoff))
-    return total
-
-
 def _cg_range(settings: Settings) -> Range:
     """All ranks hold the worst, or the best, document of the map; other gains have no top."""
     return _find_range(settings, None if settings.cutoff is None else float(settings.cutoff))
 
 
-CG = Definition(
-    "CG",
-    lambda ranking, settings: cg(_gains(ranking, settings)),
-    {**GAIN, **CONDENSED},
-    needs=Needs.GAIN,
-    reach=_cg_range,
-    check=_check,
-    batch=_batch_cg,
-    worth=_worth,
-)
-
-
-def dcg(gains: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE) -> float:
+@Definition("CG", parameters={**GAIN, **CONDENSED}, needs=Needs.GAIN, reach=_cg_range, check=_check, worth=_find_worth)
+def cg(ranking: GradedRanking, settings: Settings) -> float:
     """
-    Discounted cumulative gain: the sum of ``g(r) / log_b(r + 1)``, where *log* is b.
+    Cumulative gain: the sum of g(r) over the ranks.
 
-    With ``discount=jarvelin`` it is that of the original paper: none before rank b, ``log_b(r)`` from there on.
+    Source: Järvelin & Kekäläinen (2002).
 
-    Source: Järvelin & Kekäläinen (2002); the discount log(r + 1) is from Burges et al. (2005).
-
-    >>> round(dcg([3, 2, 3, 0, 1, 2]), 3)
-    6.861
-    >>> round(dcg([3, 2, 3, 0, 1, 2], discount="jarvelin"), 3)
-    8.097
+    >>> score_grades("CG(gain=linear)", [3, 2, 3, 0, 1, 2])
+    11.0
     """
-    return exact_sum(gain / divisor for gain, divisor in zip(gains, divisors(discount, log, len(gains)), strict=True))
+    return exact_sum(_list_gains(ranking, settings))
+
+
+@cg.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
+    hits, gains = batch.gains(settings.gain, settings.cutoff)
+    total, missing = batch.per_query(hits.query, gains), settings.optional("missing")
+    if missing and settings.cutoff is not None:
+        total += missing * (settings.cutoff - batch.hits(settings.cutoff))
+    return total
 
 
 def discount(kind: Discount, base: float) -> Callable[[int], float]:
@@ -188,15 +161,52 @@ def divisors(kind: Discount, base: float, depth: int) -> tuple[float, ...]:
     return tuple(map(discount(kind, base), range(1, depth + 1)))
 
 
-def _sum_discounted(gains: Sequence[float], settings: Settings) -> float:
-    return dcg(gains, log=settings.number("log"), discount=settings.word("discount"))
-
-
 def _divisors(settings: Settings) -> Callable[[int], Sequence[float]]:
     return partial(divisors, settings.word("discount"), settings.number("log"))
 
 
-def _batch_dcg(batch: Batch, settings: Settings) -> Floats:
+def _sum_discounted(gains: Sequence[float], settings: Settings) -> float:
+    return exact_sum(gain / divisor for gain, divisor in zip(gains, _divisors(settings)(len(gains)), strict=True))
+
+
+def _sum_discounts(settings: Settings) -> float | None:
+    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
+        return None
+    return exact_sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
+
+
+def _dcg_range(settings: Settings) -> Range:
+    """The range as for CG, each rank discounted."""
+    return _find_range(settings, _sum_discounts(settings))
+
+
+@Definition(
+    "DCG",
+    parameters={**GAIN, **DISCOUNT, **CONDENSED},
+    needs=Needs.GAIN,
+    reach=_dcg_range,
+    check=_check,
+    worth=_find_worth,
+)
+def dcg(ranking: GradedRanking, settings: Settings) -> float:
+    """
+    Discounted cumulative gain: the sum of ``g(r) / log_b(r + 1)``, where *log* is b.
+
+    With ``discount=jarvelin`` it is that of the original paper: none before rank b, ``log_b(r)`` from there on.
+
+    Source: Järvelin & Kekäläinen (2002); the discount log(r + 1) is from Burges et al. (2005).
+
+    >>> round(score_grades("DCG(gain=linear)", [3, 2, 3, 0, 1, 2]), 3)
+    6.861
+    >>> round(score_grades("DCG(gain=linear, discount=jarvelin)", [3, 2, 3, 0, 1, 2]), 3)
+    8.097
+    """
+    return _sum_discounted(_list_gains(ranking, settings), settings)
+
+
+@dcg.add_batch
+def batch_dcg(batch: Batch, settings: Settings) -> Floats:
+    """DCG, of many queries."""
     import numpy as np
 
     hits, gains = batch.gains(settings.gain, settings.cutoff)
@@ -210,87 +220,14 @@ def _batch_dcg(batch: Batch, settings: Settings) -> Floats:
     return total
 
 
-def _dcg_range(settings: Settings) -> Range:
-    """The range as for CG, each rank discounted."""
-    return _find_range(settings, _sum_discounts(settings))
-
-
-def _sum_discounts(settings: Settings) -> float | None:
-    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
-        return None
-    return exact_sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
-
-
-DCG = Definition(
-    "DCG",
-    lambda ranking, settings: _sum_discounted(_gains(ranking, settings), settings),
-    {**GAIN, **DISCOUNT, **CONDENSED},
-    needs=Needs.GAIN,
-    reach=_dcg_range,
-    check=_check,
-    batch=_batch_dcg,
-    worth=_worth,
-)
-
-
-def ndcg(
-    gains: Sequence[float], ideal: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
-) -> float:
-    """
-    Normalized discounted cumulative gain: DCG over the DCG of the ideal ranking.
-
-    The ideal ranking has the best k of all judged documents of positive gain, returned or not.
-
-    Args:
-        gains: The gain at each rank, cut at k.
-        ideal: The gains of the ideal ranking, best first.
-        log: Base of the logarithm; it cancels out, except under Järvelin & Kekäläinen's discount.
-        discount: Which discount.
-
-    Returns:
-        Dimensionless, at most 1, and at least 0 where no gain is negative.
-
-    Raises:
-        UndefinedScore: *ideal* is empty.
-
-    Source: Järvelin & Kekäläinen (2002).
-
-    >>> round(ndcg([3, 2, 3, 0, 1, 2], ideal=[3, 3, 2, 2, 1]), 3)
-    0.961
-    """
-    if not ideal:
-        raise UndefinedScore("no judged document has a positive gain, so there is no ideal ranking to compare with")
-    # A ranking as good as the ideal one, but with other documents, has the same gains in other floats.
-    share = dcg(gains, log=log, discount=discount) / dcg(ideal, log=log, discount=discount)
-    return 1.0 if 1.0 < share < 1.0 + ROUNDING else share
-
-
-def _ideal_cutoff(settings: Settings, returned: int) -> int | None:
+def _find_ideal_end(ranking: GradedRanking, settings: Settings) -> int | None:
     """
     Where the ideal ranking ends: at the cutoff, at the end of the judgments, or at the number of hits.
 
     Only the first is sound; the others are what Quepid's nDCG@k and `_rank_eval` do.
     """
-    ends = {"cut": settings.cutoff, "all": None, "returned": returned}
+    ends = {"cut": settings.cutoff, "all": None, "returned": len(ranking.grades)}
     return ends[settings.word("ideal")]
-
-
-def _ndcg(ranking: GradedRanking, settings: Settings) -> float:
-    end = _ideal_cutoff(settings, len(ranking.grades))
-    ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
-    if not ideal:
-        return 0.0  # nothing was returned, and the ideal was cut there too
-    log, discount = settings.number("log"), settings.word("discount")
-    return ndcg(_gains(ranking, settings), ideal, log=log, discount=discount)
-
-
-def _batch_ndcg(batch: Batch, settings: Settings) -> Floats:
-    import numpy as np
-
-    ends = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}
-    ideal = batch.ideal_dcg(settings.gain, ends[settings.word("ideal")], _divisors(settings))
-    share = batch.ratio(_batch_dcg(batch, settings), ideal)
-    return np.where(np.abs(share - 1.0) < BATCH_ROUNDING, 1.0, share)
 
 
 def _ndcg_range(settings: Settings) -> Range:
@@ -309,16 +246,41 @@ def _ndcg_range(settings: Settings) -> Range:
     return least * weight * first / min(positive), 1.0
 
 
-NDCG = Definition(
+@Definition(
     "nDCG",
-    _ndcg,
-    {**GAIN, **DISCOUNT, "ideal": Choice("cut", ("cut", "all", "returned")), **CONDENSED},
+    parameters={**GAIN, **DISCOUNT, "ideal": Choice("cut", ("cut", "all", "returned")), **CONDENSED},
     needs=Needs.GAIN,
     reach=_ndcg_range,
     check=_check,
-    batch=_batch_ndcg,
-    worth=_worth,
+    worth=_find_worth,
 )
+def ndcg(ranking: GradedRanking, settings: Settings) -> float:
+    """
+    Normalized discounted cumulative gain: DCG over the DCG of the ideal ranking.
+
+    The ideal ranking has the best k of all judged documents of positive gain, returned or not.
+
+    Source: Järvelin & Kekäläinen (2002).
+
+    >>> round(score_grades("nDCG(gain=linear)", [3, 2, 3, 0, 1, 2]), 3)
+    0.961
+    """
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), _find_ideal_end(ranking, settings))
+    if not ideal:
+        return 0.0  # nothing was returned, and the ideal was cut there too
+    share = _sum_discounted(_list_gains(ranking, settings), settings) / _sum_discounted(ideal, settings)
+    # A ranking as good as the ideal one, but with other documents, has the same gains in other floats.
+    return 1.0 if 1.0 < share < 1.0 + ROUNDING else share
+
+
+@ndcg.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    ends = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}
+    ideal = batch.ideal_dcg(settings.gain, ends[settings.word("ideal")], _divisors(settings))
+    share = batch.ratio(batch_dcg(batch, settings), ideal)
+    return np.where(np.abs(share - 1.0) < BATCH_ROUNDING, 1.0, share)
 
 
 DISCOUNTED = ("nDCG", "DCG")
@@ -345,8 +307,8 @@ def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContr
     >>> [(rank.document, round(rank.adds, 4), round(rank.loses, 4)) for rank in found]
     [('x', 0.0, 3.0), ('a', 1.8928, -1.8928)]
     """
-    gains = _gains(ranking, settings)
-    end = _ideal_cutoff(settings, len(ranking.grades)) if "ideal" in settings.values else settings.cutoff
+    gains = _list_gains(ranking, settings)
+    end = _find_ideal_end(ranking, settings) if "ideal" in settings.values else settings.cutoff
     ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
     length = max(len(gains), len(ideal))
     gains, ideal = fixed_length(gains, length, 0.0), fixed_length(ideal, length, 0.0)
@@ -366,31 +328,32 @@ def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContr
     return tuple(ranks)
 
 
-def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None, beta: float = 1.0) -> float:
+def _find_positive_worth(grade: float | None, settings: Settings) -> float:
+    return max(0.0, _find_worth(grade, settings))
+
+
+@Definition(
+    "Q",
+    parameters={"gain": GainChoice(), "beta": Number(1.0, least=0.0), **CONDENSED},
+    needs=Needs.GAIN,
+    worth=_find_positive_worth,
+)
+def q_measure(ranking: GradedRanking, settings: Settings) -> float:
     """
     The Q-measure, average precision with graded judgments: precision is blended with cumulative gain.
 
     It is the sum, over the relevant ranks, of (relevant so far + beta CG(r)) / (r + beta ideal CG(r)), divided by the
     lesser of R and k. Documents of positive gain are relevant.
 
-    Args:
-        gains: The gain at each rank, cut at k; none below 0.
-        ideal: The gains of all relevant documents, best first, not cut.
-        cutoff: k, None for the whole ranking.
-        beta: The patience for cumulative gain; 0 gives average precision.
-
-    Raises:
-        UndefinedScore: *ideal* is empty.
-
     Source: Sakai (2004); with a cutoff, Sakai (2014).
 
-    >>> round(q_measure([3, 0, 1], ideal=[3, 1], cutoff=None), 4)
+    >>> round(score_grades("Q(gain=linear)", [3, 0, 1]), 4)
     0.9286
     """
-    if not ideal:
-        raise UndefinedScore("no judged document has a positive gain")
+    gains = [max(gain, 0.0) for gain in gains_of(settings.gain, ranking.grades)]
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), None)
     # Both sums of the blend are divided by 1 + beta: a large beta would overflow.
-    of_gain, of_rank = shares_of(beta)
+    of_gain, of_rank = split_shares(settings.number("beta"))
     found, cumulated, ideal_cumulated, value = 0, 0.0, 0.0, 0.0
     for rank, gain in enumerate(gains, start=1):
         if rank <= len(ideal):
@@ -399,26 +362,8 @@ def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None
         if gain > 0:
             found += 1
             value += (of_rank * found + of_gain * cumulated) / (of_rank * rank + of_gain * ideal_cumulated)
-    reachable = len(ideal) if cutoff is None else min(len(ideal), cutoff)
+    reachable = len(ideal) if settings.cutoff is None else min(len(ideal), settings.cutoff)
     return value / reachable
 
 
-def _q(ranking: GradedRanking, settings: Settings) -> float:
-    gains = [max(gain, 0.0) for gain in gains_of(settings.gain, ranking.grades)]
-    ideal = ideal_gains(settings.gain, ranking.judgments.values(), None)
-    return q_measure(gains, ideal, settings.cutoff, settings.number("beta"))
-
-
-def _positive_worth(grade: float | None, settings: Settings) -> float:
-    return max(0.0, _worth(grade, settings))
-
-
-Q = Definition(
-    "Q",
-    _q,
-    {"gain": GainChoice(), "beta": Number(1.0, least=0.0), **CONDENSED},
-    needs=Needs.GAIN,
-    worth=_positive_worth,
-)
-
-MEASURES = (CG, DCG, NDCG, Q)
+MEASURES = (cg, dcg, ndcg, q_measure)

@@ -301,14 +301,14 @@ def no_objection(_: Settings) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Definition:
     """
-    A measure that can be written in a suite; equal to itself only.
+    A measure that can be written in a suite; equal to itself only. It decorates its formula, and is what that becomes.
 
     A formula for one query is enough. The others make it fast and its tie bands exact; each returns the same as the
     formula. Modules of formulas import numpy inside batch formulas only, so that scoring a few queries does not need
-    it.
+    it. The examples in their docstrings call `score_grades` of tests/unit/test_metrics_doctests.py.
     """
 
     name: str
@@ -348,3 +348,18 @@ class Definition:
     The worth of a document with a grade, None for an unjudged one. Among documents of equal score, the ranking is best
     if those of more worth come first, and worst if they come last. Without it, orders are enumerated or sampled.
     """
+
+    def __call__(self, formula: Formula) -> Definition:
+        """Take *formula*, which is decorated with this definition."""
+        self.formula = formula
+        return self
+
+    def add_diverse(self, formula: DiverseFormula) -> Definition:
+        """Take the decorated *formula*, of rankings with judgments by subtopic."""
+        self.diverse = formula
+        return self
+
+    def add_batch(self, formula: BatchFormula) -> BatchFormula:
+        """Take the decorated *formula*, which scores many queries at once; it stays a function."""
+        self.batch = formula
+        return formula

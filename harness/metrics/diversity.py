@@ -1,7 +1,7 @@
 """
 Measures for queries with several meanings: a document is judged for each subtopic, and novelty counts.
 
-All take *covers*: for the document at each rank, the subtopics that it is relevant to, cut at k.
+A ranking has *covers*: for the document at each rank, the subtopics that it is relevant to, cut at k.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log2
 
-from harness.errors import UndefinedScore
 from harness.means import exact_sum
 from harness.metrics.definition import LEVEL, Definition, Kind, Number, Settings
 from harness.metrics.ranking import DiverseRanking
@@ -33,7 +32,12 @@ def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float
     return gains
 
 
-def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
+def _sum_novelty(covers: Iterable[Collection[str]], alpha: float) -> float:
+    return exact_sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
+
+
+@Definition("alpha_DCG", parameters=NOVELTY, reach=lambda _: (0.0, None)).add_diverse
+def alpha_dcg(ranking: DiverseRanking, settings: Settings) -> float:
     """
     DCG with a gain of (1 - alpha)^c for each subtopic of a document, if c documents above cover the subtopic too.
 
@@ -42,39 +46,10 @@ def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
 
     Source: Clarke et al. (2008).
 
-    >>> round(alpha_dcg([{"s", "t"}, {"s"}]), 4)
+    >>> round(score_covers("alpha_DCG", ["st", "s"]), 4)
     2.3155
     """
-    return exact_sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
-
-
-ALPHA_DCG = Definition(
-    "alpha_DCG",
-    parameters=NOVELTY,
-    reach=lambda _: (0.0, None),
-    diverse=lambda ranking, settings: alpha_dcg(ranking.covers, settings.number("alpha")),
-)
-
-
-def alpha_ndcg(
-    covers: Sequence[Collection[str]], ideal: Sequence[Collection[str]], cutoff: int | None, alpha: float = 0.5
-) -> float:
-    """
-    alpha-DCG over that of the ideal order.
-
-    The ideal order is found greedily, as in ndeval. It is close to the best order, but not always equal to it.
-
-    Raises:
-        UndefinedScore: no document is relevant to any subtopic.
-
-    Source: Clarke et al. (2008).
-
-    >>> round(alpha_ndcg([{"s"}, {"s", "t"}], ideal=[{"s", "t"}, {"s"}], cutoff=2), 4)
-    0.8406
-    """
-    if not ideal:
-        raise UndefinedScore("no judged document is relevant to a subtopic")
-    return alpha_dcg(covers, alpha) / alpha_dcg(ideal[:cutoff], alpha)
+    return _sum_novelty(ranking.covers, settings.number("alpha"))
 
 
 def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int | None) -> list[Collection[str]]:
@@ -98,69 +73,53 @@ def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int
     return order
 
 
-def _alpha_ndcg(ranking: DiverseRanking, settings: Settings) -> float:
+@Definition("alpha_nDCG", parameters=NOVELTY).add_diverse
+def alpha_ndcg(ranking: DiverseRanking, settings: Settings) -> float:
+    """
+    alpha-DCG over that of the ideal order.
+
+    The ideal order is found greedily, as in ndeval. It is close to the best order, but not always equal to it.
+
+    Source: Clarke et al. (2008).
+
+    >>> round(score_covers("alpha_nDCG@2", ["s", "st"]), 4)
+    0.8406
+    """
     alpha = settings.number("alpha")
     ideal = ideal_covers(ranking.judged_covers, alpha, settings.cutoff)
-    return alpha_ndcg(ranking.covers, ideal, settings.cutoff, alpha)
+    return _sum_novelty(ranking.covers, alpha) / _sum_novelty(ideal, alpha)
 
 
-ALPHA_NDCG = Definition("alpha_nDCG", parameters=NOVELTY, diverse=_alpha_ndcg)
-
-
-def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha: float = 0.5) -> float:
+@Definition("ERR_IA", parameters=NOVELTY).add_diverse
+def err_ia(ranking: DiverseRanking, settings: Settings) -> float:
     """
     ERR over the subtopics, divided by that of documents that all cover every subtopic.
 
-    Args:
-        covers: The subtopics that the document at each rank covers.
-        subtopics: How many subtopics have a relevant document.
-        depth: Ranks that the perfect documents fill: the cutoff, or the hits where there is none.
-        alpha: The probability that a relevant document satisfies the user.
-
-    Raises:
-        UndefinedScore: *subtopics* is 0.
-
     Source: Chapelle et al. (2009), normalized as in TREC's ndeval.
 
-    >>> round(err_ia([{"s"}, {"s", "t"}], subtopics=2, depth=2), 4)
+    >>> round(score_covers("ERR_IA@2", ["s", "st"]), 4)
     0.7
     """
-    if not subtopics:
-        raise UndefinedScore("no judged document is relevant to a subtopic")
-    gains = novelty_gains(covers, alpha)
-    value = exact_sum(gain / rank for rank, gain in enumerate(gains, start=1))
-    perfect_gains = [subtopics * (1.0 - alpha) ** seen for seen in range(depth)]
+    alpha = settings.number("alpha")
+    value = exact_sum(gain / rank for rank, gain in enumerate(novelty_gains(ranking.covers, alpha), start=1))
+    # The ranks that the perfect documents fill.
+    depth = len(ranking.covers) if settings.cutoff is None else settings.cutoff
+    perfect_gains = [ranking.subtopics * (1.0 - alpha) ** seen for seen in range(depth)]
     best = exact_sum(gain / rank for rank, gain in enumerate(perfect_gains, start=1))
     return value / best if best else 0.0
 
 
-def _err_ia(ranking: DiverseRanking, settings: Settings) -> float:
-    depth = len(ranking.covers) if settings.cutoff is None else settings.cutoff
-    return err_ia(ranking.covers, ranking.subtopics, depth, settings.number("alpha"))
-
-
-ERR_IA = Definition("ERR_IA", parameters=NOVELTY, diverse=_err_ia)
-
-
-def subtopic_recall(covers: Iterable[Collection[str]], subtopics: int) -> float:
+@Definition("StRecall", parameters=LEVEL).add_diverse
+def subtopic_recall(ranking: DiverseRanking, _settings: Settings) -> float:
     """
     The share of the subtopics that at least one hit covers.
 
-    Raises:
-        UndefinedScore: *subtopics* is 0.
-
     Source: Zhai, Cohen & Lafferty (2003).
 
-    >>> subtopic_recall([{"s"}, {"s"}], subtopics=2)
+    >>> score_covers("StRecall@1", ["s", "t"])
     0.5
     """
-    if not subtopics:
-        raise UndefinedScore("no judged document is relevant to a subtopic")
-    return len(frozenset().union(*covers)) / subtopics
+    return len(frozenset().union(*ranking.covers)) / ranking.subtopics
 
 
-ST_RECALL = Definition(
-    "StRecall", parameters=LEVEL, diverse=lambda ranking, _: subtopic_recall(ranking.covers, ranking.subtopics)
-)
-
-MEASURES = (ALPHA_DCG, ALPHA_NDCG, ERR_IA, ST_RECALL)
+MEASURES = (alpha_dcg, alpha_ndcg, err_ia, subtopic_recall)

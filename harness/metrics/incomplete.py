@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from math import inf
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.errors import UndefinedScore
 from harness.metrics.binary import relevance
 from harness.metrics.definition import (
     LEVEL,
@@ -25,7 +23,12 @@ SMOOTHING = 0.00001
 """The constant with which inferred AP smooths a precision estimated from few judgments; trec_eval's."""
 
 
-def judged(grades: Sequence[float | None]) -> float:
+def _is_judged(grade: float | None, _: Settings) -> float:
+    return float(grade is not None)
+
+
+@Definition("Judged", needs=Needs.NOTHING, worth=_is_judged)
+def judged(ranking: GradedRanking, _settings: Settings) -> float:
     """
     The judged documents among the first k hits, divided by the number of these hits; 0 without hits.
 
@@ -33,32 +36,36 @@ def judged(grades: Sequence[float | None]) -> float:
 
     Source: Judged@k of ir_measures.
 
-    >>> judged([3, None, 0, None])
+    >>> score_grades("Judged", [3, None, 0, None])
+    0.5
+    """
+    return find_judged_share(ranking.grades)
+
+
+def find_judged_share(grades: Sequence[float | None]) -> float:
+    """
+    The share of *grades* that are not None; 0 without any.
+
+    >>> find_judged_share([3, None, 0, None])
     0.5
     """
     return sum(grade is not None for grade in grades) / len(grades) if grades else 0.0
 
 
-def _judged(grade: float | None, _: Settings) -> float:
-    return float(grade is not None)
-
-
-def _batch_judged(batch: Batch, settings: Settings) -> Floats:
+@judged.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch.per_query(batch.query[batch.select_within(settings.cutoff)]), batch.hits(settings.cutoff))
 
 
-JUDGED = Definition(
-    "Judged",
-    lambda ranking, _: judged(ranking.grades),
-    needs=Needs.NOTHING,
-    batch=_batch_judged,
-    worth=_judged,
-)
+def _find_preference(grade: float | None, settings: Settings) -> float:
+    """The worth of a document: 1 if relevant, 0 if not; 0.5 if it does not count."""
+    if grade is None or grade < settings.least_judged:
+        return 0.5
+    return relevance(grade, settings)
 
 
-def bpref(
-    grades: Sequence[float | None], judgments: Collection[float], level: float = 1.0, *, least: float = -inf
-) -> float:
+@Definition("Bpref", parameters={**LEVEL, **NEGATIVE}, cutoff=Cutoff.NONE, worth=_find_preference)
+def bpref(ranking: GradedRanking, settings: Settings) -> float:
     """
     Binary preference: how often a relevant document comes before the judged non-relevant ones.
 
@@ -66,27 +73,17 @@ def bpref(
     judged non-relevant documents above the document, N that of all. With ``negative=skipped``, as in trec_eval, a
     grade below 0 is unjudged.
 
-    Args:
-        grades: The grade at each rank.
-        judgments: The grades of all judged documents, returned or not.
-        level: The least grade that is relevant.
-        least: The least grade that is a judgment: 0 as trec_eval has it; else a grade below 0 is non-relevant.
-
-    Raises:
-        UndefinedScore: nothing judged is relevant.
-
     Source: Buckley & Voorhees (2004), as corrected in trec_eval 8.
 
-    >>> bpref([0, 1, None, 1], judgments=[1, 1, 0, 0])
+    >>> score_grades("Bpref", [0, 1, None, 1], unreturned=[0])
     0.5
     """
-    counted = [grade for grade in judgments if grade >= least]
+    level, least = settings.level, settings.least_judged
+    counted = [grade for grade in ranking.judgments.values() if grade >= least]
     relevant = sum(grade >= level for grade in counted)
-    if not relevant:
-        raise UndefinedScore("no judged document is relevant")
     most = min(len(counted) - relevant, relevant)
     non_relevant_before, value = 0, 0.0
-    for grade in grades:
+    for grade in ranking.grades:
         if grade is None or grade < least:
             continue
         if grade < level:
@@ -98,18 +95,8 @@ def bpref(
     return value / relevant
 
 
-def _preference(grade: float | None, settings: Settings) -> float:
-    """The worth of a document: 1 if relevant, 0 if not; 0.5 if it does not count."""
-    if grade is None or grade < settings.least_judged:
-        return 0.5
-    return relevance(grade, settings)
-
-
-def _bpref(ranking: GradedRanking, settings: Settings) -> float:
-    return bpref(ranking.grades, ranking.judgments.values(), settings.level, least=settings.least_judged)
-
-
-def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
+@bpref.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     from harness.metrics.bulk.batch import count_before, reaches_level
@@ -124,10 +111,8 @@ def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch.per_query(query, 1.0 - lost), total)
 
 
-BPREF = Definition("Bpref", _bpref, {**LEVEL, **NEGATIVE}, Cutoff.NONE, batch=_batch_bpref, worth=_preference)
-
-
-def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) -> float:
+@Definition("infAP", parameters=LEVEL, cutoff=Cutoff.NONE)
+def inferred_ap(ranking: GradedRanking, settings: Settings) -> float:
     """
     Average precision, estimated if only a sample of the pool was judged.
 
@@ -135,24 +120,15 @@ def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) 
     above it that were in the pool, times the relevant share of the judged ones above it. A grade below 0 marks a
     document that was in the pool and not judged. One without a grade was not in the pool, and counts as non-relevant.
 
-    Args:
-        grades: The grade at each rank.
-        total: The number of relevant documents, returned or not.
-        level: The least grade that is relevant, above 0.
-
-    Raises:
-        UndefinedScore: nothing judged is relevant.
-
     Source: Yilmaz & Aslam (2006).
 
-    >>> round(inferred_ap([1, -1, None, 1], total=2), 4)
+    >>> round(score_grades("infAP", [1, -1, None, 1]), 4)
     0.875
     """
-    if not total:
-        raise UndefinedScore("no judged document is relevant")
+    level = settings.level
     relevant = other = unknown = 0
     value = 0.0
-    for above, grade in enumerate(grades):
+    for above, grade in enumerate(ranking.grades):
         if grade is None:
             continue
         if grade < 0:
@@ -160,12 +136,12 @@ def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) 
         elif grade < level:
             other += 1
         else:
-            value += _estimated_precision(above, relevant, other, unknown)
+            value += _estimate_precision(above, relevant, other, unknown)
             relevant += 1
-    return value / total
+    return value / ranking.total_relevant(settings.level)
 
 
-def _estimated_precision(above: int, relevant: int, other: int, unknown: int) -> float:
+def _estimate_precision(above: int, relevant: int, other: int, unknown: int) -> float:
     """At a relevant document with so many documents *above* it, so many of each kind among them."""
     if not above:
         return 1.0
@@ -174,11 +150,8 @@ def _estimated_precision(above: int, relevant: int, other: int, unknown: int) ->
     return 1 / (above + 1) + above / (above + 1) * in_pool * of_judged
 
 
-def _inferred_ap(ranking: GradedRanking, settings: Settings) -> float:
-    return inferred_ap(ranking.grades, ranking.total_relevant(settings.level), settings.level)
-
-
-def _batch_inferred_ap(batch: Batch, settings: Settings) -> Floats:
+@inferred_ap.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     from harness.metrics.bulk.batch import count_before, reaches_level
 
     relevant, unknown = reaches_level(batch.grade, settings.level), batch.grade < 0
@@ -193,7 +166,4 @@ def _batch_inferred_ap(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch.per_query(batch.query[relevant], estimated), batch.total(settings.level))
 
 
-INF_AP = Definition("infAP", _inferred_ap, LEVEL, Cutoff.NONE, batch=_batch_inferred_ap)
-
-
-MEASURES = (JUDGED, BPREF, INF_AP)
+MEASURES = (judged, bpref, inferred_ap)

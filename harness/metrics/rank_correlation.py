@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, log
 
 from harness.errors import UndefinedScore
@@ -147,9 +147,14 @@ def _count_inversions_of_few(ranks: list[int]) -> int:
     return inversions
 
 
-def compatibility(
-    ranking: Sequence[str], judgments: Mapping[str, float], p: float = 0.95, *, normalize: bool = True
-) -> float:
+@Definition(
+    "Compat",
+    parameters={"p": Number(0.95, 0.0, 1.0, open_ends=True), "normalize": Flag(True)},
+    cutoff=Cutoff.NONE,
+    needs=Needs.NOTHING,
+    worth=lambda grade, _: max(0.0, grade or 0.0),
+)
+def compatibility(ranking: GradedRanking, settings: Settings) -> float:
     """
     Rank-biased overlap, with persistence *p*, with the ideal ranking that is most similar.
 
@@ -161,34 +166,21 @@ def compatibility(
 
     Source: Clarke, Vtyurina & Smucker (2021).
 
-    >>> round(compatibility(["a", "b"], {"a": 2, "b": 3}, p=0.5), 4)
+    >>> round(score_grades("Compat(p=0.5)", [2, 3]), 4)
     0.3333
     """
-    place = {document: rank for rank, document in enumerate(ranking)}
+    p, judgments = settings.number("p"), ranking.judgments
+    place = {document: rank for rank, document in enumerate(ranking.ids)}
     positive = [document for document, grade in judgments.items() if grade > 0]
     if not positive:
         raise UndefinedScore("no judged document has a positive grade")
     # Of all ideal rankings, the most similar one has documents of one grade in the order of the ranking.
     ideal = sorted(positive, key=lambda document: (-judgments[document], place.get(document, len(place))))
-    depth = max(len(ranking), len(ideal))
-    value = overlap_sum(ranking, ideal, p, depth)
-    if normalize:
+    depth = max(len(ranking.ids), len(ideal))
+    value = overlap_sum(ranking.ids, ideal, p, depth)
+    if settings.values["normalize"]:
         return value / overlap_sum(ideal, ideal, p, depth)
     return value * (1 - p) / (1 - p**depth)  # the weights of *depth* ranks add up to 1
 
 
-def _compatibility(ranking: GradedRanking, settings: Settings) -> float:
-    normalize = bool(settings.values["normalize"])
-    return compatibility(ranking.ids, ranking.judgments, settings.number("p"), normalize=normalize)
-
-
-COMPAT = Definition(
-    "Compat",
-    _compatibility,
-    {"p": Number(0.95, 0.0, 1.0, open_ends=True), "normalize": Flag(True)},
-    Cutoff.NONE,
-    Needs.NOTHING,
-    worth=lambda grade, _: max(0.0, grade or 0.0),
-)
-
-MEASURES = (COMPAT,)
+MEASURES = (compatibility,)

@@ -14,7 +14,7 @@ from harness.errors import MeasureError, UndefinedScore
 from harness.metrics.cumulative import DISCOUNTED, contributions
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
 from harness.metrics.grammar import parse_measure
-from harness.metrics.incomplete import judged
+from harness.metrics.incomplete import find_judged_share
 from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import (
@@ -274,7 +274,7 @@ def unjudged_bounds(
         except UndefinedScore:
             scores.append(None)
     as_judged, if_worst, if_best = scores
-    return UnjudgedBounds(judged(hits.grades), if_worst, as_judged, if_best)
+    return UnjudgedBounds(find_judged_share(hits.grades), if_worst, as_judged, if_best)
 
 
 DEFAULT_MEASURE = "nDCG@10"

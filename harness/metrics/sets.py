@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.metrics.binary import (
     BINARY,
-    F,
-    R,
     batch_blend,
     batch_found,
+    batch_recall,
     batch_total,
     blend,
-    precision,
+    f_measure,
     recall,
     relevance,
-    require_relevant,
 )
 from harness.metrics.definition import CONDENSED, LEVEL, Cutoff, Definition, Flag, Needs, Range, Settings
 from harness.metrics.ranking import GradedRanking
@@ -25,27 +22,24 @@ if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
 
-def relative_precision(relevant: Sequence[bool], total: int) -> float:
+@Definition("SetP", parameters={**LEVEL, "relative": Flag(), **CONDENSED}, cutoff=Cutoff.NONE, worth=relevance)
+def set_precision(ranking: GradedRanking, settings: Settings) -> float:
     """
-    Precision over the greatest that so many hits can have: relevant hits over the lesser of the hits and *total*.
+    Precision of all hits. With *relative* it is divided by the greatest that so many hits can have.
 
-    Source: set_relative_P of trec_eval.
+    Source: set_P and set_relative_P of trec_eval.
 
-    >>> relative_precision([True, False, True], total=2)
-    1.0
+    >>> score_grades("SetP", [1, 0, 1]), score_grades("SetP(relative=true)", [1, 0, 1])
+    (0.6666666666666666, 1.0)
     """
-    ranks = min(len(relevant), require_relevant(total))
-    return sum(relevant) / ranks if ranks else 0.0
-
-
-def _set_precision(ranking: GradedRanking, settings: Settings) -> float:
-    relevant = ranking.relevant(settings.level)
+    ranks = len(ranking.grades)
     if settings.values["relative"]:
-        return relative_precision(relevant, ranking.total_relevant(settings.level))
-    return precision(relevant, None)
+        ranks = min(ranks, ranking.total_relevant(settings.level))
+    return sum(ranking.relevant(settings.level)) / ranks if ranks else 0.0
 
 
-def _batch_set_precision(batch: Batch, settings: Settings) -> Floats:
+@set_precision.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     relative = settings.values["relative"]
@@ -53,126 +47,111 @@ def _batch_set_precision(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch_found(batch, settings), hits)
 
 
-SET_P = Definition(
-    "SetP",
-    _set_precision,
-    {**LEVEL, "relative": Flag(), **CONDENSED},
-    Cutoff.NONE,
-    batch=_batch_set_precision,
-    worth=relevance,
-)
+SET_RECALL = Definition("SetR", recall.formula, LEVEL, Cutoff.NONE, batch=batch_recall, worth=relevance)
 
 
-SET_R = Definition("SetR", R.formula, LEVEL, Cutoff.NONE, batch=R.batch, worth=relevance)
-
-
-def set_f(relevant: Sequence[bool], total: int, weight: float = 1.0) -> float:
+@Definition("SetF", parameters=f_measure.parameters, cutoff=Cutoff.NONE, worth=relevance)
+def set_f(ranking: GradedRanking, settings: Settings) -> float:
     """
     (1 + beta) P R / (beta P + R) of all hits: recall counts the root of beta times as much as precision.
 
     Source: ir_measures; set_F of trec_eval, whose beta is the square of F's.
 
-    >>> round(set_f([True, False, True], total=4, weight=2.0), 4)
+    >>> round(score_grades("SetF(beta=2)", [1, 0, 1], unreturned=[1, 1]), 4)
     0.5455
     """
-    return blend(precision(relevant, None), recall(relevant, total), weight)
+    return blend(ranking, settings, settings.number("beta"))
 
 
-SET_F = Definition(
-    "SetF",
-    lambda ranking, settings: set_f(
-        ranking.relevant(settings.level), ranking.total_relevant(settings.level), settings.number("beta")
-    ),
-    F.parameters,
-    Cutoff.NONE,
-    batch=lambda batch, settings: batch_blend(batch, settings, settings.number("beta")),
-    worth=relevance,
-)
+@set_f.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
+    return batch_blend(batch, settings, settings.number("beta"))
 
 
-def set_average_precision(relevant: Sequence[bool], total: int) -> float:
+@Definition("SetAP", parameters=BINARY, cutoff=Cutoff.NONE, worth=relevance)
+def set_average_precision(ranking: GradedRanking, settings: Settings) -> float:
     """
     Precision times recall, of all hits: average precision for an unknown order.
 
     Source: ir_measures; set_map of trec_eval.
 
-    >>> round(set_average_precision([True, False, True], total=4), 4)
+    >>> round(score_grades("SetAP", [1, 0, 1], unreturned=[1, 1]), 4)
     0.3333
     """
-    return precision(relevant, None) * recall(relevant, total)
+    found, ranks = sum(ranking.relevant(settings.level)), len(ranking.grades)
+    share_of_ranks = found / ranks if ranks else 0.0
+    return share_of_ranks * (found / ranking.total_relevant(settings.level))
 
 
-def _batch_set_average_precision(batch: Batch, settings: Settings) -> Floats:
+@set_average_precision.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     found = batch_found(batch, settings)
     return batch.ratio(found, batch.returned) * batch.ratio(found, batch_total(batch, settings))
 
 
-SET_AP = Definition(
-    "SetAP",
-    lambda ranking, settings: set_average_precision(
-        ranking.relevant(settings.level), ranking.total_relevant(settings.level)
-    ),
-    BINARY,
-    Cutoff.NONE,
-    batch=_batch_set_average_precision,
-    worth=relevance,
-)
-
-
-def _count_range(settings: Settings) -> Range:
+def find_range_of_count(settings: Settings) -> Range:
     """Documents among the hits: none, to all *cutoff* of them."""
     return 0.0, None if settings.cutoff is None else float(settings.cutoff)
 
 
-NUM_Q = Definition(
-    "NumQ",
-    lambda _ranking, _settings: 1.0,
-    {},
-    Cutoff.NONE,
-    Needs.NOTHING,
-    summed=True,
-    batch=lambda batch, _: (batch.returned >= 0).astype(float),
-    worth=relevance,
-)
+@Definition("NumQ", cutoff=Cutoff.NONE, needs=Needs.NOTHING, summed=True, worth=relevance)
+def count_query(_ranking: GradedRanking, _settings: Settings) -> float:
+    """1 for each query."""
+    return 1.0
 
 
-NUM_RET = Definition(
-    "NumRet",
-    lambda ranking, _: float(len(ranking.grades)),
-    {},
-    Cutoff.OPTIONAL,
-    Needs.NOTHING,
-    _count_range,
-    summed=True,
-    batch=lambda batch, settings: batch.hits(settings.cutoff).astype(float),
-    worth=relevance,
-)
+@count_query.add_batch
+def _(batch: Batch, _settings: Settings) -> Floats:
+    return (batch.returned >= 0).astype(float)
 
 
-NUM_REL = Definition(
+@Definition("NumRet", needs=Needs.NOTHING, reach=find_range_of_count, summed=True, worth=relevance)
+def count_hits(ranking: GradedRanking, _settings: Settings) -> float:
+    """The number of hits."""
+    return float(len(ranking.grades))
+
+
+@count_hits.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
+    return batch.hits(settings.cutoff).astype(float)
+
+
+@Definition(
     "NumRel",
-    lambda ranking, settings: float(ranking.total_relevant(settings.level)),
-    LEVEL,
-    Cutoff.NONE,
-    Needs.NOTHING,
-    _count_range,
+    parameters=LEVEL,
+    cutoff=Cutoff.NONE,
+    needs=Needs.NOTHING,
+    reach=find_range_of_count,
     summed=True,
     batch=batch_total,
     worth=relevance,
 )
+def count_relevant(ranking: GradedRanking, settings: Settings) -> float:
+    """The number of judged documents that are relevant."""
+    return float(ranking.total_relevant(settings.level))
 
 
-NUM_REL_RET = Definition(
+@Definition(
     "NumRelRet",
-    lambda ranking, settings: float(sum(ranking.relevant(settings.level))),
-    LEVEL,
-    Cutoff.OPTIONAL,
-    Needs.NOTHING,
-    _count_range,
+    parameters=LEVEL,
+    needs=Needs.NOTHING,
+    reach=find_range_of_count,
     summed=True,
     batch=batch_found,
     worth=relevance,
 )
+def count_relevant_hits(ranking: GradedRanking, settings: Settings) -> float:
+    """The number of relevant hits."""
+    return float(sum(ranking.relevant(settings.level)))
 
 
-MEASURES = (SET_P, SET_R, SET_F, SET_AP, NUM_Q, NUM_RET, NUM_REL, NUM_REL_RET)
+MEASURES = (
+    set_precision,
+    SET_RECALL,
+    set_f,
+    set_average_precision,
+    count_query,
+    count_hits,
+    count_relevant,
+    count_relevant_hits,
+)

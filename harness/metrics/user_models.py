@@ -55,21 +55,8 @@ def _check_top(grade: float, top: float, name: str) -> None:
         )
 
 
-def err(stops: Sequence[float]) -> float:
-    """
-    Expected reciprocal rank: the sum over r of s(r) / r, times the product of 1 - s above r.
-
-    s = (2^grade - 1) / 2^max is the probability that a document satisfies a user who gets there. So this is the mean of
-    1 / the rank at which users stop.
-
-    Args:
-        stops: s at each rank.
-
-    Source: Chapelle et al. (2009).
-
-    >>> err([0.5, 0.0, 0.5])
-    0.5833333333333334
-    """
+def _average_stops(stops: Sequence[float]) -> float:
+    """The mean of 1 / the rank at which users stop, each at rank r with the probability *stops* has there."""
     value, still_looking = 0.0, 1.0
     for rank, stop in enumerate(stops, start=1):
         value += still_looking * stop / rank
@@ -82,14 +69,41 @@ def _find_stop(grade: float | None, settings: Settings) -> float:
     return 0.0 if known is None else stop_probability(known, settings.number("max"))
 
 
-def _err(ranking: GradedRanking, settings: Settings) -> float:
+def _err_range(settings: Settings) -> Range:
+    """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
+    stop = stop_probability(settings.number("max"), settings.number("max"))
+    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
+        return 0.0, -stop * log(stop) / (1.0 - stop) if 0.0 < stop < 1.0 else stop
+    return 0.0, _average_stops([stop] * settings.cutoff)
+
+
+@Definition(
+    "ERR",
+    # 2^max is a number.
+    parameters={"max": Number(4.0, least=0.0, greatest=1024.0, open_ends=True), **UNJUDGED, **CONDENSED},
+    reach=_err_range,
+    worth=_find_stop,
+)
+def err(ranking: GradedRanking, settings: Settings) -> float:
+    """
+    Expected reciprocal rank: the sum over r of s(r) / r, times the product of 1 - s above r.
+
+    s = (2^grade - 1) / 2^max is the probability that a document satisfies a user who gets there. So this is the mean of
+    1 / the rank at which users stop.
+
+    Source: Chapelle et al. (2009).
+
+    >>> round(score_grades("ERR(max=1)", [1, 0, 1]), 4)
+    0.5833
+    """
     top, unjudged = settings.number("max"), _find_stop(None, settings)
     for grade in ranking.judgments.values():
         stop_probability(grade, top)  # a grade above the top is an error even where it was not returned
-    return err([unjudged if grade is None else stop_probability(grade, top) for grade in ranking.grades])
+    return _average_stops([unjudged if grade is None else stop_probability(grade, top) for grade in ranking.grades])
 
 
-def _batch_err(batch: Batch, settings: Settings) -> Floats:
+@err.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     from harness.metrics.bulk.batch import split_by_order
@@ -108,24 +122,6 @@ def _batch_err(batch: Batch, settings: Settings) -> Floats:
     return value
 
 
-def _err_range(settings: Settings) -> Range:
-    """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
-    stop = stop_probability(settings.number("max"), settings.number("max"))
-    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
-        return 0.0, -stop * log(stop) / (1.0 - stop) if 0.0 < stop < 1.0 else stop
-    return 0.0, err([stop] * settings.cutoff)
-
-
-ERR = Definition(
-    "ERR",
-    _err,
-    {"max": Number(4.0, least=0.0, greatest=1024.0, open_ends=True), **UNJUDGED, **CONDENSED},  # 2^max is a number
-    reach=_err_range,
-    batch=_batch_err,
-    worth=_find_stop,
-)
-
-
 def usefulness(grade: float, top: float) -> float:
     """
     How useful a document of this *grade* is on a scale up to *top*, from 0 to 1, for graded RBP.
@@ -140,22 +136,8 @@ def usefulness(grade: float, top: float) -> float:
     return grade / top if grade > 0 else 0.0
 
 
-def rbp(useful: Sequence[float], p: float) -> float:
-    """
-    Rank-biased precision: (1 - p) times the sum of u(r) p^(r - 1).
-
-    It is the gain per document of a user who goes on to the next one with probability *p*. u(r) is rel(r). With *max*,
-    for graded judgments, it is grade / max.
-
-    Args:
-        useful: u at each rank.
-        p: As above.
-
-    Source: Moffat & Zobel (2008), equation 6.
-
-    >>> round(rbp([1, 0, 1], p=0.8), 6)
-    0.328
-    """
+def _average_use(useful: Sequence[float], p: float) -> float:
+    """How useful a document is that a user reads who goes on to the next one with probability *p*."""
     return (1.0 - p) * exact_sum(gain * p**depth for depth, gain in enumerate(useful))
 
 
@@ -164,26 +146,6 @@ def _find_use(grade: float | None, settings: Settings) -> float:
     if top is None or grade is None:
         return relevance(grade, settings)
     return usefulness(grade, top)
-
-
-def _rbp(ranking: GradedRanking, settings: Settings) -> float:
-    p, top = settings.number("p"), settings.optional("max")
-    if top is None:
-        return rbp(ranking.relevant(settings.level), p)
-    for grade in ranking.judgments.values():
-        usefulness(grade, top)
-    return rbp([0.0 if grade is None else usefulness(grade, top) for grade in ranking.grades], p)
-
-
-def _batch_rbp(batch: Batch, settings: Settings) -> Floats:
-    p, top = settings.number("p"), settings.optional("max")
-    if top is None:
-        hits = batch.relevant(settings.level, settings.cutoff)
-        return (1.0 - p) * batch.per_query(hits.query, p ** (hits.rank - 1.0))
-    usefulness(float(batch.judged_grade.max(initial=0.0)), top)
-    inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
-    useful = batch.grade[inside] / top * p ** (batch.rank[inside] - 1.0)
-    return (1.0 - p) * batch.per_query(batch.query[inside], useful)
 
 
 def _rbp_range(settings: Settings) -> Range:
@@ -197,49 +159,76 @@ def _rbp_check(settings: Settings) -> str | None:
     return None
 
 
-RBP = Definition(
+@Definition(
     "RBP",
-    _rbp,
-    {**PERSISTENCE, "rel": Number(None, least=0.0), "max": Number(None, 0.0, open_ends=True), **CONDENSED},
+    parameters={**PERSISTENCE, "rel": Number(None, least=0.0), "max": Number(None, 0.0, open_ends=True), **CONDENSED},
     reach=_rbp_range,
     check=_rbp_check,
-    batch=_batch_rbp,
     worth=_find_use,
 )
-
-
-def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = True) -> float:
+def rbp(ranking: GradedRanking, settings: Settings) -> float:
     """
-    By how much RBP rises if all unjudged hits, and all ranks below the last hit, are relevant.
+    Rank-biased precision: (1 - p) times the sum of u(r) p^(r - 1).
 
-    With ``tail=unjudged``, as in trec_eval 10, the ranks below the last hit count only if a hit is unjudged. With
-    ``negative=skipped`` a grade below 0 is unjudged.
+    It is the gain per document of a user who goes on to the next one with probability *p*. u(r) is rel(r). With *max*,
+    for graded judgments, it is grade / max.
 
-    Args:
-        unjudged: By rank, 1 if the document is unjudged, else 0.
-        p: That of RBP.
-        tail_always: Whether the ranks below the last hit count in any case.
+    Source: Moffat & Zobel (2008), equation 6.
 
-    Source: Moffat & Zobel (2008), section 4.3.
-
-    >>> round(rbp_residual([0, 1, 0], p=0.8), 6)
-    0.672
+    >>> round(score_grades("RBP", [1, 0, 1]), 6)
+    0.328
     """
-    if not tail_always and not any(unjudged):
-        return 0.0
-    return float(rbp(unjudged, p) + p ** len(unjudged))
+    p, top = settings.number("p"), settings.optional("max")
+    if top is None:
+        return _average_use(ranking.relevant(settings.level), p)
+    for grade in ranking.judgments.values():
+        usefulness(grade, top)  # a grade above the top is an error even where it was not returned
+    return _average_use([0.0 if grade is None else usefulness(grade, top) for grade in ranking.grades], p)
+
+
+@rbp.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
+    p, top = settings.number("p"), settings.optional("max")
+    if top is None:
+        hits = batch.relevant(settings.level, settings.cutoff)
+        return (1.0 - p) * batch.per_query(hits.query, p ** (hits.rank - 1.0))
+    usefulness(float(batch.judged_grade.max(initial=0.0)), top)
+    inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
+    useful = batch.grade[inside] / top * p ** (batch.rank[inside] - 1.0)
+    return (1.0 - p) * batch.per_query(batch.query[inside], useful)
 
 
 def _is_unjudged(grade: float | None, settings: Settings) -> float:
     return float(grade is None or grade < settings.least_judged)
 
 
-def _rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
+@Definition(
+    "RBPResidual",
+    parameters={**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))},
+    needs=Needs.NOTHING,
+    worth=_is_unjudged,
+)
+def rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
+    """
+    By how much RBP rises if all unjudged hits, and all ranks below the last hit, are relevant.
+
+    With ``tail=unjudged``, as in trec_eval 10, the ranks below the last hit count only if a hit is unjudged. With
+    ``negative=skipped`` a grade below 0 is unjudged.
+
+    Source: Moffat & Zobel (2008), section 4.3.
+
+    >>> round(score_grades("RBPResidual", [0, None, 0]), 6)
+    0.672
+    """
+    p = settings.number("p")
     unjudged = [_is_unjudged(grade, settings) for grade in ranking.grades]
-    return rbp_residual(unjudged, settings.number("p"), tail_always=settings.word("tail") == "always")
+    if settings.word("tail") == "unjudged" and not any(unjudged):
+        return 0.0
+    return float(_average_use(unjudged, p) + p ** len(unjudged))
 
 
-def _batch_rbp_residual(batch: Batch, settings: Settings) -> Floats:
+@rbp_residual.add_batch
+def _(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     p, cutoff = settings.number("p"), settings.cutoff
@@ -252,13 +241,4 @@ def _batch_rbp_residual(batch: Batch, settings: Settings) -> Floats:
     return np.where(batch.per_query(query) < batch.hits(cutoff), residual, 0.0)
 
 
-RBP_RESIDUAL = Definition(
-    "RBPResidual",
-    _rbp_residual,
-    {**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))},
-    needs=Needs.NOTHING,
-    batch=_batch_rbp_residual,
-    worth=_is_unjudged,
-)
-
-MEASURES = (ERR, RBP, RBP_RESIDUAL)
+MEASURES = (err, rbp, rbp_residual)

@@ -6,12 +6,15 @@ import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import parse_measure, score_query, tie_band
-from harness.metrics.cumulative import dcg
 from harness.metrics.evaluate import evaluate
 from harness.metrics.profiles import by_score
 from harness.model.suite import Gain, GainKind, Profile
 
 OTHERS = [profile for profile in Profile if profile is not Profile.STANDARD]
+
+
+def dcg(gains):
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
 
 
 def score(text, returned, *, not_returned=(), profile=Profile.STANDARD, gain=None):

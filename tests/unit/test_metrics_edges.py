@@ -11,17 +11,12 @@ from hypothesis import strategies as st
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import (
     Settings,
-    binary,
-    cumulative,
-    diversity,
-    incomplete,
     measure_range,
     parse_measure,
     rank_correlation,
     score_diverse_query,
     score_query,
     tie_band,
-    user_models,
 )
 from harness.metrics.bulk import batch_of_grades, score_batches
 from harness.metrics.bulk.batch import compact
@@ -29,28 +24,25 @@ from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.model.suite import Gain, GainKind, Profile
 
+
+def score_grades(text, grades):
+    ids = [f"d{rank}" for rank, _ in enumerate(grades)]
+    return score_query(parse_measure(text), ids, dict(zip(ids, grades, strict=True)))
+
+
 JAGUAR = {"a": {"car": 1, "cat": 0}, "b": {"cat": 2}}
 
 
-@pytest.mark.parametrize(
-    "formula",
-    [
-        lambda: cumulative.ndcg([1.0], []),
-        lambda: binary.recall([True], 0),
-        lambda: binary.average_precision([True], 0),
-        lambda: binary.r_precision([True], 0),
-        lambda: incomplete.bpref([0], [0]),
-        lambda: incomplete.inferred_ap([0], 0),
-        lambda: cumulative.q_measure([0.0], [], None),
-        lambda: rank_correlation.compatibility(["a"], {"a": 0}),
-        lambda: diversity.alpha_ndcg([frozenset()], [], 5),
-        lambda: diversity.err_ia([frozenset()], 0, 5),
-        lambda: diversity.subtopic_recall([], 0),
-    ],
-)
-def test_a_formula_without_anything_relevant_has_no_value(formula):
+@pytest.mark.parametrize("text", ["nDCG@5", "R", "AP", "Rprec", "SetF", "Bpref", "infAP", "Q", "Compat"])
+def test_a_measure_without_anything_relevant_has_no_value(text):
     with pytest.raises(UndefinedScore, match="no judged document"):
-        formula()
+        score_query(parse_measure(text), ["a"], {"a": 0})
+
+
+@pytest.mark.parametrize("text", ["alpha_DCG", "alpha_nDCG@5", "ERR_IA@5", "StRecall"])
+def test_a_measure_of_novelty_without_anything_relevant_has_no_value(text):
+    with pytest.raises(UndefinedScore, match="no judged document"):
+        score_diverse_query(parse_measure(text), ["a"], {"a": {"car": 0}})
 
 
 class TestSubtopics:
@@ -231,9 +223,9 @@ def test_every_score_is_a_number_whatever_the_numbers(data, profile):
 @pytest.mark.parametrize(
     ("score", "exact"),
     [
-        (lambda: cumulative.cg([0.1] * 10), 1.0),
-        (lambda: cumulative.dcg([3, 2, 3, 0, 1, 2]), 6.861126688593501),
-        (lambda: user_models.rbp([0.3] * 6, p=0.5), 0.2953125),
+        (lambda: score_grades("CG(gain=linear)", [0.1] * 10), 1.0),
+        (lambda: score_grades("DCG(gain=linear)", [3, 2, 3, 0, 1, 2]), 6.861126688593501),
+        (lambda: score_grades("RBP(p=0.5,max=1)", [0.3] * 6), 0.2953125),
         (lambda: rank_correlation.rbo([*"abcdefghij"], [*"abcdefghij"], p=0.9), 1.0),
     ],
 )

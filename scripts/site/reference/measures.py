@@ -4,44 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from functools import partial
 
-from harness.metrics import binary, cumulative, diversity, incomplete, rank_correlation, sets, user_models
 from harness.metrics.definition import Choice, Cutoff, Definition, Flag, GainChoice, Kind, Needs, as_text
 from harness.metrics.grammar import parse_measure
 from harness.metrics.registry import DEFINITIONS, measure_range
 from harness.model.suite import Gain, GainKind
 from reference.markdown import mark_code, write_paragraph
 
-FORMULAS: dict[str, Callable[..., object]] = {
-    "CG": cumulative.cg,
-    "DCG": cumulative.dcg,
-    "nDCG": cumulative.ndcg,
-    "Q": cumulative.q_measure,
-    "P": binary.precision,
-    "R": binary.recall,
-    "F": binary.f_measure,
-    "RR": binary.reciprocal_rank,
-    "AP": binary.average_precision,
-    "Rprec": binary.r_precision,
-    "IPrec": binary.interpolated_precision,
-    "Success": binary.success,
-    "SetF": sets.set_f,
-    "SetAP": sets.set_average_precision,
-    "ERR": user_models.err,
-    "RBP": user_models.rbp,
-    "RBPResidual": user_models.rbp_residual,
-    "Judged": incomplete.judged,
-    "Bpref": incomplete.bpref,
-    "infAP": incomplete.inferred_ap,
-    "Compat": rank_correlation.compatibility,
-    "alpha_DCG": diversity.alpha_dcg,
-    "alpha_nDCG": diversity.alpha_ndcg,
-    "ERR_IA": diversity.err_ia,
-    "StRecall": diversity.subtopic_recall,
-}
-"""The function whose docstring has the formula of a measure. The others are written of by hand."""
+WRITTEN_BY_HAND = ("SetP", "SetR", "NumQ", "NumRet", "NumRel", "NumRelRet")
+"""Measures whose formulas the page tells in other words."""
 
 NEGATIVE_GAINS = Gain(GainKind.MAP, ((0.0, -1.0), (1.0, 1.0)))
 
@@ -54,8 +26,10 @@ CODE = re.compile(r"\*(\w+)\*|``([^`]+)``")
 
 def write_measure(definition: Definition) -> str:
     """The formula of a measure from its docstring, and what its definition says of it."""
-    formula = FORMULAS.get(definition.name)
-    paragraphs = [] if formula is None else inspect.cleandoc(formula.__doc__ or "").split("\n\n")
+    formula = definition.formula or definition.diverse
+    paragraphs = inspect.cleandoc(formula.__doc__ or "").split("\n\n")
+    if definition.name in WRITTEN_BY_HAND:
+        paragraphs = []
     sources = [paragraph for paragraph in paragraphs if paragraph.startswith("Source:")]
     is_of_readers = [PYTHONIC.match(paragraph) is None for paragraph in paragraphs]
     shown = paragraphs[: is_of_readers.index(False)] if False in is_of_readers else paragraphs
