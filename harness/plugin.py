@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness import hookspecs
-from harness.errors import ConfigError, Problem, UsageError
+from harness.errors import Problem, UsageError
 from harness.pytest_plugin.plugin_options import add_options, describe_options, only_shows_items, read_options
 from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, collect_left_out
 from harness.suites.discovery import find_broken_links, is_misnamed, is_suite_name
@@ -230,11 +230,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from harness.config import config_path
 
         # In a project without suites, searching the folders that pytest ignores would take time.
-        try:
-            has_config = config_path(session.config.rootpath) is not None
-        except ConfigError as error:
-            raise pytest.UsageError(str(error)) from None
-        if not has_config:
+        if config_path(session.config.rootpath) is None:
             relevance_session.left_out.clear()
 
 

@@ -48,22 +48,14 @@ def config_path(start: Path) -> Path | None:
     """
     The relevance.toml in the folder *start* or the nearest folder above it, None where there is none.
 
-    A broken link is returned too, so that reading it raises an error: a file further up may name other servers.
-
-    Raises:
-        ConfigError: A folder on the way has a file of the former name.
+    A broken link is returned too, and a file of the former name, so that reading it raises an error: a file further up
+    may name other servers.
     """
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
-        path = candidate / CONFIG_NAME
-        if path.is_file() or path.is_symlink():
-            return path
-        former = candidate / FORMER_NAME
-        if former.is_file() or former.is_symlink():
-            command = shlex.join(["mv", str(former), str(path)])
-            raise ConfigError.at(
-                str(former), 0, 0, f"found {FORMER_NAME}, expected {CONFIG_NAME}; rename it: `{command}`"
-            )
+        for path in (candidate / CONFIG_NAME, candidate / FORMER_NAME):
+            if path.is_file() or path.is_symlink():
+                return path
     return None
 
 
@@ -76,6 +68,9 @@ def read_config(path: Path) -> Config:
     """
     from harness.config.shape import TOP_LEVEL, check_top_level, find_private_keys
 
+    if path.name == FORMER_NAME:
+        command = shlex.join(["mv", str(path), str(path.with_name(CONFIG_NAME))])
+        raise ConfigError.at(str(path), 0, 0, f"found {FORMER_NAME}, expected {CONFIG_NAME}; rename it: `{command}`")
     source = _read_source(path)
     try:
         content = tomllib.loads(source.text)

@@ -1,7 +1,7 @@
 """
 A search without a server, for tests.
 
->>> from harness.model import SearchRequest
+>>> from harness.model.request import SearchRequest
 >>> search = FakeSearch({"shoes": ["a", "b", "c"]})
 >>> [response] = search.search([SearchRequest("shoes", "products", {"size": 2})])
 >>> [hit.id for hit in response.hits]

@@ -82,3 +82,12 @@ def test_a_test_that_changes_the_working_directory_runs_with_the_configuration_o
         """
     )
     assert run("test_elsewhere.py").ret == pytest.ExitCode.OK
+
+
+def test_a_configuration_of_the_former_name_ends_the_session(suite: Callable[..., Path], run: Run, pytester) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.5"]')
+    pytester.makefile(".toml", harness='addresses = "listed"')
+    result = run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines("*harness.toml: found harness.toml, expected relevance.toml; rename it: *")
+    result.stdout.no_fnmatch_line("*harness/config/*")

@@ -33,7 +33,7 @@ def test_a_line_of_the_ini_file_and_one_of_the_configuration_name_the_folder(
     suite(MORE)
     pytester.makeini("[pytest]\nrelevance_history = of_ini\n")
     run()
-    pytester.makefile(".toml", harness='history = "of_toml"')
+    pytester.makefile(".toml", relevance='history = "of_toml"')
     pytester.makeini("[pytest]\n")
     run()
     assert len(read_history(pytester.path / "of_ini", "shop")) == 1

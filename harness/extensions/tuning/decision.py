@@ -56,7 +56,7 @@ def measure_distance(
     """
     How far two trials are apart: the mean over *parameters*, each from 0 to 1.
 
-    >>> from harness.model import ParameterKind
+    >>> from harness.model.suite import ParameterKind
     >>> boost = TunedParameter("boost", ParameterKind.FLOAT, 2, low=1, high=16, log=True)
     >>> measure_distance([boost], {"boost": 2}, {"boost": 8})
     0.5

@@ -154,7 +154,7 @@ REPORTS_AND_LEAVES = """
 import sys, harness.run
 sys.path.insert(0, {folder!r})
 from test_cli_run import report
-from harness.model import Status
+from harness.model.run import Status
 harness.run.run_suites = lambda *a, **k: report(Status.FAILED, 1)
 from harness.cli import main
 sys.exit(main(["run", "a.yaml", "--output", "json=" + sys.argv[1], *sys.argv[2:]]))

@@ -250,7 +250,9 @@ from pathlib import Path
 from harness.pytest_plugin.run_cache import RunCache
 from harness.run.keeping import FinishedSuite
 from harness.options import RunOptions
-from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)
+from harness.model.report import SuiteReport
+from harness.model.run import Engine, Run
+from harness.model.suite import Profile, Suite, Target
 
 folder, task = Path(sys.argv[1]), sys.argv[2]
 
