@@ -43,7 +43,7 @@ from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
 from harness.report.topics import find_topics
 from harness.run import Matrix, Runner, run_suites
-from harness.run.journal import Journal
+from harness.store.journal import Journal
 from harness.suites.inputs import RunInputs
 from harness.words import count, one_of
 

@@ -44,8 +44,8 @@ from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:
-    from harness.run.journal import Journal
     from harness.statistics.compare import ComparisonOptions
+    from harness.store.journal import Journal
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

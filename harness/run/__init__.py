@@ -15,6 +15,7 @@ from harness.errors import InputError, Problem, SearchError, SuiteError, UsageEr
 from harness.extensions.distributed.merging import MergedJournal
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
+from harness.gate.variants import remove_variants
 from harness.masking import Masker
 from harness.model.report import MissingSuite, Report, SuiteReport
 from harness.model.request import Cluster
@@ -41,13 +42,12 @@ from harness.run.connections import (
     make_masker,
     move_to_target,
 )
-from harness.run.header import make_header
-from harness.run.journal import Journal, RunRecord
 from harness.run.keeping import FinishedSuite, choose_history, keep_suite, read_histories
-from harness.run.variants import remove_variants
 from harness.search import find_dialect
 from harness.search.connection import Closing
 from harness.store.commits import find_commit
+from harness.store.header import make_header
+from harness.store.journal import Journal, RunRecord
 from harness.words import did_you_mean, grouped, one_of
 
 __all__ = [

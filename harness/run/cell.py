@@ -25,6 +25,7 @@ from harness.gate.selection import (
     list_for_other_requests,
     needs_baseline,
 )
+from harness.gate.variants import add_variant_queries, join_run, split_run
 from harness.masking import Masker, keep_small, redact, shorten_vectors
 from harness.metrics.score import score_run
 from harness.model.kept import HistoryEntry, Reference
@@ -35,8 +36,6 @@ from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
-from harness.run.header import NOT_ASKED
-from harness.run.journal import Rerun, RunRecord
 from harness.run.keeping import FinishedSuite, find_history
 from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
@@ -50,11 +49,12 @@ from harness.run.streams import (
     WatchedSearch,
 )
 from harness.run.tails import search_tails
-from harness.run.variants import add_variant_queries, join_run, split_run
 from harness.run.watching import TargetWatch, find_target_references, open_point_in_time, watch_target
 from harness.search import find_dialect
 from harness.search.answers import is_blocked
 from harness.search.msearch import PREFERENCE
+from harness.store.header import NOT_ASKED
+from harness.store.journal import RunRecord
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -215,11 +215,14 @@ class AnsweredCell:
         return SearchedRun(self.mask_run(), self.cell.masker.mask(self.cluster))
 
 
-def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> Rerun:
-    """*earlier* as the earlier run of *selection*, if it has the same suite."""
+def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> RunRecord:
+    """The record of a run of *selection* that goes on with *earlier*, if it has the same suite."""
     if earlier is None or earlier.suite != selection.selected:
-        return Rerun()
-    return Rerun(join_run(earlier.run), add_variant_queries(selection.active, selection.whole_suite).queries)
+        return RunRecord()
+    run = join_run(earlier.run)
+    queries = add_variant_queries(selection.active, selection.whole_suite).queries
+    is_whole = all(isinstance(run.responses.get(query.id), Ranking) for query in queries)
+    return RunRecord(run, is_whole=is_whole)
 
 
 # Answering.
@@ -243,31 +246,29 @@ def answer_cell(
     Raises:
         UsageError: The journal cannot be written.
     """
-    earlier = record.earlier
-    start_progress(cell, shared_state, earlier)
-    if record.has_all_answers:
-        reused = reuse_recorded_run(cell, shared_state, record, search)
-        if reused is not None:
-            return reused
-        earlier = None
-        start_progress(cell, shared_state, earlier)
-    # It watches nothing, and knows what is left of the budget where the target cannot be opened.
-    watch = TargetWatch(None, budget=cell.options.budget)
+    start_progress(cell, shared_state, record)
+    recorded = reuse_recorded_run(cell, shared_state, record, search)
+    if recorded is not None:
+        return recorded
+    expected = len(record.rankings)
     try:
         target = resources.enter_context(open_target(cell, shared_state, search))
     except SearchError as error:
-        run = record_failed_run(cell, record, search.engine, error, earlier)
-        return AnsweredCell(cell, run, search, budget=watch.seconds_left)
-    continued = begin_record(cell, shared_state, record, target, earlier)
+        run = record_failed_run(cell, record, search.engine, error)
+        return AnsweredCell(cell, run, search, budget=cell.options.budget)
+    record.begin(search.engine, target.watch.first_state)
+    if len(record.rankings) < expected:
+        # The target is another than that of the earlier run: more queries are sent than was said.
+        start_progress(cell, shared_state, record)
     try:
-        run = send_first_pass(cell, shared_state, record, target, continued)
-        run = join_runs(run, continued)
+        run = send_first_pass(cell, shared_state, record, target)
+        run = record.complete(run)
         run = add_values(cell, run, target)
-        run = search_open_tails(cell, run, continued, target)
+        run = search_open_tails(cell, run, record, target)
         run = add_facts_and_titles(cell, run, target)
         run = repeat_searches(cell, shared_state, run, target)
     except SearchError as error:
-        run = make_failed_run(cell, target.suite, search.engine, error, continued)
+        run = make_failed_run(cell, target.suite, record, search.engine, error)
     record.end(run)
     return AnsweredCell(cell, mark_hooked(cell, run), target.search, target.sent, target.watch.seconds_left)
 
@@ -276,22 +277,19 @@ def answer_without_connection(
     cell: Cell, shared_state: SharedState, record: RunRecord, error: SearchError | None
 ) -> AnsweredCell:
     """Each selected query of *cell* fails with *error*, which is None where no query is selected."""
-    start_progress(cell, shared_state, record.earlier)
-    if record.has_all_answers:
-        reused = reuse_recorded_run(cell, shared_state, record, None)
-        if reused is not None:
-            return reused
+    start_progress(cell, shared_state, record)
+    recorded = reuse_recorded_run(cell, shared_state, record, None)
+    if recorded is not None:
+        return recorded
     engine = NOT_ASKED if error is None else Engine("not reached")
-    run = record_failed_run(cell, record, engine, error, record.earlier)
+    run = record_failed_run(cell, record, engine, error)
     return AnsweredCell(cell, run, budget=cell.options.budget)
 
 
-def record_failed_run(
-    cell: Cell, record: RunRecord, engine: Engine, error: SearchError | None, earlier: Run | None
-) -> Run:
-    """The run that ended with *error* before its first search, kept in *record* with what *earlier* has."""
-    run = make_failed_run(cell, cell.searched_suite, engine, error, earlier)
-    record.begin(NOT_ASKED, None, earlier)
+def record_failed_run(cell: Cell, record: RunRecord, engine: Engine, error: SearchError | None) -> Run:
+    """The run that ended with *error* before its first search, kept in *record* with what an earlier run has."""
+    run = make_failed_run(cell, cell.searched_suite, record, engine, error)
+    record.begin(NOT_ASKED, None)
     record.end(run)
     return mark_hooked(cell, run)
 
@@ -301,12 +299,12 @@ def mark_hooked(cell: Cell, run: Run) -> Run:
     return replace(run, hooked=cell.options.hooks.has_search_hooks)
 
 
-def start_progress(cell: Cell, shared_state: SharedState, earlier: Run | None) -> None:
+def start_progress(cell: Cell, shared_state: SharedState, record: RunRecord) -> None:
     """Say how many queries are about to be sent, with their repeats."""
     if shared_state.progress is None:
         return
     queries = cell.searched_suite.queries
-    rankings = pick_rankings(earlier)
+    rankings = record.rankings
     unanswered = [query for query in queries if query.id not in rankings]
     shared_state.progress.suite_started(
         cell.selection.whole_suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
@@ -317,30 +315,33 @@ def reuse_recorded_run(
     cell: Cell, shared_state: SharedState, record: RunRecord, search: Search | None
 ) -> AnsweredCell | None:
     """
-    The earlier run of *record*, unchanged, with *search* for look-ups if the target is the same.
+    The earlier run of *record*, if it leaves no query to send, with *search* for look-ups.
 
     Returns:
-        None if the target is another by now, so that the queries are sent anew; never for a merge, which sends nothing.
+        None too if its target is another by now, so that the queries are sent anew.
     """
     from harness.suites.requests import choose_template
 
-    earlier, suite = record.earlier, cell.searched_suite
+    earlier = record.whole_run
     if earlier is None:
         return None
-    index = earlier.index
+    suite, index = cell.searched_suite, earlier.index
     own_index = choose_template(suite, cell.options.request).index or suite.target.index
     if own_index is not None and cell.masker.mask(own_index) == index:
         index = own_index  # a journal has it masked
-    engine = NOT_ASKED if search is None else search.engine
-    state = read_state_now(cell, shared_state, record, search, index)
-    continued = record.continue_on(engine, state)
-    if continued is None and record.sends_queries:
-        return None
-    if continued is None:
+    engine, state = NOT_ASKED, None
+    if search is not None:
+        engine = search.engine
+        state = read_state_now(cell, shared_state, search, index, builds=record.sends_queries)
+    if not record.keep_if_same(engine, state):
         # A merge reports what its parts have, but looks up nothing in a target that is another by now.
-        continued, search = earlier, None
-    responses = {query.id: continued.responses[query.id] for query in suite.queries if query.id in continued.responses}
-    run = replace(continued, index=index, responses=responses)
+        search = None
+    whole_run = record.whole_run
+    if whole_run is None:
+        start_progress(cell, shared_state, record)
+        return None
+    responses = {query.id: whole_run.responses[query.id] for query in suite.queries if query.id in whole_run.responses}
+    run = replace(whole_run, index=index, responses=responses)
     run = add_titles(cell, run, search, cell.options.budget)
     return AnsweredCell(
         cell, mark_hooked(cell, run), search, budget=cell.options.budget, recorded_cluster=record.cluster
@@ -348,15 +349,15 @@ def reuse_recorded_run(
 
 
 def read_state_now(
-    cell: Cell, shared_state: SharedState, record: RunRecord, search: Search | None, index: str | None
+    cell: Cell, shared_state: SharedState, search: Search, index: str | None, *, builds: bool
 ) -> IndexState | None:
-    """The state of *index*, the target of an earlier run; a fixture is built first, unless nothing is to be sent."""
+    """The state of *index*, the target of an earlier run; where it *builds*, the fixture is built first."""
     from harness.suites.requests import move_to_index
 
-    if search is None or index is None:
+    if index is None:
         return None
     suite = cell.searched_suite
-    if record.sends_queries:
+    if builds:
         try:
             suite = build_fixture(cell, shared_state, search)
         except SearchError:
@@ -405,29 +406,13 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
     return watch_target(suite, request, search, references=references, budget=budget)
 
 
-def begin_record(
-    cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget, earlier: Run | None
-) -> Run | None:
-    """Begin the record of a run of *target*; returns *earlier* as it is continued, None if it is not."""
-    engine, state = target.search.engine, target.watch.first_state
-    continued = None if earlier is None else record.continue_on(engine, state)
-    record.begin(engine, state, continued)
-    if earlier is not None and continued is None:
-        # More queries are sent than was said.
-        start_progress(cell, shared_state, None)
-    return continued
-
-
-def send_first_pass(
-    cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget, continued: Run | None
-) -> Run:
-    """Send the queries that *continued* has no ranking of, and what checks the target."""
+def send_first_pass(cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget) -> Run:
+    """Send the queries that *record* has no ranking of, and what checks the target."""
     plan = plan_first_pass(cell, shared_state, target)
     templates = check_templates(plan.requests, target.search)
     needed = NeededHits(target.query_search, plan)
-    kept = pick_rankings(continued)
-    warm_up(cell, plan, needed, kept, target.watch)
-    source = RecordedSearch(follow(shared_state, target, needed), record, kept)
+    warm_up(cell, plan, needed, record.rankings, target.watch)
+    source = RecordedSearch(follow(shared_state, target, needed), record)
     with gc_paused():
         run = send_plan(plan, source, target)
     if templates.problem and run.checks is not None:
@@ -553,49 +538,24 @@ def send_without_checks(
     return again
 
 
-def pick_rankings(earlier: Run | None) -> dict[str, Ranking]:
-    """The rankings of an *earlier* run, whose queries are not sent again."""
-    if earlier is None:
-        return {}
-    return {query: response for query, response in earlier.responses.items() if isinstance(response, Ranking)}
-
-
-def join_runs(run: Run, earlier: Run | None) -> Run:
-    """*run*, which has the rankings of *earlier*, with the other findings of *earlier*."""
-    if earlier is None or not earlier.has_rankings:
-        return run
-    return replace(
-        earlier,
-        responses=run.responses,
-        request=run.request,
-        index=run.index,
-        seconds=earlier.seconds + run.seconds,
-        resent={**earlier.resent, **run.resent},
-        titles={**earlier.titles, **run.titles},
-        checks=run.checks or earlier.checks,
-        window_is_full=run.window_is_full or earlier.window_is_full,
-        limits_hits=run.limits_hits or earlier.limits_hits,
-    )
-
-
-def make_failed_run(cell: Cell, suite: Suite, engine: Engine, error: SearchError | None, earlier: Run | None) -> Run:
-    """A run of *suite* whose queries failed for *error*, except those that *earlier* has a ranking of."""
+def make_failed_run(cell: Cell, suite: Suite, record: RunRecord, engine: Engine, error: SearchError | None) -> Run:
+    """A run of *suite* whose queries failed for *error*, except those that *record* has a ranking of."""
     from harness.suites.requests import choose_template
 
-    kept = pick_rankings(earlier)
+    kept = record.rankings
     template = choose_template(suite, cell.options.request)
     failure = Failure(FailureKind.ERROR, error.text(cell.options.entry) if error else "")
     responses: dict[str, Response] = {query.id: kept.get(query.id, failure) for query in suite.queries}
-    return join_runs(Run(responses, engine, template.name, template.index or suite.target.index), earlier)
+    return record.complete(Run(responses, engine, template.name, template.index or suite.target.index))
 
 
-def search_open_tails(cell: Cell, run: Run, earlier: Run | None, target: OpenTarget) -> Run:
-    """*run* with the documents that tie with its last hits; those of *earlier* are known if it looked for them."""
+def search_open_tails(cell: Cell, run: Run, record: RunRecord, target: OpenTarget) -> Run:
+    """*run* with the documents that tie with its last hits; those of an earlier run are known if it looked for them."""
     if not cell.needs_tails:
         return run
     suite = target.suite
-    if earlier is not None and earlier.tails is not None:
-        kept = pick_rankings(earlier)
+    if run.tails is not None:
+        kept = record.rankings
         suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in kept))
     return search_tails(suite, run, target.query_search, budget=target.watch.seconds_left)
 

@@ -17,13 +17,13 @@ from typing import Protocol
 
 from harness.errors import SearchError
 from harness.model.request import SearchRequest
-from harness.model.run import Ranking, Response
 from harness.model.suite import Query
 from harness.run.plan import SearchPlan, count_requested_hits
 from harness.run.tails import cut_with_tail, keep_read_values
 from harness.run.watching import TargetWatch
 from harness.search import Dialect, ResponseStream, StreamedResponse, find_dialect
 from harness.search.answers import exceeds_window
+from harness.store.journal import RunRecord
 
 
 class ResponseSource(Protocol):
@@ -32,13 +32,6 @@ class ResponseSource(Protocol):
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
         ...
-
-
-class Recorder(Protocol):
-    """Keeps the responses to queries."""
-
-    def add(self, query: str, response: Response) -> None:
-        """Keep the *response* to *query*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +128,15 @@ class RecordedSearch:
     """Yields the rankings of an earlier run, sends the other requests, and records their responses."""
 
     inner: ResponseSource
-    record: Recorder
-    rankings: Mapping[str, Ranking]
-    """Those of the earlier run, by query."""
+    record: RunRecord
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
+        rankings = self.record.rankings
         places: list[int] = []
         for place, request in enumerate(requests):
-            if request.built_for is not None and request.query in self.rankings:
-                yield StreamedResponse(place, request, self.rankings[request.query])
+            if request.built_for is not None and request.query in rankings:
+                yield StreamedResponse(place, request, rankings[request.query])
             else:
                 places.append(place)
         with closing(self.inner.stream([requests[place] for place in places], budget=budget)) as stream:

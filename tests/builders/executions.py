@@ -22,17 +22,16 @@ from harness.run.cell import (
     answer_cell,
     answer_without_connection,
     conclude_cell,
-    pick_rankings,
     send_plan,
 )
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds
-from harness.run.journal import Rerun, RunRecord
 from harness.run.keeping import FinishedSuite
 from harness.run.plan import SearchOptions, plan_searches
 from harness.run.streams import NeededHits, RecordedSearch
 from harness.run.watching import TargetWatch
 from harness.search import Search
+from harness.store.journal import RunRecord
 
 
 def with_hooks(options: RunOptions) -> RunOptions:
@@ -63,7 +62,7 @@ def answered_by(
 ) -> Iterator[AnsweredCell]:
     """*cell*, answered by *search*, or failed with an error; its connection is open until the end of the block."""
     shared_state = SharedState(FixtureBuilds(), targets or Targets(), progress)
-    record = record or Rerun()
+    record = record or RunRecord()
     with ExitStack() as resources:
         if isinstance(search, Exception):
             yield answer_without_connection(cell, shared_state, record, search)
@@ -110,7 +109,7 @@ def search_suite(
     if targets is not None:
         searches = CheckedSearches(plan.template, suite.queries, plan.requests, search)
         plan = replace(plan, check=targets.prepare_check(whole or suite, searches, state))
-    source = RecordedSearch(NeededHits(search, plan), Rerun(), pick_rankings(earlier))
+    source = RecordedSearch(NeededHits(search, plan), RunRecord(earlier))
     return send_plan(plan, source, OpenTarget(suite, search, search, TargetWatch(None, budget=budget)))
 
 

@@ -16,9 +16,9 @@ from harness.files.judge_files import JudgeFile
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
 from harness.report.json import loads_report
-from harness.run.journal import parse_journal
 from harness.search.fixtures import read_documents
 from harness.store.baseline_files import read_baselines
+from harness.store.journal_lines import parse_journal
 
 MANY_DIGITS = "9" * 5000
 DEEP = "[" * 20_000

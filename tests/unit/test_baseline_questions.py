@@ -25,11 +25,11 @@ from harness.model.run import IndexFacts
 from harness.model.suite import HttpRequest, RequestTemplate
 from harness.model.suite import Query as PlainQuery
 from harness.options import RunOptions
-from harness.run.header import make_header
 from harness.search.testing import FakeSearch
 from harness.store.baseline import make_baseline, make_reference
 from harness.store.baseline_files import dumps, loads
 from harness.store.contradictions import refuse_contradictions
+from harness.store.header import make_header
 from harness.store.what_changed import select_request_values
 from harness.suites import load_suite
 

@@ -18,7 +18,7 @@ OPENERS = {
     "files/vectors.py": "maps an array that a suite names, behind the border",
     "files/json.py": "reads reports and baselines that the user named",
     "store/baseline_files.py": "looks at a file of baselines that was refused, before it is replaced",
-    "run/journal.py": "reads the journals that `relevance merge` names",
+    "store/journal.py": "reads the journals that `relevance merge` names",
     "store/history_files.py": "makes a file without a name in the folder of a history, to see that it can be written",
     "suites/inputs.py": "reads a suite that is no YAML for names of files",
     "suites/editing.py": "reads a suite, which is written again",

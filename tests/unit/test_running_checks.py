@@ -35,10 +35,11 @@ from harness.model.suite import Display, HttpRequest, Query, RequestTemplate, Su
 from harness.options import RunOptions
 from harness.run import checks
 from harness.run.checks import CheckedSearches, Targets
-from harness.run.header import make_header
-from harness.run.journal import Journal, parse_journal, read_content
 from harness.search import ResponseStream, StreamedResponse
 from harness.search.testing import FakeSearch
+from harness.store.header import make_header
+from harness.store.journal import Journal, read_content
+from harness.store.journal_lines import parse_journal
 from harness.suites.requests import build_requests
 
 BODY = {"query": {"match": {"title": "{{text}}"}}}

@@ -16,8 +16,8 @@ import harness.search.fixtures
 from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 from harness.errors import SearchError
-from harness.run.journal import parse_journal
 from harness.search.engine_state import SHARD_STATS
+from harness.store.journal_lines import parse_journal
 
 JOURNAL = Path("run.journal")
 REPORT = Path("report.json")

@@ -9,6 +9,7 @@ import pytest
 from builders.executions import cell_of, finish, run_suite
 from builders.gating import threshold
 from harness.gate.selection import QueryFilter, select
+from harness.gate.variants import add_variant_queries, remove_variants
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model.report import Report
@@ -20,9 +21,8 @@ from harness.report.html import render as render_html
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown
 from harness.run.cell import make_rerun
-from harness.run.header import make_header
-from harness.run.variants import add_variant_queries, remove_variants
 from harness.search.testing import FakeSearch
+from harness.store.header import make_header
 
 DAY = date(2026, 6, 1)
 BODY = {"query": {"match": {"title": "{{text}}"}}, "post_filter": {"term": {"brand": "{{brand}}"}}}
@@ -118,11 +118,11 @@ def test_a_rerun_sends_neither_queries_nor_variants_that_have_a_ranking():
     assert first.report.verdicts[0].status is Status.ERROR
     assert set(first.run.responses) == {"shoes", "schuhe"}
     selection = select(suite, QueryFilter(), DAY)
-    assert not make_rerun(selection, first).has_all_answers
+    assert make_rerun(selection, first).whole_run is None
     whole = finish(suite, FakeSearch(RANKINGS), options)
     rerun = make_rerun(selection, whole)
-    assert rerun.has_all_answers
-    assert set(rerun.earlier.responses) == {"shoes", "schuhe", "shoes~1"}
+    assert rerun.whole_run is not None
+    assert set(rerun.whole_run.responses) == {"shoes", "schuhe", "shoes~1"}
 
 
 def test_repeats_have_variants_of_their_own():

@@ -27,7 +27,7 @@ from harness.errors import UsageError
 from harness.extensions.distributed.merging import MergedJournal
 from harness.report.outputs import Output
 from harness.run import Matrix, run_suites
-from harness.run.journal import read_content
+from harness.store.journal import read_content
 from harness.suites.inputs import RunInputs
 
 journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -19,8 +19,9 @@ from harness.masking import Masker
 from harness.model.run import IndexState, NamedField, Response, Run, TailSearch, TargetChecks
 from harness.model.suite import Json
 from harness.options import ALL_QUERIES, RunOptions
-from harness.run.header import COMPARED, NOT_ASKED, CellKey, Header
-from harness.run.journal import Recorded, Section, SectionOutput, parse_journal
+from harness.store.header import COMPARED, NOT_ASKED, CellKey, Header
+from harness.store.journal import Section, SectionOutput
+from harness.store.journal_lines import Recorded, parse_journal
 from harness.words import count, grouped, listed
 
 ANOTHER_PLACE = frozenset({"cluster", "hooks", "version of the harness"})

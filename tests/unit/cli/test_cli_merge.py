@@ -9,8 +9,8 @@ import pytest
 
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
-from harness.run.sealing import Seal
 from harness.store.history_files import read_history
+from harness.store.journal_lines import Seal
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
 

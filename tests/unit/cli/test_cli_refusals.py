@@ -259,7 +259,7 @@ def test_a_run_that_has_begun_and_fails_takes_the_earlier_report_with_it(folder,
 
 
 def test_a_run_that_cannot_write_its_journal_any_more_has_begun(folder, monkeypatch, capsys):
-    from harness.run.journal import Section
+    from harness.store.journal import Section
 
     def fill_disk(self, run):
         raise harness.errors.UsageError("report.json.journal: the journal could not be written: No space left")

@@ -13,11 +13,11 @@ from typing import TypeAlias
 from harness import __version__
 from harness.gate.selection import Selection
 from harness.gate.stability import explain_changed_target
+from harness.gate.variants import add_variant_queries
 from harness.masking import Masker, fingerprint, names_login
 from harness.model.run import Engine, IndexState, Run
 from harness.model.suite import Display, Json, Query, Suite
 from harness.options import ALL_QUERIES, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
-from harness.run.variants import add_variant_queries
 from harness.store.what_changed import UsedValues, select_all_values, select_request_values
 
 SCHEMA = 1
@@ -224,13 +224,6 @@ def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
     for value in values:
         chained = fingerprint([chained, mask(json.dumps(value, default=_make_plain))])
     return chained
-
-
-_DESCRIBED_ELSEWHERE = frozenset(
-    {"judgments", "people_grades", "machine_grades", "machine_graded", "thresholds", "skip"}
-    | {"need", "mark", "params", "masked"}
-)
-"""The fields of a query that its description leaves out: other parts have them, or they change nothing that is sent."""
 
 
 _DESCRIBED_ELSEWHERE = frozenset(

@@ -4,306 +4,115 @@ killed can go on, and the parts of a run can be put together.
 
 The file has a section for each cell, which is a suite with one request on one index. A section begins with a `Header`,
 has a line for each query, of which the last one holds, and ends with what else the run found out. A last line that was
-cut short is dropped, and so is a damaged one, which `sealing` finds by its checksum. A section of the same cell that
-comes later goes on with the earlier one if its header says so, and takes its place if not. Secrets are masked, and only
-the user can read a new file.
+cut short is dropped, and so is a damaged one, which `journal_lines` finds by its checksum. A section of the same cell
+that comes later goes on with the earlier one if its header says so, and takes its place if not. Secrets are masked, and
+only the user can read a new file.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO
 
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.writing import PRIVATE, create_part, lock_open_file
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
-from harness.model.run import Engine, Failure, IndexState, Ranking, Response, Run
-from harness.model.suite import Json, Query
+from harness.model.run import Engine, IndexState, Ranking, Response, Run
 from harness.options import ALL_QUERIES, Shard
-from harness.run.header import COMPARED, SCHEMA, CellKey, Header, find_problem
-from harness.run.sealing import BEGINNING, JournalLine, Seal, split_lines
+from harness.store.header import COMPARED, NOT_ASKED, CellKey, Header
+from harness.store.journal_lines import (
+    BEGINNING,
+    Recorded,
+    Seal,
+    make_adapter,
+    parse_journal,
+    write_line,
+    write_response,
+)
 from harness.words import count, listed
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 
 MOST_READ = 2**32
 """Bytes of a journal: a run of a hundred thousand queries has a tenth of that."""
 
-NO_JOURNAL = "found no line of a journal of `relevance run`"
-_VERSION = re.compile(re.escape(BEGINNING) + rb"([0-9]{1,9})[,}]")
 
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """The records of one cell in a journal; *rest* is the run without its responses, None if it did not end."""
-
-    header: Header
-    responses: dict[str, Response]
-    rest: Run | None = None
-
-    @property
-    def run(self) -> Run:
-        """The run, as far as it was recorded."""
-        return replace(self.rest or Run({}, self.header.engine), responses=self.responses)
-
-    @property
-    def answered(self) -> int:
-        """The number of queries with a ranking."""
-        return sum(isinstance(response, Ranking) for response in self.responses.values())
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedJournal:
-    """The content of a journal, without its damaged lines."""
-
-    cells: list[Recorded]
-    """The records of each cell, in the order of their first sections."""
-    is_reported: bool
-    """Whether the run was reported."""
-    damaged: tuple[int, ...]
-    """The numbers of the damaged lines."""
-    sound: bytes
-    """The other lines."""
-    seal: Seal
-    """Adds lines."""
-
-    def describe_damage(self) -> str:
-        """The damaged lines, for a sentence; empty if there are none."""
-        if not self.damaged:
-            return ""
-        noun = "line" if len(self.damaged) == 1 else "lines"
-        return f"{noun} {listed([str(number) for number in self.damaged])}"
-
-
-def parse_journal(content: bytes, path: str) -> ParsedJournal:
-    """
-    Read a journal.
-
-    Args:
-        content: The bytes of the file.
-        path: The file's name in errors.
-
-    Raises:
-        FormatError: It is no journal, or one of another version.
-    """
-    seal = Seal()
-    reader = _RecordReader(path)
-    damaged: list[int] = []
-    sound: list[bytes] = []
-    for line in split_lines(content, seal):
-        if line.number == 1:
-            _refuse_other_version(line.content, path)
-        if line.is_sound:
-            sound.append(line.content + b"\n")
-            reader.read_line(line)
-        else:
-            damaged.append(line.number)
-            reader.lacks_line = True
-    if damaged and not sound:
-        raise FormatError.at(path, 1, 1, f"{NO_JOURNAL} with the checksum of its content")
-    return ParsedJournal(list(reader.cells.values()), reader.is_reported, tuple(damaged), b"".join(sound), seal)
-
-
-class _RecordReader:
-    """Reads the lines of a journal one after the other."""
-
-    def __init__(self, path: str) -> None:
-        self.cells: dict[CellKey, Recorded] = {}
-        self.is_reported = False
-        self.lacks_line = False
-        """Whether a line of the section is damaged."""
-        self._path = path
-        self._cell: CellKey | None = None
-
-    def read_line(self, line: JournalLine) -> None:
-        """
-        Add what *line* records.
-
-        Raises:
-            FormatError: It is no line of a journal.
-        """
-        try:
-            raw = json.loads(line.content)
-            if "journal" in raw:
-                self._begin_section(_read_header(raw, self._path, line.number))
-            elif self._cell is None:
-                raise FormatError.at(self._path, line.number, 1, NO_JOURNAL)
-            elif "query" in raw:
-                self.cells[self._cell].responses[raw["query"]] = _read_response(raw)
-            elif "reported" in raw:
-                self.is_reported = True
-            else:
-                rest = _adapter(Run).validate_python({"responses": {}, **raw["end"]})
-                # Where a line is lost, a query lacks its last answer: the run did not end, and is to go on.
-                if not self.lacks_line:
-                    self.cells[self._cell] = replace(self.cells[self._cell], rest=rest)
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise FormatError.at(self._path, line.number, 1, NO_JOURNAL) from None
-
-    def _begin_section(self, header: Header) -> None:
-        self._cell = header.cell_key
-        self.is_reported = False
-        self.lacks_line = False
-        before = self.cells.get(self._cell)
-        if header.continues and before is not None and before.answered:
-            continued = replace(before.header, begun=header.begun)
-            self.cells[self._cell] = replace(before, header=continued, rest=None)
-        else:
-            self.cells[self._cell] = Recorded(header, {})
-
-
-def _refuse_other_version(line: bytes, path: str) -> None:
-    """Refuse a journal whose first *line* has another version, whose checksums may be others."""
-    version = _VERSION.match(line)
-    if version is not None and int(version[1]) != SCHEMA:
-        raise FormatError.at(path, 1, 1, f"found version {int(version[1])} of a journal, expected {SCHEMA}")
-
-
-def _read_header(raw: Json, path: str, number: int) -> Header:
-    header: Header = _adapter(Header).validate_python(raw)
-    if header.begun and datetime.fromisoformat(header.begun).tzinfo is None:
-        raise ValueError("a time without a zone")
-    problem = find_problem(header)
-    if problem:
-        raise FormatError.at(path, number, 1, f"{problem}; the journal was not written by `relevance run`")
-    return header
-
-
-def _read_response(raw: Json) -> Response:
-    response: Response
-    if "ranking" in raw:
-        ranking: Ranking = _adapter(Ranking).validate_python(raw["ranking"])
-        if len({hit.id for hit in ranking.hits}) < len(ranking.hits):
-            raise ValueError("a document is in a ranking twice")
-        response = ranking
-    else:
-        response = _adapter(Failure).validate_python(raw["failure"])
-    return response
-
-
-def _write_line(value: Json) -> bytes:
-    return json.dumps(value).encode() + b"\n"
-
-
-def _write_response(query: str, response: Response) -> bytes:
-    if isinstance(response, Ranking):
-        name, adapter = "ranking", _adapter(Ranking)
-    else:
-        name, adapter = "failure", _adapter(Failure)
-    # json.dumps escapes a lone surrogate, which pydantic's own writer refuses.
-    return _write_line({"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)})
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
-
-
-class RunRecord(Protocol):
+class RunRecord:
     """
     Has an earlier run of a cell, and keeps the one that continues it::
 
-        earlier = record.earlier
-        continued = record.continue_on(engine, state)   # the target as it is now
-        record.begin(engine, state, continued)
-        record.add(query, response)                     # each response as soon as it is there
+        record.rankings                     # of the earlier run: these queries are not sent
+        record.begin(engine, state)         # the target as it is now; nothing is kept of an earlier run of another
+        record.add(query, response)         # each response as soon as it is there
+        run = record.complete(run)          # with what else the earlier run found
         record.end(run)
 
-    `Section` is that of a journal: of a `Journal`, which a run writes, or of a `MergedJournal`, for which nothing is
-    sent or written. `Rerun` has a run of this process.
-    """
-
-    @property
-    def earlier(self) -> Run | None:
-        """The earlier run, whatever became of its target since; None without one."""
-        ...
-
-    @property
-    def has_all_answers(self) -> bool:
-        """Whether *earlier* leaves no query to send."""
-        ...
-
-    @property
-    def sends_queries(self) -> bool:
-        """Whether queries without a ranking are sent again; if not, *earlier* is the whole run."""
-        ...
-
-    @property
-    def cluster(self) -> str | None:
-        """The name in reports of the server of *earlier*; None if it is that of the cell."""
-        ...
-
-    def continue_on(self, engine: Engine, state: IndexState | None) -> Run | None:
-        """
-        The earlier run as it is continued on a target of this *engine* and *state*, with `target_unknown` if too little
-        is known to compare them. None without an earlier run, or if its target was another one.
-        """
-        ...
-
-    def begin(self, engine: Engine, state: IndexState | None, continued: Run | None) -> None:
-        """Begin a run on *engine*, whose target has this *state* before the searches; it goes on with *continued*."""
-        ...
-
-    def add(self, query: str, response: Response) -> None:
-        """Keep the *response* to *query*."""
-        ...
-
-    def end(self, run: Run) -> None:
-        """Keep the whole *run*, which has begun."""
-        ...
-
-
-class Rerun:
-    """
-    An earlier run of the same cell in this process, such as that of a pytest item that is run again. Nothing is
-    written.
+    This one writes nothing: its earlier run is one of this process, such as that of a pytest item that is run again.
     """
 
     sends_queries = True
-    cluster = None
+    """Whether queries without a ranking are sent again; if not, the earlier run is the whole run."""
+    cluster: str | None = None
+    """The name in reports of the server of the earlier run; None if it is that of the cell."""
 
-    def __init__(self, earlier: Run | None = None, queries: Sequence[Query] = ()) -> None:
+    def __init__(self, earlier: Run | None = None, *, is_whole: bool = False) -> None:
         """
         Args:
             earlier: The earlier run; None without one.
-            queries: The queries that run.
+            is_whole: Whether it leaves no query to send.
         """
-        self.earlier = earlier
-        self._queries = queries
+        self._earlier = earlier
+        self._is_whole = is_whole
 
     @property
-    def has_all_answers(self) -> bool:
-        """Whether each query has a ranking."""
-        if self.earlier is None:
-            return False
-        responses = self.earlier.responses
-        return all(isinstance(responses.get(query.id), Ranking) for query in self._queries)
+    def whole_run(self) -> Run | None:
+        """The earlier run, if it leaves no query to send."""
+        return self._earlier if self._is_whole else None
 
-    def continue_on(self, engine: Engine, state: IndexState | None) -> Run | None:  # noqa: ARG002
-        """Return *earlier*: the target is not compared."""
-        return self.earlier
+    @property
+    def rankings(self) -> dict[str, Ranking]:
+        """The rankings of the earlier run, by query."""
+        if self._earlier is None:
+            return {}
+        responses = self._earlier.responses
+        return {query: response for query, response in responses.items() if isinstance(response, Ranking)}
 
-    def begin(self, engine: Engine, state: IndexState | None, continued: Run | None) -> None:
-        """Keep nothing."""
+    def keep_if_same(self, engine: Engine, state: IndexState | None) -> bool:  # noqa: ARG002
+        """
+        Whether there is an earlier run of a target of this *engine* and *state*, as far as that is known. If not,
+        nothing is kept of it.
+        """
+        return self._earlier is not None
+
+    def begin(self, engine: Engine, state: IndexState | None) -> None:
+        """Begin a run on *engine*, whose target has this *state* before the searches."""
 
     def add(self, query: str, response: Response) -> None:
-        """Keep nothing."""
+        """Keep the *response* to *query*."""
+
+    def complete(self, run: Run) -> Run:
+        """*run*, which has the rankings of the earlier run, with its other findings."""
+        earlier = self._earlier
+        if earlier is None or not earlier.has_rankings:
+            return run
+        return replace(
+            earlier,
+            responses=run.responses,
+            request=run.request,
+            index=run.index,
+            seconds=earlier.seconds + run.seconds,
+            resent={**earlier.resent, **run.resent},
+            titles={**earlier.titles, **run.titles},
+            checks=run.checks or earlier.checks,
+            window_is_full=run.window_is_full or earlier.window_is_full,
+            limits_hits=run.limits_hits or earlier.limits_hits,
+        )
 
     def end(self, run: Run) -> None:
-        """Keep nothing."""
+        """Keep the whole *run*, which has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +125,7 @@ class SectionOutput:
     """Called with a line for the user."""
 
 
-class Section:
+class Section(RunRecord):
     """The section of a journal for one cell, as it is written, and what an earlier section of the same cell has."""
 
     def __init__(
@@ -341,72 +150,64 @@ class Section:
         self._masker = masker
         self._write = output.write
         self._tell = output.tell
-        self._recorded = recorded
+        self._recorded_header = None if recorded is None else recorded.header
         self._written: dict[str, Response] = {}
         """The last response to each query in the file, in this section or in the one that it continues."""
+        if recorded is None:
+            super().__init__()
+            return
+        self.cluster = recorded.header.cluster
+        earlier = recorded.run
+        has_all_answers = recorded.answered == header.own_searches or not sends_queries
+        is_whole = recorded.rest is not None and has_all_answers
+        if not is_whole and not explain_changed_target(earlier):
+            # It goes on, and sees the states of its target anew.
+            earlier = replace(earlier, states=())
+        super().__init__(earlier, is_whole=is_whole)
 
-    @property
-    def earlier(self) -> Run | None:
-        """The recorded run; without the states of its target where it goes on, and sees these anew."""
-        if self._recorded is None:
-            return None
-        run = self._recorded.run
-        if self.has_all_answers or explain_changed_target(run):
-            return run
-        return replace(run, states=())
-
-    @property
-    def has_all_answers(self) -> bool:
-        """Whether *earlier* ended with a ranking for each query, or nothing is to be sent."""
-        recorded = self._recorded
-        if recorded is None or recorded.rest is None:
-            return False
-        return recorded.answered == self._header.own_searches or not self.sends_queries
-
-    @property
-    def cluster(self) -> str | None:
-        """The name in reports of the server of *earlier*, masked; None without *earlier*."""
-        return None if self._recorded is None else self._recorded.header.cluster
-
-    def continue_on(self, engine: Engine, state: IndexState | None) -> Run | None:
+    def keep_if_same(self, engine: Engine, state: IndexState | None) -> bool:
         """
-        *earlier*, if *engine* and *state* are those of its target, as far as that is known; else None.
+        See `RunRecord.keep_if_same`.
 
         A run that ended is compared with the state that it ended with; one that goes on, with that of its header, as it
         may have been killed before it knew any other.
         """
-        recorded, earlier = self._recorded, self.earlier
-        if recorded is None or earlier is None:
-            return None
-        recorded_header = recorded.header
-        if self.has_all_answers:
+        recorded_header, earlier = self._recorded_header, self._earlier
+        if recorded_header is None or earlier is None:
+            return False
+        if self._is_whole:
             recorded_header = replace(recorded_header, state=earlier.states[-1] if earlier.states else None)
         header = self._mask_header(replace(self._header, engine=engine, state=state))
         change = header.describe_change_since(recorded_header)
         if change:
             self._tell(f"{header.name}: starting anew: {change}")
-            return None
+            # A merge sends nothing: it reports what its parts have.
+            if self.sends_queries:
+                self._earlier = None
+            return False
         # Where nothing is sent, whoever merged the parts has compared their targets.
         if self.sends_queries and earlier.has_rankings and header.known_facts != list(COMPARED):
-            return replace(earlier, target_unknown=True)
-        return earlier
+            self._earlier = replace(earlier, target_unknown=True)
+        return True
 
-    def begin(self, engine: Engine, state: IndexState | None, continued: Run | None) -> None:
+    def begin(self, engine: Engine, state: IndexState | None) -> None:
         """Write the header, with the *state* of the target before the searches."""
+        # Where nothing was asked, the earlier run is kept for the next one.
+        if engine != NOT_ASKED:
+            self.keep_if_same(engine, state)
         header = self._mask_header(replace(self._header, engine=engine, state=state))
-        if continued is not None:
-            self._written.update(continued.responses)
-            rankings = sum(isinstance(response, Ranking) for response in continued.responses.values())
-            answered = f"{rankings:,} of {count(header.own_searches, 'query')} answered"
+        if self._earlier is not None:
+            self._written.update(self._earlier.responses)
+            answered = f"{len(self.rankings):,} of {count(header.own_searches, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
-        header = replace(header, continues=continued is not None)
-        self._write(_write_line(_adapter(Header).dump_python(header, mode="json")))
+        header = replace(header, continues=self._earlier is not None)
+        self._write(write_line(make_adapter(Header).dump_python(header, mode="json")))
 
     def add(self, query: str, response: Response) -> None:
         """Write the *response* to *query*."""
         self._written[query] = response
         masked = redact(response, self._masker.mask) if self._masker else response
-        self._write(_write_response(query, masked))
+        self._write(write_response(query, masked))
 
     def end(self, run: Run) -> None:
         """Write the rest of the whole *run*, and those of its responses that changed since they were written."""
@@ -416,8 +217,8 @@ class Section:
         masked = self._mask_run(run)
         repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in masked.repeats)
         plain = replace(masked, responses={}, repeats=repeats)
-        rest = _adapter(Run).dump_python(plain, mode="json", exclude_defaults=True)
-        self._write(_write_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
+        rest = make_adapter(Run).dump_python(plain, mode="json", exclude_defaults=True)
+        self._write(write_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
 
     def _mask_header(self, header: Header) -> Header:
         """*header* without secrets in the names of indexes; `make_header` masked the rest."""
@@ -559,7 +360,7 @@ class Journal:
         if self._file is None and not self._recorded:
             return
         if is_complete and self._is_kept:
-            self._write(_write_line({"reported": True}))
+            self._write(write_line({"reported": True}))
         if is_complete and not self._is_kept:
             self._place.remove()
         self.close()
