@@ -15,7 +15,8 @@ from typing import Any
 import click
 
 from harness import __version__
-from harness.cli.exits import READER_LEFT, WRONG_USE, run_guarded, silence_stdout
+from harness.cli.exits import READER_LEFT, WRONG_USE, run_guarded
+from harness.cli.streams import silence_stdout
 from harness.errors import UsageError
 from harness.words import did_you_mean
 

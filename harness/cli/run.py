@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER, Delivery, print_command
+from harness.cli.exits import NO_ANSWER
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import (
     Decorated,
@@ -28,6 +29,7 @@ from harness.cli.shared_options import (
     report_errors_to,
     suites_argument,
 )
+from harness.cli.streams import print_command
 from harness.cli.terminal import run_progress, show
 from harness.errors import HistoryError
 from harness.extensions.distributed.merging import MergedJournal

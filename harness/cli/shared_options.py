@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.exits import COMMAND, print_command
+from harness.cli.exits import COMMAND
 from harness.cli.headings import Option, rare_option
+from harness.cli.streams import print_command
 from harness.errors import HarnessError, InputError, Problem, SearchError, UsageError
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.options import (

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER, Delivery
+from harness.cli.exits import NO_ANSWER
 from harness.cli.headings import Command
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show

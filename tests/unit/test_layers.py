@@ -216,7 +216,7 @@ def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
 
 LATE = {
     "harness.cli": {"harness.cli.next_steps"},  # the help imports click and nothing else
-    "harness.cli.exits": {"harness.report.sentences"},  # for errors alone
+    "harness.cli.streams": {"harness.report.sentences"},  # for errors alone
     "harness.extensions.compare.plan_command": {"harness.statistics.planning"},  # numpy, which an extra brings
     "harness.cli.shared_options": {"harness.statistics.compare"},  # numpy, which an extra brings
     "harness.extensions.tuning.command": {

@@ -1,6 +1,7 @@
 """The one table of options: what the command, the plugin and Python have is what it says."""
 
 import doctest
+import inspect
 from dataclasses import fields
 
 import click
@@ -12,6 +13,7 @@ from harness.cli.exits import COMMAND
 from harness.cli.headings import Command
 from harness.errors import EntryPoint, UsageError
 from harness.options import FLAG, OPTIONS, Commands, Heading, Options, RunOptions, check_servers, read_seconds
+from harness.run import Matrix
 
 COMMANDS_WITH = {
     Commands.WITH_A_SERVER: ("run", "compare", "verify", "baseline save", "judgments pool", "judgments lint"),
@@ -37,6 +39,15 @@ def test_the_commands_have_what_the_table_says(option):
         [parameter] = [one for one in command_of(words).params if option.name.name_in(COMMAND) in one.opts]
         if words != "compare":  # which has a --request of its own
             assert (parameter.help, parameter.is_flag) == (option.help, option.kind is FLAG)
+
+
+@pytest.mark.parametrize("name", ["run", "merge"])
+def test_what_run_and_merge_pass_on_unread_are_options_of_a_run(name):
+    """Else the command ends with an internal TypeError when `RunOptions` is given what it does not know."""
+    command = root.get_command(None, name)
+    named = set(inspect.signature(command.callback).parameters)
+    known = {field.name for field in fields(RunOptions)} | {field.name for field in fields(Matrix)}
+    assert {parameter.name for parameter in command.params} - named <= known
 
 
 def list_commands(command):

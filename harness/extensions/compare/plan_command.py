@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import Delivery
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import run_progress, show

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import Delivery
 from harness.cli.headings import Command
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.cli.shared_options import (

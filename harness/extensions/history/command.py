@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import Delivery
 from harness.cli.headings import Group
 from harness.cli.shared_options import (
     OutputType,

@@ -12,8 +12,8 @@ from typing import Any, TextIO
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import Delivery
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import (
     OutputType,

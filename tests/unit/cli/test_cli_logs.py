@@ -12,7 +12,8 @@ from rich.console import Console
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
-from harness.cli.exits import print_command, run_guarded
+from harness.cli.exits import run_guarded
+from harness.cli.streams import print_command
 from harness.extensions.judging.document import dump_findings
 from harness.model.judging import JudgmentFinding
 from harness.model.suite import Mark

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER, Delivery
+from harness.cli.exits import NO_ANSWER
 from harness.cli.headings import Group, rare_option
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (

@@ -37,7 +37,7 @@ SOMEBODY = "judge"
 @click.command(
     "page",
     cls=Command,
-    epilog=format_examples("relevance judge suites/products.relevance.yaml --url http://localhost:9200"),
+    epilog=format_examples("relevance judge page suites/products.relevance.yaml --url http://localhost:9200"),
 )
 @suite_argument
 @click.option("--judge", metavar="NAME", help=f"Whose grades these are; by default {SOMEBODY}.")
