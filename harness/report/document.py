@@ -120,6 +120,8 @@ class ColumnKind(Enum):
     """A number under a heading that may be long, such as a measure."""
     WORD = auto()
     """One or two words, never folded."""
+    TREND = auto()
+    """A line drawn in characters, which says nothing to who hears it."""
     TITLE = auto()
 
 
@@ -504,91 +506,3 @@ class SidesDocument:
         if self.strips.rows:
             yield self.strips
         yield from self.differences
-
-
-@dataclass(frozen=True, slots=True)
-class TuningDocument:
-    """What is said of a tuning; the fields are in the order in which they are printed."""
-
-    headline: str
-    closing: str
-    tone: Tone
-    """Of the closing."""
-    suite: str
-    request: str
-    facts: Facts
-    warnings: Notes
-    """What makes the decision say less than it seems to."""
-    gains: Table
-    """The gain on the hold-out, on the tuning queries, and on all."""
-    gain_notes: Notes
-    """How the figures were made, and which of them are no evidence."""
-    tags: Table
-    """What the choice gains or loses by tag; empty where no query has one."""
-    values: Table
-    """The parameters with today's values and the chosen ones."""
-    constraints: Notes
-    trials: Table
-    """The best trials, after today's request."""
-    costs: Table
-    """The queries that lose most, then those that gain most."""
-    more_costs: str
-    """How many more queries change, as a sentence."""
-    remarks: Notes
-
-    def blocks(self) -> Iterator[Block]:
-        """All below the title, without what is empty."""
-        yield self.facts
-        if self.warnings.lines:
-            yield self.warnings
-        yield self.gains
-        yield self.gain_notes
-        if self.tags.rows:
-            yield self.tags
-        yield self.values
-        if self.constraints.lines:
-            yield self.constraints
-        yield self.trials
-        if self.costs.rows:
-            yield self.costs
-        if self.more_costs:
-            yield Notes((Span(self.more_costs, Tone.QUIET),))
-        if self.remarks.lines:
-            yield self.remarks
-
-
-@dataclass(frozen=True, slots=True)
-class HistorySection:
-    """What is said of the runs of one suite with one request; the fields are in the order in which they are printed."""
-
-    title: str
-    facts: Facts
-    measures: Table
-    """A row for each measure, and for each of its tags."""
-    movements: Notes
-    """Steps and drifts."""
-    changes: Table
-    """The runs before which something changed, the latest first."""
-    remarks: Notes
-
-    def blocks(self) -> Iterator[Block]:
-        """All below the title, without what is empty."""
-        yield self.facts
-        yield self.measures
-        if self.movements.lines:
-            yield self.movements
-        if self.changes.rows:
-            yield self.changes
-        if self.remarks.lines:
-            yield self.remarks
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryDocument:
-    """What is said of the history of one suite."""
-
-    suite: str
-    headline: str
-    closing: str
-    sections: tuple[HistorySection, ...]
-    """The request and the target with the latest run first."""

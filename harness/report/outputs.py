@@ -12,8 +12,6 @@ from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
-    from harness.extensions.history.model import Timeline
-    from harness.extensions.tuning.model import TuningReport
     from harness.model.comparison import ComparisonReport, SidesReport
     from harness.model.report import Report
     from harness.suites.inputs import RunInputs
@@ -23,8 +21,6 @@ KINDS = ("html", "json", "markdown", "csv", "junit", "codequality")
 """The kinds of reports on runs."""
 
 COMPARISON_KINDS = ("html", "json", "markdown")
-
-TUNING_KINDS = ("html", "json")
 
 LISTS_OF_DECISIONS = ("junit", "codequality")
 """The kinds that have nothing but decisions: of a run that decides nothing, they would say that all holds."""
@@ -186,26 +182,6 @@ def render_sides(report: SidesReport, kind: str) -> str:
 
         return markdown.render(report)
     raise ValueError(f"no form of a comparison of several sides is called {kind!r}")
-
-
-def render_history(timelines: Sequence[Timeline]) -> str:
-    """*timelines* of one suite as a page."""
-    from harness.report.html import history as html
-
-    return html.render(timelines)
-
-
-def render_tuning(report: TuningReport, kind: str, change: Sequence[str]) -> str:
-    """*report* as text of the *kind*, one of `TUNING_KINDS`; a page has the *change* of the suite, a diff in lines."""
-    if kind == "json":
-        from harness.report import json
-
-        return json.dumps_tuning(report)
-    if kind == "html":
-        from harness.report.html import tuning as html
-
-        return html.render(report, change=change)
-    raise ValueError(f"no form of a tuning is called {kind!r}")
 
 
 def write_report(report: Report, output: Output) -> None:

@@ -10,9 +10,9 @@ from builders.histories import QUERIES, entries_of, ranking_of, run_of, suite_of
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.planted_history import STEP_DOWN, make_history, make_suite
 from builders.reports import HOSTILE
+from harness.extensions.history.page import HistoryLimits, render
 from harness.extensions.history.timeline import build_timelines
 from harness.model.kept import HistoryFigure
-from harness.report.html.history import HistoryLimits, render
 
 SUITE = suite_of()
 WORSE = {"shoes": ranking_of("x", "b", "a")}
@@ -38,7 +38,7 @@ def read_rows(page, table):
 def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, planted, width, scheme):
     page = open_html(planted, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.locator(".opener").first.click()
-    page.locator(".all-runs summary").click()
+    page.locator(".held summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert find_wide_boxes(page) == []
     assert find_cut_texts(page) == []

@@ -26,12 +26,12 @@ from builders.judging import link_of, make_server, make_view
 from builders.planted_history import make_history, make_suite
 from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
+from harness.extensions.history import page as history
 from harness.extensions.history.timeline import build_timelines
 from harness.extensions.judging.session import GradeChoice
 from harness.files.judge_files import JudgeFile
 from harness.model.judging import PooledDocument
 from harness.pytest_plugin.node import RemoteNode
-from harness.report.html import history
 from harness.suites import load_suite
 
 ROOT = Path(__file__).parents[2]

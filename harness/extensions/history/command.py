@@ -25,13 +25,14 @@ from harness.errors import HistoryError, UsageError
 from harness.extensions.history.document import build_history_document
 from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
 from harness.extensions.history.packing import pack_suite
+from harness.extensions.history.page import render
 from harness.extensions.history.timeline import build_timelines
 from harness.gate.judge_history import describe_other_files
 from harness.model.kept import History, HistoryEntry
 from harness.model.suite import Suite
 from harness.options import RunOptions
-from harness.report.outputs import Output, refuse_inputs, render_history, write_output
-from harness.report.terminal.history import print_history
+from harness.report.outputs import Output, refuse_inputs, write_output
+from harness.report.terminal import print_document
 from harness.store.history import rename_entries
 from harness.store.history_files import list_suites, read_history, select_of_file
 from harness.suites import load_suite
@@ -103,10 +104,10 @@ def show(
     timelines = build_timelines(entries, loaded, most=last)
     delivery = Delivery()
     with delivery.printing():
-        print_all(print_history(build_history_document(timelines)))
+        print_all(print_document(build_history_document(timelines)))
     for output in outputs:
         with delivery.writing():
-            write_output(output, render_history(timelines), "the page")
+            write_output(output, render(timelines), "the page")
             click.echo(f"wrote {output.path}", err=True)
     return delivery.settle(0)
 

@@ -10,15 +10,16 @@ from statistics import mean, median
 from harness.extensions.history.model import ChangeKind, Drift, Step, Timeline, TimelinePoint
 from harness.extensions.history.steps import WINDOW
 from harness.report.document import (
+    Block,
     Cell,
     Column,
     ColumnKind,
+    Document,
     Fact,
     Facts,
-    HistoryDocument,
-    HistorySection,
     Notes,
     Overflow,
+    Section,
     Span,
     Table,
     Tone,
@@ -41,15 +42,35 @@ MOVEMENTS_SHOWN = 12
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def build_history_document(timelines: Sequence[Timeline]) -> HistoryDocument:
+def build_history_document(timelines: Sequence[Timeline]) -> Document:
     """All that is said of *timelines*, which are those of one suite, and at least one."""
-    points = [point for timeline in timelines for point in timeline.points]
-    return HistoryDocument(
-        suite=timelines[0].suite,
-        headline=write_headline(timelines[0]),
-        closing=f"{count(len(points), 'run')} {describe_days(points)}, scored with the judgments of today",
-        sections=tuple(build_section(timeline) for timeline in timelines),
+    closing = make_notes([write_closing(timelines)], Tone.QUIET)
+    return Document(write_headline(timelines[0]), closing, tuple(map(_build_section, timelines)))
+
+
+def _build_section(timeline: Timeline) -> Section:
+    title = (
+        Span(timeline.suite, Tone.STRONG),
+        Span("  request ", Tone.QUIET),
+        Span(write_title(timeline), Tone.STRONG),
     )
+    blocks: list[Block] = [build_facts(timeline), build_measures(timeline)]
+    movements = [describe_movement(timeline, movement) for movement in list_movements(timeline)]
+    if movements:
+        blocks.append(Notes(make_notes(movements, Tone.NOTED)))
+    changes = build_changes(timeline)
+    if changes.rows:
+        blocks.append(changes)
+    remarks = list_remarks(timeline)
+    if remarks:
+        blocks.append(Notes(remarks))
+    return Section(title, tuple(blocks))
+
+
+def write_closing(timelines: Sequence[Timeline]) -> str:
+    """How many runs are shown."""
+    points = [point for timeline in timelines for point in timeline.points]
+    return f"{count(len(points), 'run')} {describe_days(points)}, scored with the judgments of today"
 
 
 def describe_days(points: Sequence[TimelinePoint]) -> str:
@@ -88,18 +109,6 @@ def _find_newest_step(timeline: Timeline) -> tuple[str, Step] | None:
             if newest is None or step.place > newest[1].place:
                 newest = measure, step
     return newest
-
-
-def build_section(timeline: Timeline) -> HistorySection:
-    """All that is said of *timeline*."""
-    return HistorySection(
-        title=write_title(timeline),
-        facts=_build_facts(timeline),
-        measures=_build_measures(timeline),
-        movements=Notes(make_notes(list(_describe_movements(timeline)), Tone.NOTED)),
-        changes=_build_changes(timeline),
-        remarks=Notes(make_notes(list(_list_remarks(timeline)), Tone.QUIET)),
-    )
 
 
 def write_title(timeline: Timeline) -> str:
@@ -167,7 +176,8 @@ def draw_sparkline(line: Sequence[float | None], width: int = SPARK_WIDTH) -> st
 # The parts of a section.
 
 
-def _build_facts(timeline: Timeline) -> Facts:
+def build_facts(timeline: Timeline) -> Facts:
+    """The runs, the last of them, and their target."""
     last = timeline.points[-1].entry
     runs = f"{count(len(timeline.points), 'run')} {describe_days(timeline.points)}"
     if timeline.older:
@@ -179,10 +189,10 @@ def _build_facts(timeline: Timeline) -> Facts:
     return Facts(tuple(facts))
 
 
-def _build_measures(timeline: Timeline) -> Table:
+def build_measures(timeline: Timeline) -> Table:
     """A row of each measure over all queries, and one of each tag for the first measure."""
     columns = [Column("measure"), Column("tag")] if timeline.tags else [Column("measure")]
-    columns.append(Column("trend", ColumnKind.WORD))
+    columns.append(Column("trend", ColumnKind.TREND))
     figures = ("last", f"against {WINDOW} before", "least", "greatest", "of the day")
     columns += [Column(heading, ColumnKind.FIGURE) for heading in figures]
     rows = []
@@ -193,7 +203,7 @@ def _build_measures(timeline: Timeline) -> Table:
             line = list_means(timeline, measure, tag)
             if any(value is not None for value in line):
                 rows.append(_build_measure_row(timeline, measure, tag, line))
-    return Table(tuple(columns), tuple(rows), overflow=Overflow.STACK)
+    return Table(tuple(columns), tuple(rows), overflow=Overflow.STACK, caption="Measures of the last run")
 
 
 def _build_measure_row(
@@ -278,11 +288,6 @@ def _describe_change(measure: str, movement: Step | Drift) -> str:
     return f"{measure} {verb} by {format_score(abs(movement.change))} to {format_score(movement.after)}"
 
 
-def _describe_movements(timeline: Timeline) -> Iterator[str]:
-    for movement in list_movements(timeline):
-        yield describe_movement(timeline, movement)
-
-
 def list_changed(timeline: Timeline) -> list[int]:
     """The places of the runs before which more than documents changed, the latest first: some indexes change daily."""
     places = []
@@ -292,7 +297,8 @@ def list_changed(timeline: Timeline) -> list[int]:
     return places[::-1]
 
 
-def _build_changes(timeline: Timeline) -> Table:
+def build_changes(timeline: Timeline) -> Table:
+    """The runs before which something changed, the latest first."""
     measure = timeline.measures[0] if timeline.measures else None
     places = list_changed(timeline)
     rows = []
@@ -326,7 +332,7 @@ def _build_changes(timeline: Timeline) -> Table:
     others = sum(bool(point.changes) for point in timeline.points) - len(places)
     if others and rows:
         remarks.append(f"before {count(others, 'other run')} only documents changed")
-    return Table(columns, tuple(rows), remarks=tuple(remarks))
+    return Table(columns, tuple(rows), remarks=tuple(remarks), caption="Runs before which something changed")
 
 
 def describe_changes(point: TimelinePoint) -> str:
@@ -340,8 +346,12 @@ def describe_changes(point: TimelinePoint) -> str:
     return "; ".join(texts)
 
 
-def _list_remarks(timeline: Timeline) -> Iterator[str]:
+def list_remarks(timeline: Timeline) -> tuple[Span, ...]:
     """What the lines do not count, and documents that change all the time."""
+    return make_notes(list(_describe_remarks(timeline)), Tone.QUIET)
+
+
+def _describe_remarks(timeline: Timeline) -> Iterator[str]:
     if not list_changed(timeline):
         documents = sum(bool(point.changes) for point in timeline.points)
         if documents:

@@ -28,20 +28,22 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import show
 from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
+from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, SEED, TRIALS, TuningTrial
+from harness.extensions.tuning.page import render
 from harness.files.runs import read_measures
 from harness.options import read_seconds
 from harness.process import gc_paused
 from harness.report.json import dumps_tuning
-from harness.report.outputs import TUNING_KINDS, Output, render_tuning, write_output
+from harness.report.outputs import Output, write_output
 from harness.report.sentences import format_score, make_loggable
-from harness.report.terminal.tuning import print_tuning
+from harness.report.terminal import print_document
 from harness.run import Runner
 from harness.suites.editing import FileChange
 from harness.suites.inputs import RunInputs
 from harness.words import count
 
-COSTS_SHOWN = 5
+KINDS = ("html", "json")
 
 
 def _read_share(text: str) -> float:
@@ -137,7 +139,7 @@ def _read_share(text: str) -> float:
     "--output",
     "outputs",
     multiple=True,
-    type=OutputType(TUNING_KINDS, "html=tuning.html"),
+    type=OutputType(KINDS, "html=tuning.html"),
     help="Write html=FILE or json=FILE; may be repeated.",
 )
 @quiet_option
@@ -212,14 +214,15 @@ def command(
         diff = list(chain.from_iterable(change.list_diff() for change in planned))
         for output in outputs:
             with delivery.writing():
-                write_output(output, render_tuning(report, output.kind, diff), "the tuning")
+                text = dumps_tuning(report) if output.kind == "json" else render(report, change=diff)
+                write_output(output, text, "the tuning")
                 if not quiet:
                     click.echo(f"wrote {output.path}", err=True)
         with delivery.printing():
             if as_json:
                 click.echo(dumps_tuning(report), nl=False)
             else:
-                show(print_tuning(report, most=shown))
+                show(print_document(build_tuning_document(report, most=shown)))
         lines: list[str] = []
         if is_planned:
             with delivery.writing():

@@ -8,16 +8,19 @@ from harness.extensions.tuning.model import QueryCost, TagGain, TuningDecision, 
 from harness.model.comparison import FEWEST_CHANGED
 from harness.model.suite import Json, ParameterKind
 from harness.report.document import (
+    Block,
     Cell,
     Column,
     ColumnKind,
+    Document,
     Fact,
     Facts,
     Notes,
     Overflow,
+    Section,
+    Span,
     Table,
     Tone,
-    TuningDocument,
     make_name,
     make_notes,
     make_words,
@@ -39,32 +42,45 @@ DECIDED = {
     TuningDecision.OPEN: Tone.UNDECIDED,
 }
 
+_CLOSING_TONES = {
+    TuningDecision.GAIN: Tone.BEST,
+    TuningDecision.LOSS: Tone.BAD,
+    TuningDecision.OPEN: Tone.WARNING,
+}
+
 APPROXIMATE = (
     "approximate: the folds share the queries that they choose by, so that its variance cannot be estimated (Bengio & "
     "Grandvalet 2004); it is of the procedure on average, not of this choice (Bates, Hastie & Tibshirani 2023)"
 )
 
 
-def build_tuning_document(report: TuningReport, *, most: int = COSTS_SHOWN) -> TuningDocument:
+def build_tuning_document(report: TuningReport, *, most: int = COSTS_SHOWN) -> Document:
     """All that is said of *report*; at most *most* queries that lose, and as many that gain."""
-    return TuningDocument(
+    blocks: list[Block] = [build_facts(report), *build_warnings(report), build_gains(report), build_gain_notes(report)]
+    if report.tags:
+        blocks.append(build_tags(report))
+    blocks += [build_values(report), *build_constraints(report), build_trials(report)]
+    costs = build_costs(report, most)
+    if costs.rows:
+        blocks.append(costs)
+    more_costs = _count_more_costs(report, most)
+    if more_costs:
+        blocks.append(Notes(make_notes([more_costs], Tone.QUIET)))
+    remarks = list_remarks(report)
+    if remarks:
+        blocks.append(Notes(remarks))
+    title = (Span(f"{report.name}  {report.request}", Tone.STRONG), Span(" tuned"))
+    closing = Span(write_tuning_closing(report), _CLOSING_TONES.get(report.decision, Tone.STRONG))
+    return Document(
         headline=write_tuning_headline(report),
-        closing=write_tuning_closing(report),
-        tone=DECIDED[report.decision],
-        suite=report.name,
-        request=report.request,
-        facts=build_facts(report),
-        warnings=Notes(make_notes(report.warnings, Tone.WARNING)),
-        gains=build_gains(report),
-        gain_notes=Notes(make_notes(list(_describe_gains(report)), Tone.QUIET)),
-        tags=build_tags(report),
-        values=build_values(report),
-        constraints=Notes(make_notes(list(_describe_constraints(report)), Tone.PLAIN)),
-        trials=build_trials(report),
-        costs=build_costs(report, most),
-        more_costs=_count_more_costs(report, most),
-        remarks=Notes(make_notes(list(_list_remarks(report)), Tone.QUIET)),
+        closing=(Span(write_tuning_headline(report)), closing),
+        sections=(Section(title, tuple(blocks)),),
     )
+
+
+def build_warnings(report: TuningReport) -> list[Notes]:
+    """What makes the decision say less than it seems to; no block for nothing."""
+    return [Notes(make_notes(report.warnings, Tone.WARNING))] if report.warnings else []
 
 
 def format_parameter_value(value: Json) -> str:
@@ -179,7 +195,8 @@ def build_gains(report: TuningReport) -> Table:
         cells = [f"{report.folds.folds} folds (approximate)", f"{report.tuning_queries:,}", "–", "–"]
         cells += [format_difference(report.folds.difference), "–", "–", "–"]
         rows.append(tuple(make_words(cell, Tone.QUIET) for cell in cells))
-    return Table(_GAIN_COLUMNS, tuple(rows))
+    caption = "Today's request and the choice, by the queries that they are compared on"
+    return Table(_GAIN_COLUMNS, tuple(rows), caption=caption)
 
 
 def _build_gain(name: str, gain: TuningGain, tone: Tone) -> tuple[Cell, ...]:
@@ -197,6 +214,11 @@ def _build_gain(name: str, gain: TuningGain, tone: Tone) -> tuple[Cell, ...]:
         judged,
     )
     return (make_words(name), *(make_words(figure, tone) for figure in figures))
+
+
+def build_gain_notes(report: TuningReport) -> Notes:
+    """How the figures were made, and which of them are no evidence."""
+    return Notes(make_notes(list(_describe_gains(report)), Tone.QUIET))
 
 
 def _describe_gains(report: TuningReport) -> Iterator[str]:
@@ -232,7 +254,7 @@ def build_tags(report: TuningReport) -> Table:
     rows = tuple(_build_tag(gain) for gain in report.tags[:TAGS_SHOWN])
     left = len(report.tags) - len(rows)
     remarks = (f"{count(left, 'more tag')} that gained more, in the JSON",) if left > 0 else ()
-    return Table(columns, rows, remarks)
+    return Table(columns, rows, remarks, caption="Today's request and the choice, by the tags of queries")
 
 
 def _build_tag(gain: TagGain) -> tuple[Cell, ...]:
@@ -271,7 +293,9 @@ def build_values(report: TuningReport) -> Table:
             share = report.importance.get(parameter.name)
             cells.append(make_words("–" if share is None else f"{share:.0%}"))
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), tuple(_describe_optimum(report)))
+    remarks = list(_describe_optimum(report))
+    caption = "Parameters with today's values and the chosen ones"
+    return Table(tuple(columns), tuple(rows), tuple(remarks), caption=caption)
 
 
 def format_range(kind: ParameterKind, values: Sequence[Json]) -> str:
@@ -347,6 +371,12 @@ def name_constraint(broken: str) -> str:
     return shorten(broken.partition(": ")[0], VALUE_LENGTH)
 
 
+def build_constraints(report: TuningReport) -> list[Notes]:
+    """What the choice has to hold; no block for nothing."""
+    lines = list(_describe_constraints(report))
+    return [Notes(make_notes(lines, Tone.PLAIN))] if lines else []
+
+
 def _describe_constraints(report: TuningReport) -> Iterator[str]:
     if report.constraints:
         breaking = sum(bool(trial.broken) for trial in report.trials)
@@ -400,7 +430,11 @@ def _count_more_costs(report: TuningReport, most: int) -> str:
     return ", ".join(more)
 
 
-def _list_remarks(report: TuningReport) -> Iterator[str]:
-    yield from report.notes
+def list_remarks(report: TuningReport) -> tuple[Span, ...]:
+    """What else is to be known."""
+    remarks = list(report.notes)
     if report.decision in (TuningDecision.GAIN, TuningDecision.UNDECIDED, TuningDecision.LOSS):
-        yield "a tuning decides nothing for a build: its exit status is 0; a threshold of the suite is the gate"
+        remarks.append(
+            "a tuning decides nothing for a build: its exit status is 0; a threshold of the suite is the gate"
+        )
+    return make_notes(remarks, Tone.QUIET)

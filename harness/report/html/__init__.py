@@ -121,6 +121,15 @@ def allow_breaks(measure: str) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
+class Columns(Drawing):
+    """Blocks beside each other."""
+
+    template: ClassVar[str] = "blocks.html.jinja"
+
+    columns: Sequence[Sequence[Block]]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A document, and what a page has around it."""
 
@@ -263,6 +272,7 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     made.tests |= {
         "figure": lambda column: column.kind in (ColumnKind.FIGURE, ColumnKind.SCORE),
         "passed_of_query": lambda threshold: is_passed_of_query(threshold.verdict),
+        "trend": lambda column: column.kind is ColumnKind.TREND,
         "warning": lambda span: span.tone is Tone.WARNING,
     }
     return made
@@ -292,6 +302,12 @@ def _make_printable(value: Any) -> Any:
 
 def _hash_source(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def tell_omissions(omitted: Iterable[str]) -> tuple[Span, ...]:
+    """A note for each thing that a page leaves out."""
+    sentence = "This page omits {} to limit its size; the JSON report contains them."
+    return make_notes([sentence.format(what) for what in omitted], Tone.QUIET)
 
 
 def describe_omitted(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:
@@ -462,8 +478,7 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
         caption = "Variants of queries, those that agree least with their query first"
         blocks += [Heading("Variants"), replace(section.variants, caption=caption)]
     left_out = describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")
-    omissions = [f"This page omits {what} to limit its size; the JSON report contains them." for what in left_out]
-    notes = (*section.outcomes.lines, *section.remarks.lines, *make_notes(omissions, Tone.QUIET))
+    notes = (*section.outcomes.lines, *section.remarks.lines, *tell_omissions(left_out))
     if notes:
         blocks += [Heading("Notes"), Notes(notes)]
     blocks += _build_links(suite)

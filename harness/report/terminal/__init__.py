@@ -477,7 +477,7 @@ def _make_column(column: Column) -> rich_table.Column:
             return align_right(heading)
         case ColumnKind.SCORE:
             return rich_table.Column(heading, justify="right", overflow="fold", min_width=SCORE_CELLS)
-        case ColumnKind.WORD:
+        case ColumnKind.WORD | ColumnKind.TREND:
             return rich_table.Column(heading, no_wrap=True, min_width=column.least_width or None)
         case ColumnKind.SIDE:
             return rich_table.Column(heading, overflow="fold", ratio=1)

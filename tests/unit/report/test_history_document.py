@@ -8,12 +8,17 @@ import pytest
 
 from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
 from builders.planted_history import make_history, make_suite
-from harness.extensions.history.document import build_history_document, draw_sparkline
+from harness.extensions.history.document import (
+    build_changes,
+    build_history_document,
+    describe_movement,
+    draw_sparkline,
+    list_movements,
+)
+from harness.extensions.history.page import HistoryLimits, render
 from harness.extensions.history.timeline import build_timelines
 from harness.report.document import join_spans
-from harness.report.html.history import HistoryLimits, render
-from harness.report.terminal import render_plain
-from harness.report.terminal.history import print_history
+from harness.report.terminal import print_document, render_plain
 
 SUITE = suite_of()
 WORSE = {"shoes": ranking_of("x", "b", "a")}
@@ -25,7 +30,7 @@ def planted():
 
 
 def print_lines(timelines, width=120):
-    text = render_plain(print_history(build_history_document(timelines)), width)
+    text = render_plain(print_document(build_history_document(timelines)), width)
     return [line.rstrip() for line in text.splitlines()]
 
 
@@ -35,8 +40,8 @@ def read_data(html):
 
 
 def test_steps_and_drifts_are_told_with_what_changed_before_them(planted):
-    [section] = build_history_document(planted).sections
-    drift, up, down = [span.text for span in section.movements.lines]
+    [timeline] = planted
+    drift, up, down = [describe_movement(timeline, movement) for movement in list_movements(timeline)]
     figures = r"nDCG@3 fell by 0\.0\d+ to 0\.9\d+, nDCG@10 fell by 0\.0\d+ to 0\.9\d+"
     assert re.match(rf"{figures}, without a step, from run 18\d \(.*\) to run 23\d \(", drift)
     assert up.endswith("with run 141 (2027-03-21, commit 000008c), before which changed: the request")
@@ -46,9 +51,10 @@ def test_steps_and_drifts_are_told_with_what_changed_before_them(planted):
 
 
 def test_runs_before_which_only_documents_changed_are_counted(planted):
-    [section] = build_history_document(planted).sections
-    assert [join_spans(row[0]) for row in section.changes.rows] == ["266", "221", "141", "111", "81"]
-    assert section.changes.remarks == ("before 59 other runs only documents changed",)
+    [timeline] = planted
+    changes = build_changes(timeline)
+    assert [join_spans(row[0]) for row in changes.rows] == ["266", "221", "141", "111", "81"]
+    assert changes.remarks == ("before 59 other runs only documents changed",)
 
 
 def test_the_terminal_draws_a_line_for_each_measure_and_tag(planted):
@@ -85,7 +91,7 @@ def test_the_days_of_runs_are_the_first_and_the_last_though_a_clock_went_back():
     entries = entries_of(SUITE, [run_of(SUITE)] * 3)
     entries = [entries[1], entries[2], replace(entries[0], kept="2026-11-03T03:00:00.000001+00:00")]
     document = build_history_document(build_timelines(entries, SUITE))
-    assert document.closing.startswith("3 runs from 2026-11-01 to 2026-11-03")
+    assert join_spans(document.closing).startswith("3 runs from 2026-11-01 to 2026-11-03")
 
 
 def test_runs_keep_their_numbers_when_older_ones_are_left_out():

@@ -4,9 +4,11 @@ import base64
 import hashlib
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import harness
 from builders import comparisons, reports
 from builders.html import Page
 from harness.report import html
@@ -71,3 +73,15 @@ def test_without_javascript_every_ranking_is_there_to_be_opened(page):
 def test_controls_are_shown_as_escapes(text):
     assert "\x1b" not in text
     assert r"\x1b[31mtin" in text
+
+
+LONG = {"comparison.html.jinja", "differences.html.jinja", "sides.html.jinja"}
+"""Templates that still have lines that are too long to read."""
+
+
+def test_no_line_of_a_template_is_too_long_to_read():
+    templates = [path for path in Path(harness.__file__).parent.rglob("*.jinja") if path.name not in LONG]
+    assert len(templates) > 5
+    for template in templates:
+        lines = template.read_text(encoding="utf-8").splitlines()
+        assert max(map(len, lines)) <= 160, template.name

@@ -9,8 +9,43 @@ from builders.html import Page
 from builders.reports import HOSTILE
 from builders.tunings import BOOST, MATCH, make_trials, tuning_report, undecided_report
 from harness.extensions.tuning.model import TuningDecision, TuningGain, TuningTrial
-from harness.report.html.scatter import Axis, Dot, make_plane
-from harness.report.html.tuning import choose_kind, draw_gain, make_tuning_view, place_value, render
+from harness.extensions.tuning.page import (
+    Columns,
+    CostTable,
+    GainInterval,
+    TrialChart,
+    TrialKey,
+    build_tuning_blocks,
+    choose_kind,
+    draw_gain,
+    draw_history,
+    draw_judged,
+    draw_optimum,
+    list_left_out,
+    place_value,
+    render,
+)
+from harness.extensions.tuning.scatter import Axis, Dot, make_plane
+from harness.report.document import Details, Table, join_spans
+
+
+def find_all(kind, blocks):
+    """The blocks of *kind*, also those within others."""
+    found = []
+    for block in blocks:
+        if isinstance(block, kind):
+            found.append(block)
+        if isinstance(block, Details):
+            found += find_all(kind, block.blocks)
+        if isinstance(block, Columns):
+            found += [inside for blocks in block.columns for inside in find_all(kind, blocks)]
+    return found
+
+
+def draw_slices(report):
+    """The charts of parameters by their names, in the order of the page."""
+    [slices, *_] = [block for block in build_tuning_blocks(report) if isinstance(block, Columns)]
+    return {join_spans(chart.title): chart.chart for chart in find_all(TrialChart, [slices])}
 
 
 def test_the_page_has_the_decision_the_values_and_what_it_costs_whom():
@@ -41,9 +76,12 @@ def test_the_change_of_the_suite_is_shown_as_a_diff():
 
 def test_a_tuning_without_a_gain_has_its_trials_and_no_optimum():
     report = undecided_report()
-    view = make_tuning_view(report)
-    assert (view.optimum, view.gain, view.losing, view.body, view.has_bands) == (None, None, [], "", False)
-    assert "chosen" not in view.kinds
+    blocks = build_tuning_blocks(report)
+    assert draw_optimum(report) is None
+    assert find_all(GainInterval, blocks) == find_all(CostTable, blocks) == []
+    assert {chart.band for chart in draw_slices(report).values()} == {None}
+    [key] = find_all(TrialKey, blocks)
+    assert "chosen" not in key.kinds
     page = Page(render(report))
     assert "no trial of 40 is better than today's request" in page.text
     assert "What it costs whom" not in page.text
@@ -51,35 +89,32 @@ def test_a_tuning_without_a_gain_has_its_trials_and_no_optimum():
 
 def test_every_trial_with_a_score_is_drawn_once_by_its_kind():
     report = tuning_report()
-    view = make_tuning_view(report)
-    assert len(view.history.dots) == 40
-    kinds = [dot.kind for dot in view.history.dots]
+    history = draw_history(report)
+    assert len(history.dots) == 40
+    kinds = [dot.kind for dot in history.dots]
     assert (kinds.count("today"), kinds.count("chosen"), kinds.count("flat")) == (1, 1, 7)
     assert kinds[-2:] == ["today", "chosen"]
     failed = report.trials[-1]
-    assert [row.note for row in view.trials if row.trial is failed] == ["2 queries have no answer"]
+    table = find_all(Table, build_tuning_blocks(report))[-1]
+    rows = [list(map(join_spans, row)) for row in table.rows]
+    assert [row[-1] for row in rows if row[0] == str(failed.number)] == ["2 queries have no answer"]
 
 
 def test_a_parameter_without_effect_has_no_dot():
-    slices = {view.parameter.name: view.chart for view in make_tuning_view(tuning_report()).slices}
+    slices = draw_slices(tuning_report())
     with_phrase = [trial for trial in make_trials() if trial.values["phrase"] and trial.score is not None]
     assert len(slices["slop"].dots) == len(with_phrase)
     assert len(slices["phrase"].dots) == 40
 
 
 def test_parameters_come_by_importance():
-    assert [view.parameter.name for view in make_tuning_view(tuning_report()).slices] == [
-        "title_boost",
-        "must_match",
-        "phrase",
-        "slop",
-    ]
+    assert list(draw_slices(tuning_report())) == ["title_boost", "must_match", "phrase", "slop"]
 
 
 def test_judged_hits_that_are_alike_are_not_drawn():
     alike = tuple(replace(trial, judged=1.0) for trial in make_trials())
-    assert make_tuning_view(tuning_report(trials=alike)).judged is None
-    assert make_tuning_view(tuning_report()).judged is not None
+    assert draw_judged(tuning_report(trials=alike)) is None
+    assert draw_judged(tuning_report()) is not None
 
 
 @pytest.mark.parametrize("decision", list(TuningDecision))
@@ -93,7 +128,7 @@ def test_every_decision_has_a_page(decision):
 def test_all_trials_may_have_the_same_score_and_there_may_be_two():
     trials = tuple(replace(trial, score=0.5, judged=None, broken=()) for trial in make_trials()[:3])
     report = replace(undecided_report(), trials=trials)
-    assert make_tuning_view(report).history.below == 0
+    assert draw_history(report).below == 0
     Page(render(report))
 
 
@@ -107,10 +142,11 @@ def test_the_page_has_limits():
     report = tuning_report()
     many = [replace(report.costs[0], query=f"q{place}") for place in range(300)]
     trials = (*report.trials[:-1], *(replace(report.trials[1], number=place) for place in range(100, 1200)))
-    view = make_tuning_view(replace(report, costs=tuple(many), trials=trials))
-    assert len(view.losing) == 200
-    assert len(view.trials) == 1000
-    assert view.left_out == ("the rows of 140 trials", "100 queries that lose less")
+    large = replace(report, costs=tuple(many), trials=trials)
+    blocks = build_tuning_blocks(large)
+    assert sum(len(table.rows) for table in find_all(CostTable, blocks)) == 200
+    assert len(find_all(Table, blocks)[-1].rows) == 1000
+    assert list(list_left_out(large)) == ["the rows of 140 trials", "100 queries that lose less"]
 
 
 # Charts.

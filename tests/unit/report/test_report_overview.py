@@ -244,7 +244,7 @@ def test_anchors_of_cells_do_not_clash():
     page = render(two_requests())
     anchors = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(anchors) == len(set(anchors))
-    assert '<h2 id="s2-name">shop, request candidate ' in page
+    assert '<h2 id="s2-name"><span>shop, request candidate ' in page
 
 
 def test_a_page_of_one_cell_has_no_such_table():

@@ -9,26 +9,46 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
-
-from jinja2 import Environment
-from markupsafe import Markup
+from typing import Any, ClassVar
 
 from harness.extensions.history.document import (
-    build_history_document,
+    build_changes,
+    build_facts,
+    build_measures,
     describe_changes,
     describe_movement,
     list_movements,
+    list_remarks,
     number_run,
+    write_closing,
+    write_headline,
+    write_title,
 )
 from harness.extensions.history.model import ChangeKind, Timeline, TimelineFigure, TimelinePoint
 from harness.model.kept import HistoryFigure
-from harness.report.document import HistorySection
-from harness.report.html import make_environment, render_template
-from harness.report.sentences import printable
+from harness.report.document import (
+    Block,
+    Column,
+    ColumnKind,
+    Details,
+    Document,
+    Drawing,
+    Heading,
+    Link,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+    make_name,
+    make_notes,
+    make_words,
+)
+from harness.report.html import Page, render_page
+from harness.report.sentences import format_score, printable
 from harness.words import count, shorten
 
 DECIMALS = 4
@@ -53,32 +73,21 @@ class HistoryLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class MovementView:
-    """A step or a drift in words, and the runs to compare: their numbers."""
+class Lines(Drawing):
+    """The lines of a timeline, and two of its runs beside each other, which the page's script draws."""
 
-    text: str
-    run: int
-    before: int
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryView:
-    """A timeline on the page."""
+    template: ClassVar[str] = "extensions/history/page.html.jinja"
 
     anchor: str
-    section: HistorySection
-    timeline: Timeline
-    movements: tuple[MovementView, ...]
-    rows: tuple[tuple[int, TimelinePoint], ...]
-    """Runs by their number, the latest first."""
-    left_out: tuple[str, ...]
+    measures: Sequence[str]
+    tags: Sequence[str]
+    runs: int
 
 
 def render(timelines: Sequence[Timeline], *, limits: HistoryLimits | None = None) -> str:
     """*timelines* of one suite as an HTML page; *limits* bound its size, the usual ones where none are given."""
     if limits is None:
         limits = HistoryLimits()
-    document = build_history_document(timelines)
     # Timelines share the room, so that a suite with many requests has no larger page.
     share = HistoryLimits(
         scores=limits.scores // len(timelines),
@@ -86,35 +95,85 @@ def render(timelines: Sequence[Timeline], *, limits: HistoryLimits | None = None
         ranks=limits.ranks,
         rows=limits.rows,
     )
-    views, data = [], []
-    for number, (timeline, section) in enumerate(zip(timelines, document.sections, strict=True), start=1):
+    sections, data = [], []
+    for number, timeline in enumerate(timelines, start=1):
         queries, left_out = _build_queries(timeline, share)
-        views.append(_build_view(f"s{number}", timeline, section, left_out, share))
+        title = (Span("Request "), Span(write_title(timeline), is_name=True))
+        blocks = _build_blocks(timeline, f"s{number}", left_out, share)
+        sections.append(Section(title, tuple(blocks), f"s{number}"))
         data.append({**_build_data(timeline), "queries": queries})
-    return render_template(
-        _make_history_environment(),
-        "history.html.jinja",
-        ["report.css", "history.css"],
-        script="history.js",
+    lines = [write_closing(timelines), f"suite {timelines[0].suite}"]
+    page = Page(
+        document=Document(write_headline(timelines[0]), make_notes(lines, Tone.PLAIN), tuple(sections)),
         product="Relevance history",
-        headline=document.headline,
-        closing=document.closing,
-        suite=document.suite,
-        views=views,
-        data=Markup(_dump(data)),
+        footer=(
+            Span(
+                "Figures are by the judgments of today, as far as the kept rankings allow. Dashed lines are the "
+                "figures of the day. A step is a difference of the medians of the five runs before and after. "
+            ),
+            Span("relevance history", is_name=True),
+            Span(" prints the same on a terminal."),
+        ),
+        style="extensions/history/page.css",
+        script="extensions/history/page.js",
+        data=json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":")),
     )
+    return render_page(page)
 
 
-def _build_view(
-    anchor: str, timeline: Timeline, section: HistorySection, left_out: Sequence[str], limits: HistoryLimits
-) -> HistoryView:
-    movements = []
-    for movement in list_movements(timeline):
-        before, run = movement.span
-        text = describe_movement(timeline, movement)
-        movements.append(MovementView(text, number_run(timeline, run), number_run(timeline, before)))
-    rows = [(number_run(timeline, place), point) for place, point in enumerate(timeline.points)]
-    return HistoryView(anchor, section, timeline, tuple(movements), tuple(rows[::-1][: limits.rows]), tuple(left_out))
+def _build_blocks(timeline: Timeline, anchor: str, left_out: Sequence[str], limits: HistoryLimits) -> Iterator[Block]:
+    """All that the page shows of *timeline*."""
+    yield build_facts(timeline)
+    movements = list_movements(timeline)
+    if movements:
+        yield Heading("Steps and drifts")
+    for movement in movements:
+        before, run = (number_run(timeline, place) for place in movement.span)
+        link = Link(f"#{anchor}/{run}-{before}", label=f"Compare run {run} with run {before}")
+        yield Paragraph((Span(f"{describe_movement(timeline, movement)}. "), Span("Compare", link=link)))
+    yield Heading("Lines")
+    yield Lines(anchor, timeline.measures, timeline.tags, len(timeline.points))
+    if left_out:
+        yield Paragraph(make_words(f"This page omits {' and '.join(left_out)} to limit its size."))
+    yield Heading("Measures")
+    yield build_measures(timeline)
+    changes = build_changes(timeline)
+    if changes.rows:
+        yield Heading("What changed")
+        yield changes
+    remarks = list_remarks(timeline)
+    if remarks:
+        yield Notes(remarks)
+    yield Details("Runs as a table", (_build_runs(timeline, anchor, limits.rows),))
+
+
+def _build_runs(timeline: Timeline, anchor: str, most: int) -> Table:
+    """A row for each run, the latest first."""
+    measures = (Column(measure, ColumnKind.FIGURE, is_name=True) for measure in timeline.measures)
+    columns = (
+        Column("run", ColumnKind.FIGURE),
+        Column("time"),
+        Column("commit"),
+        *measures,
+        Column("changed before it"),
+    )
+    rows = []
+    for place, point in list(enumerate(timeline.points))[::-1][:most]:
+        number = number_run(timeline, place)
+        means = [format_score(point.find_mean(measure)) for measure in timeline.measures]
+        rows.append(
+            (
+                (Span(f"{number}", link=Link(f"#{anchor}/{number}")),),
+                make_words(point.entry.created[:16].replace("T", " ")),
+                make_name((point.entry.commit or "–")[:9]),
+                *map(make_words, means),
+                make_words(describe_changes(point) or "–"),
+            )
+        )
+    remarks = []
+    if len(rows) < len(timeline.points):
+        remarks.append(f"the {len(rows)} latest of {len(timeline.points):,} runs")
+    return Table(columns, tuple(rows), tuple(remarks), caption=f"Runs of {write_title(timeline)}")
 
 
 # The figures of the lines.
@@ -261,16 +320,3 @@ def _number_documents(rankings: Sequence[tuple[int, Sequence[str]]], seen: Mappi
     """*rankings* with documents as their numbers among those *seen*, as ids may be long."""
     numbers = {document: number for number, document in enumerate(seen)}
     return [[place, [numbers[document] for document in ids]] for place, ids in rankings]
-
-
-def _dump(data: object) -> str:
-    """*data* as JSON that a script element can hold: no tag and no comment begins in it."""
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-@cache
-def _make_history_environment() -> Environment:
-    return make_environment(
-        {"change_text": describe_changes, "mean_of": lambda point, measure: point.find_mean(measure)}
-    )
