@@ -403,7 +403,7 @@ def place_value(parameter: TunedParameter, trial: TuningTrial) -> float:
     """
     Where the value that *trial* has of *parameter* stands, from 0 to 1; choices stand side by side.
 
-    >>> from harness.model import ParameterKind
+    >>> from harness.model.suite import ParameterKind
     >>> boost = TunedParameter("boost", ParameterKind.FLOAT, 2, low=1, high=16, log=True)
     >>> place_value(boost, TuningTrial(1, {"boost": 4}, 0.5, 1.0))
     0.5
