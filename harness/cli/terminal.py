@@ -58,12 +58,18 @@ def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progr
     if quiet:
         yield None
     elif stream.isatty():
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
-        console = Console(file=stream, emoji=False)
-        with Bars(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+        with make_bars(stream, "queries") as bars:
             yield BarProgress(bars)
     else:
         yield LineProgress(stream)
+
+
+def make_bars(stream: TextIO, what: str, *, quiet: bool = False) -> Bars:
+    """Bars that count *what*, and are gone at the end; nothing if *stream* is no terminal, or *quiet*."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what))
+    console = Console(file=stream, emoji=False)
+    is_hidden = quiet or not stream.isatty()
+    return Bars(*columns, TimeElapsedColumn(), console=console, transient=True, disable=is_hidden)
 
 
 class LineProgress:

@@ -23,7 +23,7 @@ class Pace:
         """When the next search may be sent, by the clock of the one that asks."""
         self._lock = Lock()
 
-    def take_turn(self, searches: int, now: float) -> float:
+    def take_turn(self, searches: float, now: float) -> float:
         """
         Take the next turn; returns its time, which is *now* or later, for *searches* that are sent together.
 

@@ -17,7 +17,7 @@ from harness.errors import UsageError
 from harness.extensions.judging.machine.asking import MOST_FAILURES, Asking, fingerprint_asking
 from harness.extensions.judging.machine.budget import Budget, Prices
 from harness.extensions.judging.machine.client import ChatClient, build_options, read_body
-from harness.extensions.judging.machine.pace import Pace
+from harness.extensions.judging.machine.pace import CallPace
 from harness.extensions.judging.machine.prompt import OfferedGrade, Prompt, ShownPair
 from harness.extensions.judging.machine.reading import Tokens
 from harness.model.judging import MachineJudge
@@ -45,7 +45,7 @@ def make_asking(model, environ=None, retries=QUICK, budget=None, pace=None, **gi
     judge = MachineJudge("gpt", getattr(model, "url", model), "scripted", **{"concurrency": 1, "timeout": 5.0} | given)
     chat = ChatClient(judge, PROMPT.grades, environ or {})
     CLIENTS.append(chat)
-    return Asking(judge, PROMPT, chat, budget or Budget(), pace or Pace(), retries)
+    return Asking(judge, PROMPT, chat, budget or Budget(), pace or CallPace(), retries)
 
 
 def ask(model, *documents, **given):
@@ -213,7 +213,7 @@ class FakeTime:
 
 def test_retry_after_holds_for_all_calls():
     time_, pace = FakeTime(), None
-    pace = Pace(clock=time_.clock)
+    pace = CallPace(clock=time_.clock)
     retries = Retries(attempts=4, base=0.0, cap=0.0, patience=100.0, clock=time_.clock)
     with ScriptedModel(refuse(429, Retry_After="20"), grade(2), grade(3)) as model:
         asking = make_asking(model, retries=retries, pace=pace)
@@ -238,7 +238,7 @@ def test_a_pause_that_is_longer_than_patience_ends_the_wait_at_once():
 @pytest.mark.parametrize(("limits", "seconds"), [((60, None), 1.0), ((None, 600), 10.0), ((600, 600), 10.0)])
 def test_calls_are_spread_over_the_minute(limits, seconds):
     time_ = FakeTime()
-    pace, begins = Pace(*limits, time_.clock), []
+    pace, begins = CallPace(*limits, time_.clock), []
     for _ in range(3):
         pace.wait(100, time_)
         begins.append(time_.seconds)

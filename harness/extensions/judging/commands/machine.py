@@ -14,9 +14,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
 
 from harness.agreement import Pair
 from harness.cli.examples import format_examples
@@ -24,7 +21,7 @@ from harness.cli.exits import INTERRUPTED, NO_ANSWER
 from harness.cli.headings import Command, rare_option
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import cell_options, depth_option, engine_options
-from harness.cli.terminal import run_progress
+from harness.cli.terminal import make_bars, run_progress
 from harness.config import find_machine_judge
 from harness.config.addresses import uses_tls
 from harness.errors import FormatError, UsageError
@@ -42,7 +39,7 @@ from harness.extensions.judging.judge_lock import hold_judge_file
 from harness.extensions.judging.machine.asking import TIMES_ASKED, Asking, fingerprint_asking
 from harness.extensions.judging.machine.budget import Budget, Prices, bound_input, estimate_input
 from harness.extensions.judging.machine.client import ChatClient, build_schema, read_key, require_installed
-from harness.extensions.judging.machine.pace import Pace
+from harness.extensions.judging.machine.pace import CallPace
 from harness.extensions.judging.machine.prompt import Prompt
 from harness.extensions.judging.machine.reading import Tokens
 from harness.extensions.judging.machine.task import (
@@ -197,21 +194,23 @@ def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile,
     prices = None
     if judge.input_price is not None and judge.output_price is not None:
         prices = Prices(judge.input_price, judge.output_price)
-    pace = Pace(judge.requests_per_minute, judge.tokens_per_minute)
+    pace = CallPace(judge.requests_per_minute, judge.tokens_per_minute)
     begun = time.perf_counter()
     answers: list[JudgeAnswer] = []
     failures: dict[Pair, str] = {}
     with closing(ChatClient(judge, prompt.grades, os.environ)) as chat:
         asking = Asking(judge, prompt, chat, Budget(prices, judge.budget), pace)
+        bars = make_bars(sys.stderr, "documents", quiet=quiet)
+        bar = bars.add_task("asking", total=len(plan.to_ask))
         try:
-            with closing(asking.ask_all(plan.to_ask)) as results, show_progress(len(plan.to_ask), quiet) as advance:
+            with closing(asking.ask_all(plan.to_ask)) as results, bars:
                 for result in results:
                     if result.answer is None:
                         failures[result.pair.query, result.pair.document] = result.failure
                     else:
                         _keep(file, result.answer)
                         answers.append(result.answer)
-                    advance()
+                    bars.advance(bar)
         except KeyboardInterrupt:
             _say(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
             return INTERRUPTED
@@ -385,15 +384,3 @@ def _list_documents(pairs: Sequence[Pair], what: str, reasons: Sequence[str] = (
 
 def _say(sentence: str) -> None:
     click.echo(make_loggable(f"relevance: {sentence}"), err=True)
-
-
-@contextmanager
-def show_progress(total: int, quiet: bool) -> Iterator[Any]:
-    """A bar on a terminal; the block receives what moves it by one."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("documents"))
-    with Bars(*columns, TimeElapsedColumn(), console=Console(file=sys.stderr, emoji=False), transient=True) as bars:
-        bar = bars.add_task("asking", total=total)
-        yield lambda: bars.advance(bar)

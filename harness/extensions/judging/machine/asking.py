@@ -11,7 +11,7 @@ from typing import Protocol
 
 from harness.extensions.judging.machine.budget import Budget, bound_input, estimate_input
 from harness.extensions.judging.machine.client import Busy, CallResult, Refused
-from harness.extensions.judging.machine.pace import Pace
+from harness.extensions.judging.machine.pace import CallPace
 from harness.extensions.judging.machine.prompt import Message, Prompt, ShownPair
 from harness.extensions.judging.machine.reading import Completion, GivenGrade, NoGrade, Tokens, read_completion
 from harness.masking import fingerprint
@@ -76,7 +76,7 @@ class Asking:
     prompt: Prompt
     chat: Chat
     budget: Budget = field(default_factory=Budget)
-    pace: Pace = field(default_factory=Pace)
+    pace: CallPace = field(default_factory=CallPace)
     retries: Retries = RETRIES
     calls: int = 0
     """The number that were sent."""

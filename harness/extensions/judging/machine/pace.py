@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from threading import Event, Lock
 
+from harness.search.pace import Pace
 from harness.search.server_health import Clock
 
 MINUTE = 60.0
 
 
-class Pace:
+class CallPace:
     """
     When the next call may be sent; several threads ask it.
 
@@ -23,21 +24,19 @@ class Pace:
         self._tokens_per_minute = tokens_per_minute
         self._clock = clock or Clock()
         self._lock = Lock()
-        self._next_call = 0.0
-        """When the limits allow another call, by the clock."""
+        self._turns = Pace(1.0)
+        """Gives each call its turn, of as many seconds as the limits ask for."""
         self._resumes = 0.0
         """When the server may be asked again after it said to wait."""
 
     def wait(self, tokens: int, stopped: Event) -> bool:
         """Wait until a call of *tokens* may be sent; False if *stopped* was set before."""
-        with self._lock:
-            begin = max(self._clock.now(), self._next_call)
-            seconds = 0.0
-            if self._requests_per_minute is not None:
-                seconds = MINUTE / self._requests_per_minute
-            if self._tokens_per_minute is not None:
-                seconds = max(seconds, tokens * MINUTE / self._tokens_per_minute)
-            self._next_call = begin + seconds
+        seconds = 0.0
+        if self._requests_per_minute is not None:
+            seconds = MINUTE / self._requests_per_minute
+        if self._tokens_per_minute is not None:
+            seconds = max(seconds, tokens * MINUTE / self._tokens_per_minute)
+        begin = self._turns.take_turn(seconds, self._clock.now())
         while not stopped.is_set():
             # Read again after each wait: another thread may have been told to pause meanwhile.
             pause = max(begin, self._resumes) - self._clock.now()
