@@ -187,7 +187,7 @@ MEASURES = ArgumentKind("a sequence of measures, such as ['nDCG@10']", _is_seque
 DAY = ArgumentKind("a datetime.date without a time", _is_day)
 BODY = ArgumentKind("the body of _search as a dict", _is_mapping, deepcopy)
 CLIENT = ArgumentKind("a client object", accept_all)
-SHARD = ArgumentKind("a part of the queries", _is_shard, read=Shard.read)
+SHARD = ArgumentKind("a part of the queries", _is_shard)
 ENTRY = ArgumentKind("an EntryPoint", _is_entry_point)
 
 
@@ -489,10 +489,7 @@ class RunOptions:
     )
     shard: Shard | None = _option(
         SHARD,
-        "Send this part of the queries only, such as 2/4, and decide nothing; `relevance merge` joins the journals.",
-        commands=Commands.RUN,
-        heading=Heading.RARE,
-        metavar="I/N",
+        "The part of the queries that is sent.",
         python=False,
     )
     strict_xfail: bool = _option(

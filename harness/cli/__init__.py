@@ -88,10 +88,12 @@ class LazyGroup(click.Group):
         """The command of that name, or None; its module has it as ``command``."""
         if cmd_name not in COMMANDS:
             return None
+        from harness.cli.added_options import add_options_of_extensions
+
         module = _EXTENSIONS.get(cmd_name, f"harness.cli.{cmd_name}")
         command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
-        return command
+        return add_options_of_extensions(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,6 @@ from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import json_option
 from harness.cli.terminal import show
 from harness.errors import UsageError
-from harness.extensions.distributed.scheduler import score_on_scheduler
 from harness.files.partitions import join_evaluations, list_partitions
 from harness.files.query_ids import check_common_queries
 from harness.files.runs import FileOptions, evaluate_files, list_gains, read_measures
@@ -51,21 +51,9 @@ existing = click.Path(exists=True, path_type=Path)
 @click.option(
     "--run", required=True, metavar="FILE", type=existing, help="The run to score, or a folder of its Parquet files."
 )
-@rare_option("--scheduler", metavar="ADDRESS", help="Score the files of a folder on the workers of this Dask cluster.")
 @click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON always has them.")
 @json_option
-def command(
-    qrels: Path,
-    run: Path,
-    scheduler: str | None,
-    measures: tuple[str, ...],
-    profile: str,
-    gain: str | None,
-    complete: bool,
-    remove_query: bool,
-    per_query: bool,
-    as_json: bool,
-) -> None:
+def command(qrels: Path, run: Path, per_query: bool, as_json: bool, **choices: Any) -> None:
     """
     Score the run file of any system against a judgment file, where no engine is to be asked.
 
@@ -75,19 +63,19 @@ def command(
     holds a run in Parquet files, each query whole in one of them; its judgments are in one file, or in a folder of
     files with the same names.
     """
+    options = make_file_options(**choices)
+    give_evaluation(_score(qrels, run, options), options, qrels, run, per_query=per_query, as_json=as_json)
+
+
+def make_file_options(
+    *, measures: tuple[str, ...], profile: str, gain: str | None, complete: bool, remove_query: bool
+) -> FileOptions:
+    """How files are scored, from the arguments of the command."""
     parsed_gain = None if gain is None else read_gain(gain)
-    options = FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
-    evaluation = _score(qrels, run, options, scheduler)
-    check_common_queries(evaluation.run_queries, evaluation.judged_queries, qrels, str(run), complete=complete)
-    for line in describe_left_out(evaluation, complete=complete):
-        click.echo(line, err=True)
-    if as_json:
-        click.echo(dump_scores(evaluation, options.measures, complete=complete))
-    else:
-        show(print_scores(evaluation, options.measures, list_gains(options), per_query=per_query))
+    return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
 
 
-def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> RunScores:
+def _score(qrels: Path, run: Path, options: FileOptions) -> RunScores:
     """
     The scores of a file, or of all files of a folder.
 
@@ -95,14 +83,24 @@ def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) 
         UsageError: *run* must be a folder and is not, or a query is in several files.
     """
     if not run.is_dir():
-        if qrels.is_dir() or scheduler is not None:
-            raise UsageError(
-                f"{run} is a file, expected a folder of Parquet files, as for --qrels FOLDER or --scheduler"
-            )
+        if qrels.is_dir():
+            raise UsageError(f"{run} is a file, expected a folder of Parquet files, as for --qrels FOLDER")
         return evaluate_files(qrels, run, options)
     parts = list_partitions(qrels, run)
-    if scheduler is not None:
-        return join_evaluations(parts, score_on_scheduler(scheduler, parts, options))
     # One file of judgments for all parts is read once.
     scorers = {part.judgments: options.make_scorer(part.judgments) for part in parts}
     return join_evaluations(parts, [scorers[part.judgments].score(part.run) for part in parts])
+
+
+def give_evaluation(
+    evaluation: RunScores, options: FileOptions, qrels: Path, run: Path, *, per_query: bool, as_json: bool
+) -> None:
+    """Print *evaluation*, and on standard error what it leaves out."""
+    complete = options.complete
+    check_common_queries(evaluation.run_queries, evaluation.judged_queries, qrels, str(run), complete=complete)
+    for line in describe_left_out(evaluation, complete=complete):
+        click.echo(line, err=True)
+    if as_json:
+        click.echo(dump_scores(evaluation, options.measures, complete=complete))
+    else:
+        show(print_scores(evaluation, options.measures, list_gains(options), per_query=per_query))

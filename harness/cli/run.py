@@ -11,8 +11,7 @@ import click
 
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
-from harness.cli.exits import NO_ANSWER
-from harness.cli.headings import Command, rare_option
+from harness.cli.headings import Command
 from harness.cli.shared_options import (
     Decorated,
     OutputType,
@@ -32,11 +31,8 @@ from harness.cli.shared_options import (
 from harness.cli.streams import print_command
 from harness.cli.terminal import run_progress, show
 from harness.errors import HistoryError
-from harness.extensions.distributed.merging import MergedJournal
-from harness.extensions.distributed.scheduler import send_on_scheduler
 from harness.model.report import Report
-from harness.model.run import Ranking
-from harness.options import ALL_QUERIES, DECIDING_OPTIONS, RunOptions
+from harness.options import ALL_QUERIES, RunOptions
 from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
@@ -44,10 +40,10 @@ from harness.report.outputs import KINDS, LISTS_OF_DECISIONS, Output, needs_all_
 from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
 from harness.report.topics import find_topics
-from harness.run import Matrix, Runner, run_suites
+from harness.run import Matrix, run_suites
 from harness.store.journal import Journal
 from harness.suites.inputs import RunInputs
-from harness.words import count, one_of
+from harness.words import one_of
 
 
 def make_run_choices(
@@ -91,14 +87,8 @@ def report_options(command: Decorated) -> Decorated:
 @cell_options
 @report_options
 @only_run_options
-@rare_option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Send the queries from the workers of this Dask cluster, such as tls://10.0.0.1:8786.",
-)
 def command(
     suites: Sequence[Path],
-    scheduler: str | None,
     as_json: bool,
     outputs: tuple[Output, ...],
     github: bool,
@@ -115,26 +105,21 @@ def command(
     """
     step = open_github_step(github)
     with report_errors_to(step):
-        # What is in a journal may be merged into a report of any kind.
-        has_journal = any(value is not None for value in (scheduler, arguments["shard"], arguments["journal"]))
-        all_titles = has_journal or as_json or needs_all_hits(outputs)
+        # What is in a journal may become a report of any kind.
+        all_titles = arguments["journal"] is not None or as_json or needs_all_hits(outputs)
         options, matrix = make_run_choices(**arguments, all_titles=all_titles)
         check_outputs(options, outputs)
-        _check_parts(options, scheduler, has_report=bool(outputs or as_json or github))
         found = find_given_suites(suites, options.root)
-        journal_file = None if scheduler is not None else _find_journal(options, outputs)
+        journal_file = _find_journal(options, outputs)
         journals = [] if journal_file is None else [journal_file]
         inputs = RunInputs(found.suites, options, os.environ)
         with remove_outdated_on_error(outputs, inputs, journals) as earlier_reports:
-            journal = None
-            if options.shard is not None:
-                return _send_part(found.suites, options, matrix, quiet=quiet)
-            if scheduler is not None:
-                report = _run_on_workers(scheduler, found.suites, options, matrix, quiet=quiet)
-            else:
-                journal = _open_journal(found.suites, options, journal_file)
-                earlier_reports.journal = journal
-                report = _run_here(found.suites, options, matrix, journal, quiet=quiet)
+            journal = _open_journal(found.suites, options, journal_file)
+            earlier_reports.journal = journal
+            with run_progress(quiet=quiet) as progress:
+                report = run_suites(
+                    found.suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=journal
+                )
     # From here on there is a report to give: an error while it is written does not remove what is written already.
     delivery = Delivery()
     give_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
@@ -162,65 +147,6 @@ def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
             )
 
 
-def _check_parts(options: RunOptions, scheduler: str | None, *, has_report: bool) -> None:
-    """Refuse options that a run in parts cannot have, and a part without a journal."""
-    if scheduler is not None and (options.shard or options.journal or options.resume):
-        raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
-    if options.repeat is not None and (scheduler or options.shard):
-        raise click.UsageError("a part of the queries is sent once; remove --repeat")
-    if options.shard is None:
-        return
-    if options.journal is None:
-        raise click.UsageError("--shard needs --journal FILE, for `relevance merge` to read")
-    if has_report or any(getattr(options, name) for name in DECIDING_OPTIONS):
-        raise click.UsageError(
-            "--shard decides nothing: give --output, --json, --github, --baseline, --history, --strict-xfail and"
-            " --report-only to `relevance merge`"
-        )
-
-
-# The three ways to run.
-
-
-def _run_here(
-    suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal | None, *, quiet: bool
-) -> Report:
-    """Send all queries from this process, and decide."""
-    with run_progress(quiet=quiet) as progress:
-        return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=journal)
-
-
-def _run_on_workers(
-    scheduler: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool
-) -> Report:
-    """Send the queries from the workers of a Dask cluster, and decide here on what they return."""
-    journals = []
-    for part, journal in send_on_scheduler(scheduler, suites, options, matrix):
-        journals.append((part, journal))
-        if not quiet:
-            _print_note(f"{part} is done")
-    return run_suites(suites, options, environ=os.environ, matrix=matrix, journal=MergedJournal(journals))
-
-
-def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> int:
-    """Send a part of the queries, and print how many were answered; returns 0 if all were, else 3."""
-    assert options.journal is not None, "a part without a journal was refused"
-    assert options.shard is not None, "only a part is sent so"
-    journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
-    journal.refuse_other_part(suites, options.shard)
-    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
-        cells = runner.answer_files(suites, options, matrix=matrix, variants=True)
-    responses = [response for cell in cells for response in cell.run.responses.values()]
-    answered = sum(isinstance(response, Ranking) for response in responses)
-    is_complete = answered == len(responses)
-    journal.finish(is_complete=is_complete)
-    click.echo(
-        f"part {options.shard}: {answered:,} of {count(len(responses), 'query')} answered, nothing was decided;"
-        f" `relevance merge` reads {make_loggable(str(options.journal))}"
-    )
-    return 0 if is_complete else NO_ANSWER
-
-
 def _find_journal(options: RunOptions, outputs: Sequence[Output]) -> Output | None:
     """The journal of the option, or one beside the first report; None without a report file."""
     if options.journal is not None:
@@ -237,16 +163,17 @@ def _open_journal(suites: Sequence[Path], options: RunOptions, file: Output | No
     """The journal in *file*, which that of an option stays in."""
     if file is None:
         if options.resume:
-            _print_note("starting anew: without --journal and --output no run leaves a journal")
+            print_note("starting anew: without --journal and --output no run leaves a journal")
         return None
     is_kept = options.journal is not None
-    journal = Journal(file.path, resume=options.resume, is_kept=is_kept, tell=_print_note)
+    journal = Journal(file.path, resume=options.resume, is_kept=is_kept, tell=print_note)
     if is_kept:
         journal.refuse_other_part(suites, ALL_QUERIES)
     return journal
 
 
-def _print_note(line: str) -> None:
+def print_note(line: str) -> None:
+    """Print a *line* for the user beside the report."""
     click.echo(make_loggable(f"relevance: {line}"), err=True)
 
 

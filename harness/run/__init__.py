@@ -12,7 +12,6 @@ from pathlib import Path
 from harness import __version__
 from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
-from harness.extensions.distributed.merging import MergedJournal
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.gate.variants import remove_variants
@@ -47,7 +46,7 @@ from harness.search import find_dialect
 from harness.search.connection import Closing
 from harness.store.commits import find_commit
 from harness.store.header import make_header
-from harness.store.journal import Journal, RunRecord
+from harness.store.journal import RunRecord, RunRecords
 from harness.words import did_you_mean, grouped, one_of
 
 __all__ = [
@@ -65,7 +64,7 @@ def run_suites(
     environ: Mapping[str, str],
     progress: Progress | None = None,
     matrix: Matrix | None = None,
-    journal: Journal | MergedJournal | None = None,
+    journal: RunRecords | None = None,
 ) -> Report:
     """
     Run suites and decide their thresholds.
@@ -88,7 +87,7 @@ def run_suites(
     options = choose_history(options, configs)
     with Runner(environ, progress, journal) as runner:
         finished_suites = runner.run(paths, options, matrix=matrix, configs=configs)
-    begun = journal.begun if isinstance(journal, MergedJournal) else None
+    begun = None if journal is None else journal.begun
     reports = [keep_suite(finished, environ, begun).report for finished in finished_suites]
     return make_report(reports, undecided=explain_undecided(reports, QueryFilter.from_options(options)))
 
@@ -326,7 +325,7 @@ class Runner(Closing):
         self,
         environ: Mapping[str, str],
         progress: Progress | None = None,
-        journal: Journal | MergedJournal | None = None,
+        journal: RunRecords | None = None,
     ) -> None:
         """
         Args:
@@ -478,8 +477,8 @@ class Runner(Closing):
     def _open_clusters(self, planned_cells: Sequence[_PlannedCell], loaded: _LoadedSuites) -> list[OpenCluster | None]:
         """The cluster of each of *planned_cells*; None for one without queries to send. A merge needs none."""
         clusters: list[OpenCluster | None] = [None] * len(planned_cells)
-        merged = self._journal if isinstance(self._journal, MergedJournal) else None
-        if merged is not None and merged.is_offline:
+        sends_queries = self._journal is None or self._journal.sends_queries
+        if self._journal is not None and self._journal.is_offline:
             return clusters
         places = [place for place, planned in enumerate(planned_cells) if planned.selection.active.queries]
         places_by_connections = grouped((planned_cells[place].connections, place) for place in places)
@@ -491,7 +490,7 @@ class Runner(Closing):
                     clusters[place] = cluster
         except (InputError, UsageError):
             # A merge sends nothing, and may be made where the clusters of its parts are not known.
-            if merged is None:
+            if sends_queries:
                 raise
             return [None] * len(planned_cells)
         return clusters

@@ -14,8 +14,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
@@ -113,6 +114,29 @@ class RunRecord:
 
     def end(self, run: Run) -> None:
         """Keep the whole *run*, which has begun."""
+
+
+class RunRecords(Protocol):
+    """The records of all cells of a run: a `Journal`, or those of the parts of a run."""
+
+    @property
+    def begun(self) -> datetime | None:
+        """When the run was begun; None if it is begun now."""
+        ...
+
+    @property
+    def sends_queries(self) -> bool:
+        """Whether queries without a ranking are sent; if not, the records are the whole run."""
+        ...
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether no server is asked for anything."""
+        ...
+
+    def open_section(self, header: Header, masker: Masker) -> RunRecord:
+        """The records of the cell of *header*."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +270,10 @@ class Journal:
     The file appears with the header of the first section, which is written when the first request is about to be sent,
     or when a run ends without any. Until then a file of an earlier run stays as it is.
     """
+
+    begun: datetime | None = None
+    sends_queries = True
+    is_offline = False
 
     def __init__(
         self, path: Path, *, resume: bool = False, is_kept: bool = True, tell: Callable[[str], None] = lambda _: None

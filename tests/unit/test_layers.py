@@ -84,8 +84,6 @@ STILL = {
     ("harness.api.evaluation", "extensions/compare"),
     ("harness.api.running", "extensions/compare"),
     ("harness.cli.baseline", "extensions/compare"),
-    ("harness.cli.evaluate", "extensions/distributed"),
-    ("harness.cli.run", "extensions/distributed"),
     ("harness.extensions.sampling.command", "extensions/migrate"),
     ("harness.extensions.start.init_command", "extensions/migrate"),
     ("harness.files.hold_outs", "extensions/tuning"),
@@ -98,7 +96,6 @@ STILL = {
     ("harness.report.markdown.sides", "extensions/compare"),
     ("harness.report.terminal.comparison", "extensions/compare"),
     ("harness.report.terminal.sides", "extensions/compare"),
-    ("harness.run", "extensions/distributed"),
 }
 """Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""
 
@@ -210,8 +207,6 @@ def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
 
 
 LATE = {
-    "harness.cli": {"harness.cli.next_steps"},  # the help imports click and nothing else
-    "harness.cli.streams": {"harness.report.sentences"},  # for errors alone
     "harness.extensions.compare.plan_command": {"harness.statistics.planning"},  # numpy, which an extra brings
     "harness.cli.shared_options": {"harness.statistics.compare"},  # numpy, which an extra brings
     "harness.extensions.tuning.command": {

@@ -1,1 +1,30 @@
 """One run in several parts: shards with their journals, and workers of a Dask scheduler."""
+
+from harness.extensions import AddedOption, AddedOptions, Extension
+
+EXTENSION = Extension(
+    options=(
+        AddedOptions(
+            "run",
+            "harness.extensions.distributed.run_options",
+            (
+                AddedOption(
+                    "shard",
+                    "I/N",
+                    "Send this part of the queries only, such as 2/4, and decide nothing; `relevance merge` joins the"
+                    " journals.",
+                ),
+                AddedOption(
+                    "scheduler",
+                    "ADDRESS",
+                    "Send the queries from the workers of this Dask cluster, such as tls://10.0.0.1:8786.",
+                ),
+            ),
+        ),
+        AddedOptions(
+            "evaluate",
+            "harness.extensions.distributed.evaluate_options",
+            (AddedOption("scheduler", "ADDRESS", "Score the files of a folder on the workers of this Dask cluster."),),
+        ),
+    ),
+)

@@ -50,6 +50,8 @@ class MergedJournal:
     *suites* are the suites that ran.
     """
 
+    sends_queries = False
+
     def __init__(self, contents: Sequence[tuple[str, bytes]]) -> None:
         """
         Args:
