@@ -70,7 +70,7 @@ _EXTENSIONS = {
     "history": "harness.extensions.history.command",
     "tune": "harness.extensions.tuning.command",
     "merge": "harness.extensions.distributed.merge_command",
-    "init": "harness.extensions.start.init_command",
+    "init": "harness.extensions.migrate.init_command",
     "doctor": "harness.extensions.start.doctor_command",
     "info": "harness.extensions.start.info_command",
 }

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from builders.action import ACTION, EXPRESSION, INSTALL, ROOT, RUN, STEPS, Step
-from harness.extensions.start.scaffold import write_scaffold
+from harness.extensions.migrate.scaffold import write_scaffold
 
 SHELL_STEPS = [INSTALL, RUN]
 

@@ -85,7 +85,6 @@ STILL = {
     ("harness.api.running", "extensions/compare"),
     ("harness.cli.baseline", "extensions/compare"),
     ("harness.extensions.sampling.command", "extensions/migrate"),
-    ("harness.extensions.start.init_command", "extensions/migrate"),
     ("harness.files.hold_outs", "extensions/tuning"),
     ("harness.report.html.comparison", "extensions/compare"),
     ("harness.report.html.notebook", "extensions/compare"),

@@ -7,7 +7,7 @@ import pytest
 
 import harness.extensions.migrate.live_index
 from harness.cli import main
-from harness.extensions.start.scaffold import IGNORED
+from harness.extensions.migrate.scaffold import IGNORED
 from harness.search.protocol import IndexField, SampledDocument
 
 KEYWORD, TEXT = frozenset({"keyword"}), frozenset({"text"})

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from harness.cli import main
-from harness.extensions.start.scaffold import write_scaffold
+from harness.extensions.migrate.scaffold import write_scaffold
 from harness.suites.discovery import SUITE_SUFFIX, find_suites
 
 ROOT = Path(__file__).parents[2]

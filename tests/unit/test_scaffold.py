@@ -7,7 +7,7 @@ import yaml
 from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
 from harness.errors import UsageError
-from harness.extensions.start.scaffold import list_scaffold_files, write_scaffold
+from harness.extensions.migrate.scaffold import list_scaffold_files, write_scaffold
 from harness.suites import load_suite
 
 

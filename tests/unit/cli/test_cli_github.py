@@ -7,7 +7,7 @@ import pytest
 from builders.reports import products, report_of
 from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
-from harness.extensions.start.scaffold import write_scaffold
+from harness.extensions.migrate.scaffold import write_scaffold
 from harness.report import json
 from harness.report.markdown.escape import MOST_BYTES
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from harness.extensions.start.scaffold import write_scaffold
+from harness.extensions.migrate.scaffold import write_scaffold
 
 
 @pytest.fixture

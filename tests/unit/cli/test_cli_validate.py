@@ -9,7 +9,7 @@ import jsonschema
 import yaml
 
 from harness.cli import main
-from harness.extensions.start.scaffold import write_scaffold
+from harness.extensions.migrate.scaffold import write_scaffold
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from harness.config import find_index_problem
 from harness.extensions.migrate import ImportOptions, write_drafts
 from harness.extensions.migrate.import_command import print_migration
 from harness.extensions.migrate.live_index import draft_suite, list_index_names
-from harness.extensions.start.scaffold import IGNORE_FILE, keep_out_of_git, list_not_ignored, write_scaffold
+from harness.extensions.migrate.scaffold import IGNORE_FILE, keep_out_of_git, list_not_ignored, write_scaffold
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
 from harness.suites.discovery import SUITE_SUFFIX
