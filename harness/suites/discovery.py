@@ -297,3 +297,8 @@ def _is_virtual_environment(folder: Path) -> bool:
         return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file()
     except OSError:
         return False
+
+
+def strip_suite_suffix(path: str) -> str:
+    """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
+    return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")

@@ -8,9 +8,10 @@ import pytest
 
 from harness.cli import main
 from harness.errors import UsageError
-from harness.extensions.migrate import click_logs, clicks, refuse_repeated
+from harness.extensions.migrate import click_logs, clicks
 from harness.extensions.migrate.clicks import wilson
 from harness.files.judgments import read_judgments
+from harness.files.paths import refuse_repeated
 
 # At position 1 there are 100 impressions and 40 clicks, at position 2 100 and 10: rates 0.4 and 0.1. So 24 clicks are
 # expected of a (60 * 0.4), 6 of b, 16 of c and 4 of d, and COEC is 30/24, 9/6, 10/16 and 1/4.

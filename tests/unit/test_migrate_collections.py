@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
-from harness.extensions.migrate import FORMATS
+from harness.extensions.migrate.formats import FORMATS
 from harness.extensions.migrate.trec import read as read_trec
 from harness.suites import load_suite
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import UsageError
-from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.extensions.migrate.table import read_table
 from harness.files.border import check_found

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.extensions.migrate.draft import Leftovers
+from harness.drafts.draft import Leftovers
 from harness.extensions.migrate.json_nodes import read_import
 from harness.extensions.migrate.table import InputTable, TableRow, read_table
 from harness.extensions.sampling.columns import (

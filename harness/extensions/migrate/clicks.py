@@ -30,11 +30,12 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import NoReturn
 
+from harness.drafts.draft import Draft
+from harness.drafts.writing import DraftOptions, WrittenFiles, write_drafts, write_files
 from harness.errors import UsageError
-from harness.extensions.migrate import ImportOptions, MigrationResult, refuse_repeated, write_drafts, write_files
 from harness.extensions.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalize_text, read_csv, read_ubi
-from harness.extensions.migrate.draft import Draft
 from harness.extensions.migrate.table import read_table
+from harness.files.paths import refuse_repeated
 from harness.files.tables import format_json_lines, format_table, is_unwritable
 from harness.model.suite import Json, Mark, Profile, Suite
 from harness.report.sentences import printable
@@ -240,8 +241,8 @@ class ClickSources:
 
 
 def import_clicks(
-    sources: ClickSources, output: Path, model: ClickModel, given: ImportOptions, *, suite: Suite | None = None
-) -> MigrationResult:
+    sources: ClickSources, output: Path, model: ClickModel, given: DraftOptions, *, suite: Suite | None = None
+) -> WrittenFiles:
     """
     Write grades computed from clicks, and a provenance file that describes how they were computed.
 
@@ -283,7 +284,7 @@ def import_clicks(
         raise UsageError(f"{output}: expected a file .csv or .jsonl for judgments, or .relevance.yaml for a suite")
     files = {output: judgments, **provenance}
     write_files(files)
-    return MigrationResult(tuple(files), tuple(log.leftovers.values()))
+    return WrittenFiles(tuple(files), tuple(log.leftovers.values()))
 
 
 def _refuse_empty(log: ClickLog, model: ClickModel) -> NoReturn:

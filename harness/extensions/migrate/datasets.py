@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import UsageError, missing_package
-from harness.extensions.migrate.draft import Draft, DraftQuery
 from harness.extensions.migrate.trec import NEEDS
 from harness.model.suite import Mark, Profile
 

@@ -12,9 +12,10 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
 from harness.cli.shared_options import config_options, find_given_suites, make_run_options, root_option, suites_argument
+from harness.cli.written_files import print_written
 from harness.config import Configs
-from harness.extensions.migrate import FORMATS, export_suites
-from harness.extensions.migrate.import_command import format_formats, print_migration, strict_option
+from harness.extensions.migrate.formats import FORMATS, export_suites
+from harness.extensions.migrate.import_command import format_formats, strict_option
 from harness.suites import load_suites
 
 WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
@@ -57,4 +58,4 @@ def command(
     options = make_run_options(**arguments)
     found, configs = find_given_suites(suites, options.root), Configs.from_options(options, os.environ)
     loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
-    return print_migration(export_suites(kind, loaded, output, machine_grades=machine_grades), strict=strict)
+    return print_written(export_suites(kind, loaded, output, machine_grades=machine_grades), strict=strict)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from harness.extensions.migrate.draft import Leftovers
+from harness.drafts.draft import Leftovers
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
 from harness.model.suite import PEOPLE, Mark, Profile, Query, Suite, Threshold
@@ -53,11 +52,6 @@ def leave_machine_grades(suite: Suite, exported: Exported, *, are_written: bool,
     else:
         what += ", no person's; --machine-grades writes them too"
     exported.leave(suite.mark, what, number)
-
-
-def strip_suite_suffix(path: str) -> str:
-    """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
-    return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
 
 
 @dataclass(slots=True)

@@ -14,9 +14,8 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import config_options, existing_file
+from harness.cli.written_files import print_written
 from harness.config import Configs
-from harness.errors import SuiteError
-from harness.extensions.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
 from harness.extensions.migrate.clicks import (
     LEAST_IMPRESSIONS,
     ClickModel,
@@ -24,17 +23,13 @@ from harness.extensions.migrate.clicks import (
     import_clicks,
     read_propensities,
 )
+from harness.extensions.migrate.formats import FORMATS, Format, ImportOptions, import_suites
 from harness.extensions.migrate.json_nodes import read_node
 from harness.extensions.migrate.live_index import read_live_documents
 from harness.extensions.migrate.matching import IdMatching
 from harness.files.records import read_number
 from harness.options import RunOptions
-from harness.report.sentences import make_loggable
 from harness.suites import load_suite
-from harness.words import count
-
-LEFT_OVER = 1
-"""The exit status of --strict where something is not carried over."""
 
 
 def format_formats(formats: Mapping[str, Format]) -> str:
@@ -178,7 +173,7 @@ def command(
     if FORMATS[kind].module != "clicks":
         if suite_path is not None or url is not None or cluster is not None or any(click_arguments.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
-        return print_migration(import_suites(kind, sources, output, import_options), strict=strict)
+        return print_written(import_suites(kind, sources, output, import_options), strict=strict)
     options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
     documents = None
     if url is not None or cluster is not None:
@@ -190,7 +185,7 @@ def command(
         suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.from_options(options, os.environ))
     model = _make_click_model(click_arguments)
     migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
-    return print_migration(migrated, strict=strict)
+    return print_written(migrated, strict=strict)
 
 
 def _make_click_model(arguments: Mapping[str, Any]) -> ClickModel:
@@ -199,26 +194,3 @@ def _make_click_model(arguments: Mapping[str, Any]) -> ClickModel:
     if "propensities" in settings:
         settings["propensities"] = read_propensities(settings["propensities"])
     return ClickModel(**settings)
-
-
-def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
-    """
-    Print what was written, and on standard error what was not carried over; returns the exit status.
-
-    Raises:
-        SuiteError: `relevance validate` would refuse a suite that was written.
-    """
-    for path in migrated.written:
-        click.echo(f"wrote {make_loggable(str(path))}")
-    if migrated.leftovers:
-        click.echo("not carried over:", err=True)
-        for leftover in migrated.leftovers:
-            click.echo(f"  {make_loggable(str(leftover))}", err=True)
-        click.echo(count(len(migrated.leftovers), "thing"), err=True)
-    for suite in migrated.unjudged:
-        sentence = f"{suite} has no judgments: no grade of a document was read; grade with `relevance judge`"
-        click.echo(make_loggable(sentence), err=True)
-    if migrated.problems:
-        click.echo("relevance validate refuses what was written; the files stay, to be corrected by hand:", err=True)
-        raise SuiteError(migrated.problems)
-    return LEFT_OVER if strict and migrated.leftovers else 0

@@ -14,9 +14,9 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
 from harness.cli.headings import Command
 from harness.cli.shared_options import config_options, existing_file
+from harness.cli.written_files import print_written
 from harness.config import find_index_problem
-from harness.extensions.migrate import ImportOptions, write_drafts
-from harness.extensions.migrate.import_command import print_migration
+from harness.drafts.writing import DraftOptions, write_drafts
 from harness.extensions.migrate.live_index import draft_suite, list_index_names
 from harness.extensions.migrate.scaffold import IGNORE_FILE, keep_out_of_git, list_not_ignored, write_scaffold
 from harness.options import RunOptions
@@ -120,8 +120,8 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
 def _write_suite_of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
     draft = draft_suite(folder, index, queries, options, environ=os.environ)
     planned = folder / f"{draft.name}{SUITE_SUFFIX}"
-    migrated = write_drafts([draft], folder, ImportOptions(), remedy=_suggest_going_on(planned, ("run", str(planned))))
-    print_migration(migrated, strict=False)
+    migrated = write_drafts([draft], folder, DraftOptions(), remedy=_suggest_going_on(planned, ("run", str(planned))))
+    print_written(migrated, strict=False)
     _keep_out_of_git(folder)
     if draft.unread:
         note = f"note: {draft.unread}; the request is made from the names and types of the fields alone"

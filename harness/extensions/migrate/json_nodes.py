@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness.drafts.draft import Draft
 from harness.errors import InputError
 from harness.files.json import NOT_JSON, PlacedJson, WrongJson, build_tree, check_syntax
 from harness.files.opening import TextSource, read_source
 from harness.files.records import read_number
 from harness.model.suite import Json, Mark
-from harness.words import shorten
+from harness.words import grouped, shorten
 
 MOST_BYTES = 512 * 2**20
 """The largest file that is imported, in bytes."""
@@ -286,3 +287,9 @@ class _Inside(TextSource):
     def get_line(self, number: int) -> str:
         """Line *number* of the file."""
         return self._node.source.get_line(number)
+
+
+def leave_unread(draft: Draft, root: JsonNode) -> None:
+    """Note the values below *root* that no importer read, each path once."""
+    for path, nodes in grouped(root.unread()).items():
+        draft.leave(nodes[0].place, repr(path), len(nodes))

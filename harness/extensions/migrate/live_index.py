@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import mean
 
 from harness.config import Configs
+from harness.drafts.draft import Draft
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.extensions.migrate import records, trec
-from harness.extensions.migrate.draft import Draft
 from harness.extensions.migrate.json_nodes import read_import
 from harness.model.suite import Display, Json, Mark, Profile
 from harness.options import RunOptions

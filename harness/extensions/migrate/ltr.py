@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.extensions.migrate.draft import Draft, DraftQuery
+from harness.drafts.draft import Draft, DraftQuery
 from harness.extensions.migrate.json_nodes import read_import
 from harness.files.opening import TextSource
 from harness.files.records import read_number

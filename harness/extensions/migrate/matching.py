@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
+from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import InputError
-from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
 from harness.files.query_ids import extract_number, pair_similar_ids
 from harness.words import count, fold_id, listed
 

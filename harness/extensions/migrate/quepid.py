@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import FormatError
-from harness.extensions.migrate.draft import Draft, DraftQuery
-from harness.extensions.migrate.json_nodes import JsonNode, parse_members, parse_text, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_members, parse_text, read_node
 from harness.extensions.migrate.ltr import read_ltr
 from harness.extensions.migrate.table import InputTable, read_table
 from harness.extensions.migrate.templates import convert_placeholders
@@ -164,7 +164,7 @@ def _read_json(root: JsonNode, draft: Draft) -> None:
         _read_book(root, pairs, draft)
     else:
         _read_case(root, draft)
-    draft.leave_unread(root)
+    leave_unread(draft, root)
 
 
 def _read_case(root: JsonNode, draft: Draft) -> None:

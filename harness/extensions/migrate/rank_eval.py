@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
-from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.json_nodes import JsonNode, parse_node, read_import
+from harness.drafts.draft import Draft, DraftQuery, make_error
+from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_node, read_import
 from harness.extensions.migrate.templates import build_common_request
 from harness.files.opening import TextSource
 from harness.metrics import settings_of
@@ -51,7 +51,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         drafts_of_file = _split_drafts(root, path)
         if console_line is not None:
             _read_address(console_line, drafts_of_file, Mark(source.path, 1, 1))
-        drafts_of_file[0].leave_unread(root)
+        leave_unread(drafts_of_file[0], root)
         drafts += drafts_of_file
     return drafts
 

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import FormatError
-from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
 from harness.extensions.migrate.exported import (
     Exported,
     find_machine,
-    strip_suite_suffix,
 )
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.extensions.migrate.table import InputTable, TableRow, read_table
@@ -25,6 +24,7 @@ from harness.extensions.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, DO
 from harness.files.records import MACHINE_COLUMN
 from harness.files.tables import format_json_lines, format_table, is_unwritable, remove_mark
 from harness.model.suite import PEOPLE, Json, Mark, Profile, Query, Suite
+from harness.suites.discovery import strip_suite_suffix
 from harness.words import choose_unused, simplify_number
 
 _IDS = ("query_id", "qid", "topic_id", "topic")

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import UsageError
-from harness.extensions.migrate.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.json_nodes import JsonNode, parse_text, read_import, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_text, read_import, read_node
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.files.border import Border, check_found
 from harness.files.records import read_number
@@ -59,7 +59,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         if "metrics" in root.members():
             root.refuse("ratings; this is the evaluation that RRE writes")
         drafts_of_file = _read_ratings(root, path)
-        drafts_of_file[0].leave_unread(root)
+        leave_unread(drafts_of_file[0], root)
         drafts += drafts_of_file
     return drafts
 

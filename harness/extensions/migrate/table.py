@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from harness.drafts.draft import Leftovers
 from harness.errors import FormatError, Problem
-from harness.extensions.migrate.draft import Leftovers
 from harness.extensions.migrate.json_nodes import explain_grades, read_import
 from harness.extensions.sampling.columns import normalize_name
 from harness.files.opening import FileProblems, TextSource

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import FormatError
-from harness.extensions.migrate.draft import Draft, DraftQuery
-from harness.extensions.migrate.exported import Exported, strip_suite_suffix
+from harness.extensions.migrate.exported import Exported
 from harness.extensions.migrate.json_nodes import MOST_BYTES
 from harness.extensions.migrate.table import read_table
 from harness.files.judgments import read_subtopic_judgments
@@ -27,6 +27,7 @@ from harness.files.runs import read_run
 from harness.model.suite import Mark, Profile, Suite
 from harness.store.baseline import read_entry
 from harness.store.baseline_files import has_baseline
+from harness.suites.discovery import strip_suite_suffix
 from harness.words import format_exactly, listed, one_of, shorten
 
 _KINDS = ("topics", "qrels", "run")

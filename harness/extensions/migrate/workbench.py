@@ -14,9 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.drafts.draft import Draft, make_error
 from harness.errors import FormatError
-from harness.extensions.migrate.draft import Draft, make_error
-from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, parse_text, read_import, read_node
+from harness.extensions.migrate.json_nodes import (
+    JsonNode,
+    leave_unread,
+    parse_lines,
+    parse_text,
+    read_import,
+    read_node,
+)
 from harness.extensions.migrate.table import read_table
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model.suite import Json, Mark, Profile
@@ -75,7 +82,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     _distribute_fields(draft, variables)
     draft.leave_below_0()
     for root in roots:
-        draft.leave_unread(root)
+        leave_unread(draft, root)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "expected a query set or judgments; found no query")
     if len(draft.requests) == 1:

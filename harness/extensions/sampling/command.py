@@ -14,15 +14,16 @@ from harness.cli.examples import format_examples
 from harness.cli.headings import Group, rare_option
 from harness.cli.shared_options import existing_file
 from harness.cli.terminal import show
+from harness.cli.written_files import print_written
+from harness.drafts.writing import DraftOptions, write_drafts
 from harness.errors import UsageError
-from harness.extensions.migrate import ImportOptions, refuse_repeated, write_drafts
-from harness.extensions.migrate.import_command import print_migration
-from harness.extensions.migrate.sampled import draft_sample
 from harness.extensions.sampling.document import build_sample_document
+from harness.extensions.sampling.drafting import draft_sample
 from harness.extensions.sampling.draw import Sample, SamplePlan, Stratum, Way, draw_sample
 from harness.extensions.sampling.logs import LogOptions, ReadLog, read_logs
 from harness.extensions.sampling.query_files import format_queries_csv, format_queries_json_lines
 from harness.extensions.sampling.tally import QueryTally
+from harness.files.paths import refuse_repeated
 from harness.report.outputs import Output, write_output
 from harness.report.sentences import make_loggable
 from harness.report.terminal import print_document
@@ -114,7 +115,7 @@ def sample(
         return delivery.settle(0)
     if output.suffix.lower() in SUITE_SUFFIXES:
         draft = draft_sample(drawn, logs[0].name.partition(".")[0])
-        print_migration(write_drafts([draft], output, ImportOptions(index=index)), strict=False)
+        print_written(write_drafts([draft], output, DraftOptions(index=index)), strict=False)
     else:
         write_output(Output("queries", output), WRITERS[output.suffix.lower()](drawn), "the file of queries")
         click.echo(f"wrote {make_loggable(str(output))}")

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, InputError
-from harness.extensions.migrate.json_nodes import JsonNode
 from harness.files.judge_files import JUDGE_NAME
 from harness.files.tables import find_damage
 from harness.model.suite import Display, Json, Mark, Profile
-from harness.words import choose_unused, format_exactly, grouped
+from harness.words import choose_unused, format_exactly
 
 
 def make_error(place: Mark, message: str) -> InputError:
@@ -135,11 +134,6 @@ class Draft:
         if damage is not None:
             what = f"an id or text that a spreadsheet has changed, {damage}; it is kept as it is here"
             self.leave(place, what, first=repr(text))
-
-    def leave_unread(self, root: JsonNode) -> None:
-        """Note the values below *root* that no importer read, each path once."""
-        for path, nodes in grouped(root.unread()).items():
-            self.leave(nodes[0].place, repr(path), len(nodes))
 
     def leave_below_0(self) -> None:
         """Note documents with a grade below 0 if the first measure uses gains: other systems compute 2^grade - 1."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.extensions.migrate.draft import Draft, DraftQuery
+from harness.drafts.draft import Draft, DraftQuery
 from harness.extensions.sampling.draw import Sample
 from harness.extensions.sampling.query_files import make_query_id, round_weight
 from harness.model.suite import Profile

@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 from yaml.representer import SafeRepresenter
 
-from harness.extensions.migrate.draft import Draft, DraftQuery
-from harness.extensions.migrate.exported import strip_suite_suffix
+from harness.drafts.draft import Draft, DraftQuery
 from harness.files.judge_files import build_judge_path, format_machine_file
 from harness.files.tables import format_json_lines
 from harness.model.suite import PEOPLE, Display, Json, Mark
 from harness.report.sentences import printable
+from harness.suites.discovery import strip_suite_suffix
 from harness.suites.dumping import escape_dollars
 from harness.suites.schema_file import SCHEMA_COMMENT
 from harness.suites.yaml import resolve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from harness.extensions.migrate.draft import Draft, DraftQuery
+from harness.drafts.draft import Draft, DraftQuery
 from harness.model.suite import Mark
 from harness.words import fold_spelling, is_seen
 

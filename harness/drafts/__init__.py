@@ -1,0 +1,1 @@
+"""Drafts of suites: what is known of a suite that is to be written, and its files."""
