@@ -353,16 +353,19 @@ def _format_level(condition: SignificanceCondition) -> str:
 def _add_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
     reordered = pairs.list_reordered()
-    reason = finding.reason
+    sentence = finding.reason
     if pairs.extreme:
-        reason = f"with ties at their {pairs.extreme}, {reason}"
+        sentence = f"with ties at their {pairs.extreme}, {sentence}"
     elif reordered:
-        reason = f"with ties as in {pairs.against}, {reason}"
-    reason = "; ".join([reason, *_list_asides(pairs, reordered, of_query=of_query)])
-    if finding.status is not Status.PASSED:
-        return replace(finding, reason=reason, caveat="")
-    caveats = [finding.caveat, *describe_tie_changes(pairs.only_ties, pairs.ties_and_more)]
-    return replace(finding, reason=reason, caveat="; ".join(filter(None, caveats)))
+        sentence = f"with ties as in {pairs.against}, {sentence}"
+    reason = "; ".join([sentence, *_list_asides(pairs, reordered, of_query=of_query)])
+    # Only a pass has a caveat: any other status is looked at anyway.
+    caveats = []
+    if finding.status is Status.PASSED:
+        if finding.caveat:
+            caveats.append(finding.caveat)
+        caveats += describe_tie_changes(pairs.only_ties, pairs.ties_and_more)
+    return replace(finding, reason=reason, caveat="; ".join(caveats))
 
 
 def _refuse_ties(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, of_query: bool) -> Finding:

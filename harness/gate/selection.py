@@ -238,26 +238,32 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
     Whether a threshold of *suite* or of one of its queries compares a run with *request* with a baseline; None is the
     suite's first request.
     """
-    name = next(iter(suite.requests), "") if request is None else request
+    if request is None:
+        request = next(iter(suite.requests), "")
     for threshold in _iterate_thresholds(suite):
         condition = threshold.condition
-        compares = isinstance(condition, BaselineCondition | AgreementCondition) and count_runs(condition) == 0
-        if compares and is_for_request(threshold, suite, name):
+        if not isinstance(condition, BaselineCondition | AgreementCondition):
+            continue
+        looks_back = count_runs(condition) > 0  # at the history, in place of a baseline
+        if not looks_back and is_for_request(threshold, suite, request):
             return True
     return False
 
 
 def count_history_runs(suite: Suite, request: str) -> int:
     """How many runs of the history the thresholds of *suite* and of its queries for *request* look back, at most."""
-    conditions = [
-        threshold.condition for threshold in _iterate_thresholds(suite) if is_for_request(threshold, suite, request)
-    ]
-    return max(map(count_runs, conditions), default=0)
+    most = 0
+    for threshold in _iterate_thresholds(suite):
+        if is_for_request(threshold, suite, request):
+            most = max(most, count_runs(threshold.condition))
+    return most
 
 
 def count_runs(condition: Condition) -> int:
     """How many runs of the history *condition* compares with; 0 if it does not."""
-    return condition.since or 0 if isinstance(condition, DropCondition | WorseCondition) else 0
+    if not isinstance(condition, DropCondition | WorseCondition) or condition.since is None:
+        return 0
+    return condition.since
 
 
 def list_read_fields(suite: Suite, request: str) -> tuple[str, ...]:

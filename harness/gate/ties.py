@@ -312,27 +312,34 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
     # Each group of documents in *order* may come in any order; a group of one stays at its place.
     order: list[Sequence[str]] = []
     for group, match in pair_groups(groups_today, groups_before):
-        documents, is_same = _read_group(group, match, groups_before, second)
-        order += documents
-        only_ties = only_ties and (is_same or group.start >= limit)
+        order += _arrange_group(group, match, groups_before, second)
+        if group.start < limit and not _is_same_group(group, match, groups_before, second):
+            only_ties = False
     tied = find_tie_range(suite, query, measure, order, len(second.hits))
     return TiedValue(tied.least, tied.greatest, only_ties and tied.exact)
 
 
-def _read_group(
+def _arrange_group(
     group: TieGroup, match: TieGroup | None, groups_before: Sequence[TieGroup], today: Ranking
-) -> tuple[list[Sequence[str]], bool]:
+) -> list[Sequence[str]]:
     """
-    The documents of a *group* of today, in groups that may come in any order, and whether it is that of the baseline.
+    The documents of a *group* of today, in groups that may come in any order, as `read_ties` reads them.
 
-    See `read_ties`; *match* is the group at its place in the baseline.
+    *match* is the group at its place in the baseline.
     """
-    is_same = match is not None and group.is_interchangeable_with(match)
-    if match is not None and is_same and not _may_have_others(group, groups_before, today):
-        return [(document,) for document in match.shown], True
+    if match is not None and _is_same_group(group, match, groups_before, today):
+        # Neither run had an order for them: that of the baseline is as good.
+        return [(document,) for document in match.shown]
     if group.closed and not _was_open(group, match):
-        return [(document,) for document in group.shown], False
-    return [_list_candidates(group, groups_before, today)], False
+        return [(document,) for document in group.shown]
+    return [_list_candidates(group, groups_before, today)]
+
+
+def _is_same_group(group: TieGroup, match: TieGroup | None, groups_before: Sequence[TieGroup], today: Ranking) -> bool:
+    """Whether a *group* of today has the documents of *match*, that of the baseline, and no others may belong to it."""
+    if match is None or not group.is_interchangeable_with(match):
+        return False
+    return not _may_have_others(group, groups_before, today)
 
 
 def group_today(before: Ranking, after: Ranking) -> list[Sequence[str]]:
@@ -341,7 +348,7 @@ def group_today(before: Ranking, after: Ranking) -> list[Sequence[str]]:
     order: list[Sequence[str]] = []
     if not before.hits or groups_before:
         for group, match in pair_groups(groups_today, groups_before):
-            order += _read_group(group, match, groups_before, after)[0]
+            order += _arrange_group(group, match, groups_before, after)
     # No groups: it is unknown which documents tie.
     return order or [(hit.id,) for hit in after.hits]
 
@@ -503,11 +510,16 @@ def _list_candidates(
 ) -> tuple[str, ...]:
     """The documents that may be at the place of *group* today; the groups *before* may be those of another text."""
     candidates = [*group.shown, *group.below]
-    if not group.closed:
-        # What tied with them in the baseline may still do so, below the last hit, unless it is elsewhere by now.
-        returned = {hit.id for hit in today.hits}
-        for earlier_group in before:
-            if _has_score_of(group, earlier_group) or (not is_same_text and len(group.shown) > 1):
-                documents = (*earlier_group.shown, *earlier_group.below)
-                candidates += [document for document in documents if document not in returned]
+    if group.closed:
+        return tuple(candidates)
+    # What tied with them in the baseline may still do so, below the last hit, unless it is elsewhere by now.
+    returned = {hit.id for hit in today.hits}
+    for earlier_group in before:
+        may_tie = _has_score_of(group, earlier_group)
+        if not is_same_text and len(group.shown) > 1:
+            # The score of a document for one text says nothing of that for another one.
+            may_tie = True
+        if may_tie:
+            documents = (*earlier_group.shown, *earlier_group.below)
+            candidates += [document for document in documents if document not in returned]
     return tuple(dict.fromkeys(candidates))

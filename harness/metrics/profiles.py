@@ -111,16 +111,20 @@ def _average_precision(ranking: GradedRanking, _: Settings) -> Decimal:
 
 
 def _err(ranking: GradedRanking, settings: Settings) -> Decimal:
+    """ERR of RRE, whose quotients have eight decimals; all else is exact."""
     if not ranking.returned:
         return ONE
     if not _count_judged(ranking):
         return ZERO
-    top, unjudged = Decimal(repr(2.0 ** settings.number("max"))), settings.number("unjudged")
-    value, trust = ZERO, ONE
+    top = Decimal(repr(2.0 ** settings.number("max")))
+    value, still_looking = ZERO, ONE
     for rank, grade in enumerate(ranking.grades, start=1):
-        useful = _divide(_gain(unjudged if grade is None else grade), top, 8, ROUND_HALF_UP)
-        value = EXACT.add(value, EXACT.multiply(trust, _divide(useful, Decimal(rank), 8, ROUND_HALF_UP)))
-        trust = EXACT.multiply(trust, ONE - useful)
+        if grade is None:
+            grade = settings.number("unjudged")
+        stop = _divide(_gain(grade), top, 8, ROUND_HALF_UP)
+        stop_by_rank = _divide(stop, Decimal(rank), 8, ROUND_HALF_UP)
+        value = EXACT.add(value, EXACT.multiply(still_looking, stop_by_rank))
+        still_looking = EXACT.multiply(still_looking, ONE - stop)
     return value
 
 

@@ -188,13 +188,16 @@ def tie_range(
     >>> tie_range(parse_measure("P@2"), [["a"], ["b", "c", "d"]], {"a": 1, "b": 1}, depth=2)
     TieRange(least=0.5, greatest=1.0, exact=True)
     """
-    rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
+    settings = settings_for(measure, grades, gain, profile)
     graded_groups = [[(document, grades.get(document)) for document in members] for members in groups]
-    query = _TiedQuery(measure, graded_groups, grades, gain, profile, depth=depth)
     worth = definition_of(measure).worth
     # The order decides which judged documents are within *depth*, and so how many are left without the unjudged ones.
-    if settings.values.get("judged_only") or measure.name in rules.formulas:
+    if settings.values.get("judged_only"):
         worth = None
+    # A formula of the profile's own may rank documents of other worths first.
+    if measure.name in rules_of(profile).formulas:
+        worth = None
+    query = _TiedQuery(measure, graded_groups, grades, gain, profile, depth=depth)
     band = query.find_band(worth, settings)
     return TieRange(band.least, band.greatest, exact=not band.drawn)
 

@@ -174,11 +174,14 @@ class SuiteItem(pytest.Item):
             earlier = self._outcome.properties
             self.user_properties[:] = [entry for entry in self.user_properties if entry not in earlier]
             self._outcome = None
-        outcome = self._outcome = self._find_outcome()
+        outcome = self._find_outcome()
+        self._outcome = outcome
         self.user_properties.extend(outcome.properties)
-        reason = format_waiver(outcome.waiver) if outcome.waiver else outcome.reason
         if outcome.status.is_undecided:
             pytest.fail(outcome.brief or outcome.reason, pytrace=False)
+        reason = outcome.reason
+        if outcome.waiver is not None:
+            reason = format_waiver(outcome.waiver)
         if outcome.status is Status.SKIPPED:
             self.add_marker(pytest.mark.skip(reason=reason))
         if outcome.status in (Status.XFAILED, Status.XPASSED):

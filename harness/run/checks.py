@@ -212,16 +212,16 @@ class TargetCheck:
         self._read_answers(answers)
         if not run.has_rankings:
             # What went wrong there says more than this check, unless it may be about a field.
-            failures = (response for response in run.responses.values() if isinstance(response, Failure))
+            failures = [response for response in run.responses.values() if isinstance(response, Failure)]
             if not any(failure.status == BAD_REQUEST for failure in failures):
                 return run
             return replace(run, checks=self._add_unknown_fields(TargetChecks(self._index)))
-        missing = (self._relevant | self._expected) - self._known.ids_found
-        missing.difference_update(hit.id for hit in run.hits)
-        absent = missing - self._known.ids_unread
-        checks = self._summarize(missing, absent)
-        holds_nothing = checks.documents == 0 and next(run.hits, None) is None
-        lacks_all_relevant = bool(self._relevant) and self._relevant <= absent
+        returned = {hit.id for hit in run.hits}
+        not_found = (self._relevant | self._expected) - self._known.ids_found - returned
+        surely_missing = not_found - self._known.ids_unread
+        checks = self._summarize(not_found, surely_missing)
+        holds_nothing = checks.documents == 0 and not returned
+        lacks_all_relevant = bool(self._relevant) and self._relevant <= surely_missing
         if holds_nothing or lacks_all_relevant:
             checks = self._add_similar_ids(checks, self._relevant)
             return _fail_rankings(run, checks, self._dialect)
@@ -269,8 +269,8 @@ class TargetCheck:
         self._known.ids_unread.update(ids)
         self._known.problems.append(f"judged documents were not looked up: {why}")
 
-    def _summarize(self, missing: set[str], absent: set[str]) -> TargetChecks:
-        """What the answers say; *missing* documents were not found, of which *absent* ones are known not to exist."""
+    def _summarize(self, not_found: set[str], surely_missing: set[str]) -> TargetChecks:
+        """What the answers say of documents *not_found*, of which those *surely_missing* do not exist."""
         sample = self._known.sample if isinstance(self._known.sample, Ranking) else Ranking()
         return TargetChecks(
             target=self._index,
@@ -278,8 +278,8 @@ class TargetCheck:
             documents_is_lower_bound=sample.total_is_lower_bound,
             examples=tuple(hit.id for hit in sample.hits),
             relevant=len(self._relevant),
-            absent=dict.fromkeys(sorted(absent)),
-            unread=tuple(sorted((missing - absent) & self._expected)),
+            absent=dict.fromkeys(sorted(surely_missing)),
+            unread=tuple(sorted((not_found - surely_missing) & self._expected)),
             problems=tuple(dict.fromkeys(self._known.problems)),
         )
 

@@ -17,22 +17,19 @@ import socket
 import unicodedata
 from collections.abc import Iterator, Sequence
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from urllib3 import HTTPConnectionPool
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ConnectTimeoutError, LocationParseError, NameResolutionError, NewConnectionError
 from urllib3.util import parse_url
-from urllib3.util.connection import allowed_gai_family
+from urllib3.util.connection import allowed_gai_family, create_connection
 
 from harness.errors import Option, SearchError, Sentence, UsageError
 from harness.model.request import AddressOrigin, Cluster
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-ResolvedAddress: TypeAlias = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
-"""As `socket.getaddrinfo` returns it: family, kind, protocol, canonical name, and what a socket connects to."""
 
 METADATA_ADDRESSES = frozenset(
     map(
@@ -189,7 +186,7 @@ class AddressBook:
 
     def __init__(self, origin: AddressOrigin) -> None:
         self._origin = origin
-        self._kept: dict[tuple[str, int], Sequence[ResolvedAddress]] = {}
+        self._kept: dict[tuple[str, int], Sequence[str]] = {}
         self._lock = Lock()
 
     def check_pool(self, pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
@@ -200,59 +197,55 @@ class AddressBook:
         """
 
         def open_checked(connection: HTTPConnection) -> socket.socket:
-            return _open_socket(connection, self._resolve(connection))
+            # `host` lacks the last dot, which keeps resolvers from adding a domain.
+            host = connection._dns_host
+            return _open_socket(connection, self._resolve(host, connection))
 
+        # urllib3 has no public way to choose the address of a name: it calls `_new_conn` for each new connection, and
+        # `_dns_host` is the name that it would resolve. Nothing else of this package uses its private names.
         connection = type("CheckedConnection", (pool.ConnectionCls,), {"_new_conn": open_checked})
         return type("CheckedPool", (pool,), {"ConnectionCls": connection})
 
-    def _resolve(self, connection: HTTPConnection) -> Sequence[ResolvedAddress]:
+    def _resolve(self, host: str, connection: HTTPConnection) -> Sequence[str]:
         """
-        The addresses of the host of *connection*.
+        The addresses of *host*, the name that *connection* goes to.
 
         Raises:
             AddressRefused: One of them may not be connected to.
             NameResolutionError, LocationParseError: There are none.
         """
         if self._origin is not AddressOrigin.SUITE:
-            return self._look_up(connection)
+            return self._look_up(host, connection)
         key = connection.host, connection.port
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = self._look_up(connection)
+                self._kept[key] = self._look_up(host, connection)
             return self._kept[key]
 
-    def _look_up(self, connection: HTTPConnection) -> Sequence[ResolvedAddress]:
-        # `host` lacks the last dot, which keeps resolvers from adding a domain.
-        host = connection._dns_host
+    def _look_up(self, host: str, connection: HTTPConnection) -> Sequence[str]:
         try:
-            addresses = socket.getaddrinfo(host.strip("[]"), connection.port, allowed_gai_family(), socket.SOCK_STREAM)
+            found = socket.getaddrinfo(host.strip("[]"), connection.port, allowed_gai_family(), socket.SOCK_STREAM)
         except socket.gaierror as error:
             raise NameResolutionError(connection.host, connection, error) from error
         except UnicodeError as error:
             raise LocationParseError(f"{host!r}, label empty or too long") from error
-        for *_, place in addresses:
-            address = read_address(str(place[0]))
+        places = [str(place[0]) for *_, place in found]
+        for place in places:
+            address = read_address(place)
             problem = None if address is None else _find_problem(address, self._origin)
             if problem:
                 raise AddressRefused(f"{host} was not connected to: its address {address} ", *problem)
-        return addresses
+        return places
 
 
-def _open_socket(connection: HTTPConnection, addresses: Sequence[ResolvedAddress]) -> socket.socket:
-    """A socket that is connected to the first of *addresses* that answers; raises the errors of urllib3."""
+def _open_socket(connection: HTTPConnection, places: Sequence[str]) -> socket.socket:
+    """A socket that is connected to the first of *places*, addresses, that answers; raises the errors of urllib3."""
     failure: OSError = OSError("the name has no address")
-    for family, kind, protocol, _, place in addresses:
-        opened = socket.socket(family, kind, protocol)
+    for place in places:
         try:
-            for option in connection.socket_options or ():
-                opened.setsockopt(*option)
-            opened.settimeout(connection.timeout)
-            opened.connect(place)
+            return create_connection((place, connection.port), connection.timeout, None, connection.socket_options)
         except OSError as error:
-            opened.close()
             failure = error
-        else:
-            return opened
     if isinstance(failure, TimeoutError):
         raise ConnectTimeoutError(connection, f"no connection within {connection.timeout} s") from failure
     raise NewConnectionError(connection, f"no connection: {failure}") from failure

@@ -211,13 +211,15 @@ class _Explainer:
         return answer.get("explanation") if answer.get("matched") is True else None
 
     def _match(self, visible: Mapping[str, Json], queries: Sequence[Json]) -> list[bool]:
-        """Whether a document matches each of *queries*."""
-        ids = {"ids": {"values": [visible["_id"]]}}
-        kept = {key: self.body[key] for key in ("pit", "runtime_mappings") if key in self.body}
+        """Whether the document that is *visible* matches each of *queries*, found by a search of it alone."""
+        only_it = {"ids": {"values": [visible["_id"]]}}
+        index = str(visible["_index"])
+        # Without these a query may name fields that do not exist, or see another state of the index.
+        common = {key: self.body[key] for key in ("pit", "runtime_mappings") if key in self.body}
         requests = []
         for query in queries:
-            body = {**kept, "query": {"bool": {"filter": [query, ids]}}, "size": 1}
-            requests.append(SearchRequest("", str(visible["_index"]), body))
+            body = {**common, "query": {"bool": {"filter": [query, only_it]}}, "size": 1}
+            requests.append(SearchRequest("", index, body))
         matches = []
         for response in self._search.search(requests):
             if isinstance(response, Failure):

@@ -86,24 +86,34 @@ DEFAULT_SIZE = 10
 
 
 def find_size(template: RequestTemplate) -> int | None:
-    """
-    The size in the body, or in the source of its search template if that is a mapping; that of a request to a service
-    is where the suite says that it is.
-
-    None if there is none, or if it is filled in later.
-    """
-    if template.http is not None and template.http.size is not None:
+    """The number of hits that a request asks for; None if it does not say so, or if that is filled in later."""
+    http = template.http
+    if http is not None and http.size is not None:
         from harness.search.service_sizes import read_size
 
-        return read_size(template.http)
+        # The suite says where in the request it is.
+        return read_size(http)
     body = template.body if isinstance(template.body, Mapping) else {}
-    size = _read_whole(body.get("size"))
-    search_template = body.get("template")
-    if template.http is None and isinstance(search_template, Mapping):
-        source = search_template.get("source")
-        if isinstance(source, Mapping):
-            size_of_source = _read_whole(source.get("size", DEFAULT_SIZE))
-            size = size_of_source if size_of_source > 0 else size
+    if http is None:
+        size = _find_size_of_search_template(body.get("template"))
+        if size is not None:
+            return size
+    return _read_size(body.get("size"))
+
+
+def _find_size_of_search_template(search_template: Json) -> int | None:
+    """The size in the source of a search template, if that is a mapping."""
+    if not isinstance(search_template, Mapping):
+        return None
+    source = search_template.get("source")
+    if not isinstance(source, Mapping):
+        return None
+    return _read_size(source.get("size", DEFAULT_SIZE))
+
+
+def _read_size(value: Json) -> int | None:
+    """*value* if it is a number of hits, else None."""
+    size = _read_whole(value)
     return size if size > 0 else None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.agreement import Pair, find_disagreements
 from harness.config import Configs
 from harness.errors import FormatError, HarnessError, Problem, UsageError
-from harness.extensions.judging import PoolOptions, answer_and_pool
+from harness.extensions.judging import PooledSuite, PoolOptions, answer_and_pool
 from harness.extensions.judging.assignment import assign_documents
 from harness.extensions.judging.beyond_pool import BeyondPool
 from harness.extensions.judging.findings import Scale, list_scales
@@ -336,48 +336,20 @@ def open_views(
     configs = Configs.from_options(options.pooling.run, environ)
     [suite] = load_suites([path], environ, needs_judgments=False, machines=False, configs=configs)
     check_on_scale(judges.values(), suite, options.scale)
-    existing: dict[Pair, float] = {}
-    for query in suite.queries:
-        existing.update({(query.id, document): grade for document, grade in query.judgments.items()})
-    reopened = _reopen_documents(judges, options, existing)
+    reopened = _reopen_documents(judges, options, suite)
     pooling = replace(options.pooling, reopened=reopened.all_pairs)
-    documents: list[PooledDocument] = []
-    notes = describe_outdated(judges)
     runner = resources.enter_context(Runner(environ, progress))
+    # There is none where no query of the suite is selected.
     pooled_suites = answer_and_pool([path], pooling, runner, environ=environ)
-    pools = [pooled.pool for pooled in pooled_suites]
-    beyond = None
-    for pooled in pooled_suites:
-        beyond = BeyondPool(pooled.cells[0], options.pooling.shown)
-        documents += sort_by_query(pooled.pool)
-        notes += _list_notes(pooled.pool)
-    # What is settled, or was graded, need not be a hit today: a judge may have found it beyond the pool.
-    to_settle = reopened.to_settle.keys()
-    documents += _find_unpooled(to_settle - _list_pairs(documents), beyond)
-    documents += _find_unpooled(reopened.all_pairs - to_settle - _list_pairs(documents), beyond, needs_text=True)
-    answered = {pair for judge in options.judges for pair in _find_open_answers(judges[judge], existing)}
-    found = _find_unpooled(answered - _list_pairs(documents), beyond)
-    task = JudgingTask(
-        suite=suite,
-        documents=documents,
-        choices=list_choices(suite, options.scale),
-        existing=existing,
-        queries=[query for pool in pools for query in pool.selected],
-        beyond=beyond,
-        found={(document.query, document.document): document for document in found},
-        regraded=reopened.regraded,
-        notes=tuple(notes),
-        unanswered=any(pool.unanswered for pool in pools),
-    )
-    assigned = _assign(documents, judges, options)
+    pooled = pooled_suites[0] if pooled_suites else None
+    task = _make_task(suite, pooled, judges, options, reopened)
+    assigned = _assign(task.documents, judges, options)
     views = {}
     for judge in options.judges:
-        settles = judge == options.settler
-        if settles:
-            given_pairs = set(reopened.to_settle)
-        else:
-            given_pairs = assigned[judge] - (existing.keys() - reopened.by_judge[judge])
-        given = [document for document in documents if (document.query, document.document) in given_pairs]
+        pairs = set(reopened.to_settle)
+        if judge != options.settler:
+            pairs = assigned[judge] - (reopened.existing.keys() - reopened.by_judge[judge])
+        given = [document for document in task.documents if (document.query, document.document) in pairs]
         order_seed = f"{options.seed}:{judge}"
         if options.blind:
             given = shuffle_documents(given, seed=order_seed)
@@ -386,18 +358,59 @@ def open_views(
             judge=judge,
             file=judges[judge],
             documents=given,
-            others=reopened.to_settle if settles else {},
+            others=reopened.to_settle if judge == options.settler else {},
             blind=options.blind,
             order_seed=order_seed,
-            settles=settles,
+            settles=judge == options.settler,
         )
     return views
+
+
+def _make_task(
+    suite: Suite,
+    pooled: PooledSuite | None,
+    judges: Mapping[str, JudgeFile],
+    options: JudgeOptions,
+    reopened: _Reopened,
+) -> JudgingTask:
+    """What all judges share: the documents of the pool, and those of which a judge says something beyond it."""
+    documents: list[PooledDocument] = []
+    notes = describe_outdated(judges)
+    queries: list[str] = []
+    beyond = None
+    if pooled is not None:
+        beyond = BeyondPool(pooled.cells[0], options.pooling.shown)
+        documents += sort_by_query(pooled.pool)
+        notes += _list_notes(pooled.pool)
+        queries += pooled.pool.selected
+    # What is settled, or was graded, need not be a hit today: a judge may have found it beyond the pool.
+    to_settle = reopened.to_settle.keys()
+    documents += _find_unpooled(to_settle - _list_pairs(documents), beyond)
+    documents += _find_unpooled(reopened.all_pairs - to_settle - _list_pairs(documents), beyond, needs_text=True)
+    answered: set[Pair] = set()
+    for judge in options.judges:
+        answered.update(_find_open_answers(judges[judge], reopened.existing))
+    found = _find_unpooled(answered - _list_pairs(documents), beyond)
+    return JudgingTask(
+        suite=suite,
+        documents=documents,
+        choices=list_choices(suite, options.scale),
+        existing=reopened.existing,
+        queries=queries,
+        beyond=beyond,
+        found={(document.query, document.document): document for document in found},
+        regraded=reopened.regraded,
+        notes=tuple(notes),
+        unanswered=pooled is not None and bool(pooled.pool.unanswered),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Reopened:
     """Documents that are shown although the suite judges them, or though they are no hits."""
 
+    existing: Mapping[Pair, float]
+    """The grades of the suite."""
     to_settle: Mapping[Pair, Mapping[str, JudgeAnswer]]
     """What the other judges say of them, by their names."""
     by_judge: Mapping[str, Set[Pair]]
@@ -411,15 +424,16 @@ class _Reopened:
         return frozenset(self.to_settle).union(*self.by_judge.values())
 
 
-def _reopen_documents(
-    judges: Mapping[str, JudgeFile], options: JudgeOptions, existing: Mapping[Pair, float]
-) -> _Reopened:
+def _reopen_documents(judges: Mapping[str, JudgeFile], options: JudgeOptions, suite: Suite) -> _Reopened:
+    existing: dict[Pair, float] = {}
+    for query in suite.queries:
+        existing.update({(query.id, document): grade for document, grade in query.judgments.items()})
     to_settle: dict[Pair, dict[str, JudgeAnswer]] = {}
     if options.settler is not None:
         to_settle = find_differing_answers(judges, options.settler)
     regraded: frozenset[Pair] = frozenset(existing) if options.regrades else frozenset()
     by_judge = {judge: _find_reopened(judges, judge, existing) | regraded for judge in options.judges}
-    return _Reopened(to_settle, by_judge, regraded)
+    return _Reopened(existing, to_settle, by_judge, regraded)
 
 
 def _list_pairs(documents: Iterable[PooledDocument]) -> set[Pair]:

@@ -69,19 +69,20 @@ class Texts:
 
     def words(self) -> Iterator[tuple[Numbers | slice, Bits]]:
         """
-        Eight bytes of each text after the other, zeros behind its end, until all are read.
+        The first eight bytes of all texts, then the second eight of those that are longer, until all are read.
 
-        Each time with the rows that the words belong to: longer texts alone go on.
+        Zeros stand behind the end of a text. Each time with the rows of the texts that the words belong to.
         """
-        rows: Numbers | slice = slice(None)
-        starts, left = self.starts, self.lengths
-        while len(left):
-            yield rows, self.words_at(starts) & KEPT.take(left, mode="clip")
-            longer = np.flatnonzero(left > WORD)
-            if len(longer) < len(left):
+        rows: Numbers | slice = slice(None)  # all of them, without a copy
+        starts, bytes_left = self.starts, self.lengths
+        while len(bytes_left):
+            yield rows, self.words_at(starts) & KEPT.take(bytes_left, mode="clip")
+            longer = np.flatnonzero(bytes_left > WORD)
+            if len(longer) < len(bytes_left):
                 rows = longer if isinstance(rows, slice) else rows[longer]
-                starts, left = starts[longer], left[longer]
-            starts, left = starts + WORD, left - WORD
+                starts, bytes_left = starts[longer], bytes_left[longer]
+            starts = starts + WORD
+            bytes_left = bytes_left - WORD
 
     def compute_hashes(self, seeds: Numbers) -> Bits:
         """A hash of each text and of the whole number in *seeds* beside it; its highest bits are its best."""

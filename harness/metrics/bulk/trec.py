@@ -353,7 +353,14 @@ def _find_fields(last_query: bytes, fresh: bytes, width: int) -> _Fields:
 
 
 def _split(lines: bytes, width: int) -> _Fields | None:
-    """The fields of lines that all have *width* of them with one blank between two; None for any others."""
+    """
+    The fields of lines that all have *width* of them with one blank between two; None for any others.
+
+    A field ends at the separator behind it, and the next one starts right behind that::
+
+        q1 Q0 d1    starts at 0, 3 and 6
+          ^  ^  ^   ends at 2, 5 and 8, where the newline is
+    """
     content = b"".join((PADDING, lines, PADDING))
     codes = np.frombuffer(content, np.uint8)
     # Blanks, tabs and newlines, and controls, which are refused below.
@@ -361,10 +368,14 @@ def _split(lines: bytes, width: int) -> _Fields | None:
     if len(ends) % width:
         return None
     starts = np.empty_like(ends)
-    starts[:1], starts[1:] = len(PADDING), ends[:-1] + 1
+    starts[:1] = len(PADDING)
+    starts[1:] = ends[:-1] + 1
     separators = codes[ends].reshape(-1, width)
-    inner = separators[:, :-1]
-    if (separators[:, -1] != _NEWLINE).any() or ((inner != _BLANK) & (inner != _TAB)).any() or (starts == ends).any():
+    between_fields, behind_lines = separators[:, :-1], separators[:, -1]
+    has_other_lengths = (behind_lines != _NEWLINE).any()
+    has_other_separators = ((between_fields != _BLANK) & (between_fields != _TAB)).any()
+    has_empty_fields = (starts == ends).any()
+    if has_other_lengths or has_other_separators or has_empty_fields:
         return None
     field_starts, field_ends = starts.reshape(-1, width), ends.reshape(-1, width)
     begins = _find_begins(_get_column(content, field_starts, field_ends, 0))
