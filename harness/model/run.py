@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -83,38 +83,6 @@ class Hit:
     """
     The values of the fields that expectations read, by field, without fields that it lacks. None if they are unknown.
     """
-
-    @classmethod
-    def build(
-        cls,
-        identity: str,
-        score: int | float | None,
-        title: str | None,
-        snippet: str | None,
-        texts: Mapping[str, str] | None,
-        sort: tuple[Json, ...] | None,
-    ) -> Hit:
-        """
-        Build a hit in a third of the time that the constructor of a frozen dataclass takes.
-
-        A run has about ten times as many hits as queries. scripts/bench/runner measures it.
-        """
-        hit = object.__new__(cls)
-        _set_id(hit, identity)
-        _set_score(hit, score)
-        _set_title(hit, title)
-        _set_snippet(hit, snippet)
-        _set_texts(hit, texts)
-        _set_sort(hit, sort)
-        _set_urls(hit, None)
-        _set_highlights(hit, None)
-        _set_values(hit, None)
-        return hit
-
-
-_set_id, _set_score, _set_title, _set_snippet, _set_texts, _set_sort, _set_urls, _set_highlights, _set_values = (
-    getattr(Hit, slot.name).__set__ for slot in fields(Hit)
-)
 
 
 class FailureKind(StrEnum):

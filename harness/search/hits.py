@@ -84,7 +84,7 @@ def _read_bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
     if type(hit) is dict:
         identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
         if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
-            return Hit.build(identity, score, None, None, None, None)
+            return Hit(identity, score)
     return _read_hit(hit, place, entry)
 
 
@@ -107,7 +107,7 @@ def _read_hit(hit: Json, place: int, entry: Entry) -> Hit:
         snippet = make_snippet(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.sort_places != ():
         sort = _read_sort_values(hit.get("sort"), entry.sort_places, place)
-    document = Hit.build(identity, score, title, snippet, None, sort)
+    document = Hit(identity, score, title, snippet, sort=sort)
     if entry.value_fields:
         document = replace(document, values=read_values(hit, entry.value_fields))
     return _add_texts(document, hit, entry) if entry.fields or entry.highlights else document
