@@ -17,7 +17,7 @@ from operator import is_
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
-from harness.model.comparison import ComparisonReport, MovedDocument, QueryComparison, Side
+from harness.model.comparison import MovedDocument
 from harness.model.inspection import ClauseMatch, Explanation, ScorePart
 from harness.model.kept import TextDiff
 from harness.model.report import (
@@ -433,18 +433,6 @@ KEPT: Mapping[type, tuple[str, ...]] = {
     BaselineSummary: ("created",),
     TextDiff: ("name",),
     Verdict: ("id", "measure", "tag", "query", "blamed", "mark", "markers", "caveat", "timing"),
-    ComparisonReport: (
-        "timing",
-        "harness",
-        "suite",
-        "gain",
-        "measures",
-        "agreement",
-        "only_reference",
-        "only_candidate",
-    ),
-    Side: ("name", "engine", "request", "created"),
-    QueryComparison: ("id", "tags", "scores"),
     MovedDocument: ("id",),
     Explanation: ("document", "index", "nearest"),
     ScorePart: ("field",),
@@ -454,6 +442,9 @@ KEPT: Mapping[type, tuple[str, ...]] = {
 The fields that are not masked, by class: ids, which connect values, values that expectations compare, names in suites,
 and texts that were masked before or are the harness's own. All others are, so that a new field is masked too.
 """
+
+UNMASKED: Mapping[str, bool] = {"masked": False}
+"""The metadata of a field of an extension's that is not masked, for the same reasons."""
 
 Rule: TypeAlias = Callable[[Any, Mask], Any]
 """How a field is masked: its value, and the mask."""
@@ -544,7 +535,7 @@ def _find_rules(kind: type) -> tuple[tuple[str, Rule], ...] | None:
     rules_by_field = []
     for field in fields(kind):
         has_text = not _ONLY_NUMBERS.fullmatch(str(field.type))
-        if has_text and field.name not in kept:
+        if has_text and field.name not in kept and field.metadata.get("masked", True):
             rules_by_field.append((field.name, rules.get(field.name, _mask_value)))
     return tuple(rules_by_field)
 

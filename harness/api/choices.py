@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from harness.errors import UsageError
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
-from harness.model.suite import Gain, Profile
+from harness.model.suite import Gain
 from harness.options import (
     FILE,
     FLAG,
@@ -20,7 +19,6 @@ from harness.options import (
     TEXT,
     WHOLE_NUMBER,
     ArgumentKind,
-    Options,
     RunOptions,
     accept_all,
     is_given,
@@ -29,24 +27,6 @@ from harness.words import did_you_mean
 
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 """A gain: ``"linear"``, ``"exponential"``, a map from grade to gain, or a `Gain`."""
-
-
-class CompareChoices(Options, total=False):
-    """The further options of `Relevance.compare`; see `harness.extensions.compare`."""
-
-    qrels: str | os.PathLike[str] | None
-    measures: Sequence[str]
-    depth: int | None
-    p: float
-    profile: Profile | str | None
-    gain: AnyGain | None
-    complete: bool
-    test: str
-    alternative: Literal["two-sided", "less", "greater"]
-    level: float
-    correction: str
-    samples: int
-    seed: int
 
 
 RUN_ARGUMENTS = tuple(option.field for option in OPTIONS.values() if option.python)

@@ -11,14 +11,12 @@ from typing import Any
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.api.frames import ColumnType, TypedColumn, list_ranking_columns, make_frame, read_content
 from harness.errors import SearchError, UndefinedScore, UsageError
-from harness.extensions.compare.sides import ComparedSide, make_run_side
 from harness.gate.finding import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import finite, gain_of
 from harness.metrics.score import score_of
-from harness.model.comparison import SideKind
 from harness.model.report import RankedDocument
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.scores import Score, index_scores
@@ -53,9 +51,15 @@ class Scores:
         """The queries that were selected, with their judgments; of plain rankings, one without requests."""
         return self._suite
 
-    def side(self, name: str) -> ComparedSide:
-        """The rankings as a side of a comparison, called *name* where they have no name."""
-        return make_run_side(name, SideKind.PYTHON, self._suite, self._run)
+    @property
+    def rankings(self) -> Run:
+        """The responses to the queries."""
+        return self._run
+
+    @property
+    def title(self) -> str:
+        """What was scored; empty for plain rankings."""
+        return ""
 
     def mean(self, measure: str) -> float:
         """

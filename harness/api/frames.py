@@ -1,4 +1,4 @@
-"""Scores, rankings and comparisons as data frames of pandas or polars."""
+"""Scores and rankings as data frames of pandas or polars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from harness.api.choices import refuse
 from harness.errors import UsageError, pip_install
-from harness.model.comparison import ComparisonReport
 from harness.model.report import RankedDocument
 from harness.words import one_of
 
@@ -117,50 +116,6 @@ def list_ranking_columns(rankings: Iterable[tuple[str, Sequence[RankedDocument]]
         TypedColumn("rank", ColumnType.RANK, [document.rank for _, document in rows]),
         TypedColumn("document", ColumnType.TEXT, [document.id for _, document in rows]),
         TypedColumn("score", ColumnType.NUMBER, [document.score for _, document in rows]),
-        TypedColumn("grade", ColumnType.NUMBER, [document.grade for _, document in rows]),
-        TypedColumn("gain", ColumnType.NUMBER, [document.gain for _, document in rows]),
-        TypedColumn("title", ColumnType.TEXT, [document.title for _, document in rows]),
-    ]
-
-
-def list_compared_score_columns(report: ComparisonReport) -> list[TypedColumn]:
-    """A row for each query of *report*, with both scores of each measure and their difference."""
-    queries = report.queries
-    columns = [
-        TypedColumn("query", ColumnType.TEXT, [query.id for query in queries]),
-        TypedColumn("text", ColumnType.TEXT, [query.text for query in queries]),
-        TypedColumn("tags", ColumnType.TEXTS, [list(query.tags) for query in queries]),
-    ]
-    measures = dict.fromkeys(measure for query in queries for measure in query.scores)
-    for measure in measures:
-        references: list[float | None] = []
-        candidates: list[float | None] = []
-        differences: list[float | None] = []
-        for query in queries:
-            reference, candidate = query.scores.get(measure, (None, None))
-            references.append(reference)
-            candidates.append(candidate)
-            if reference is None or candidate is None:
-                differences.append(None)
-            else:
-                differences.append(candidate - reference)
-        columns += [
-            TypedColumn(f"{measure}_reference", ColumnType.NUMBER, references),
-            TypedColumn(f"{measure}_candidate", ColumnType.NUMBER, candidates),
-            TypedColumn(f"{measure}_difference", ColumnType.NUMBER, differences),
-        ]
-    columns.append(TypedColumn("rbo", ColumnType.NUMBER, [query.rbo for query in queries]))
-    return columns
-
-
-def list_compared_ranking_columns(report: ComparisonReport) -> list[TypedColumn]:
-    """A row for each document of either ranking of each query of *report*."""
-    rows = [(query.id, document) for query in report.queries for document in query.documents]
-    return [
-        TypedColumn("query", ColumnType.TEXT, [query for query, _ in rows]),
-        TypedColumn("document", ColumnType.TEXT, [document.id for _, document in rows]),
-        TypedColumn("rank_reference", ColumnType.RANK, [document.reference for _, document in rows]),
-        TypedColumn("rank_candidate", ColumnType.RANK, [document.candidate for _, document in rows]),
         TypedColumn("grade", ColumnType.NUMBER, [document.grade for _, document in rows]),
         TypedColumn("gain", ColumnType.NUMBER, [document.gain for _, document in rows]),
         TypedColumn("title", ColumnType.TEXT, [document.title for _, document in rows]),

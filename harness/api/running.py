@@ -1,4 +1,4 @@
-"""Suites from Python: run one, or compare two runs side by side."""
+"""Suites from Python: run one and decide its thresholds."""
 
 from __future__ import annotations
 
@@ -6,45 +6,29 @@ import errno
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
+from typing import Any, ParamSpec, TypeVar, Unpack
 
 from harness.api.choices import (
-    RUN_ARGUMENTS,
-    CompareChoices,
     check_options,
     merge_options,
     read_argument,
     refuse,
-    refuse_unknown,
 )
 from harness.api.evaluation import Scores, evaluate
-from harness.api.frames import list_compared_ranking_columns, list_compared_score_columns, make_frame, read_content
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
-from harness.extensions.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
-from harness.extensions.compare.scores import list_absent_packages
-from harness.extensions.compare.sides import ComparedSide
-from harness.files.runs import read_measures
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter
 from harness.masking import Environment
-from harness.metrics import parse_measure
-from harness.model.comparison import (
-    TEST_OPTIONS,
-    Agreement,
-    ComparisonReport,
-    MeasureComparison,
-    QueryComparison,
-)
 from harness.model.report import QueryReport, RankedDocument, SuiteReport
 from harness.model.run import Status, Verdict
 from harness.model.suite import Suite
 from harness.options import Options, RunOptions
 from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_report
-from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
 from harness.run.cell import Progress, SearchedRun
@@ -52,21 +36,6 @@ from harness.run.keeping import FinishedSuite, choose_history, keep_suite
 from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
-
-AReport = TypeVar("AReport", QueryReport, QueryComparison)
-
-
-def _find_query(reports: Sequence[AReport], query: str) -> AReport:
-    """
-    The one of *reports* on the query with this id.
-
-    Raises:
-        UsageError: There is none.
-    """
-    by_id = {report.id: report for report in reports}
-    if read_argument("query", query) not in by_id:
-        raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
-    return by_id[query]
 
 
 class SuiteRun(Scores):
@@ -83,12 +52,13 @@ class SuiteRun(Scores):
         self._options = options
         self._undecided = explain_undecided([finished.report], QueryFilter.from_options(options))
 
-    def side(self, name: str) -> ComparedSide:
-        """As in `Scores`, named by its suite and its request."""
-        name = f"{self.report.name}, request {self.report.request}"
+    @property
+    def title(self) -> str:
+        """Its suite and its request."""
+        title = f"{self.report.name}, request {self.report.request}"
         if self._options.body is not None:
-            name += " with another body"
-        return super().side(name)
+            title += " with another body"
+        return title
 
     @property
     def queries(self) -> Sequence[QueryReport]:
@@ -102,7 +72,10 @@ class SuiteRun(Scores):
         Raises:
             UsageError: there is no such query.
         """
-        return _find_query(self.report.queries, query)
+        by_id = {report.id: report for report in self.report.queries}
+        if read_argument("query", query) not in by_id:
+            raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
+        return by_id[query]
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -193,6 +166,15 @@ def _raise_here(call: Callable[P, T]) -> Callable[P, T]:
     return call_here
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What a `Relevance` gives to an extension that runs suites: its options, its way to answer, its environment."""
+
+    options: RunOptions
+    answer: Callable[[Suite, RunOptions, Configs], SearchedRun]
+    environ: Mapping[str, str]
+
+
 class Relevance(Closing):
     """
     Runs suites from Python.
@@ -250,12 +232,12 @@ class Relevance(Closing):
     @_raise_here
     def compare(
         self,
-        reference: AnySide,
-        candidate: AnySide,
+        reference: str | os.PathLike[str] | Scores,
+        candidate: str | os.PathLike[str] | Scores,
         *,
         suite: str | os.PathLike[str] | None = None,
-        **options: Unpack[CompareChoices],
-    ) -> ComparedRuns:
+        **options: Any,
+    ) -> Any:
         """
         Compare *candidate* with *reference*; call `ComparedRuns.assert_thresholds` to raise where thresholds do not
         hold.
@@ -268,6 +250,9 @@ class Relevance(Closing):
                 `evaluate` are scored by their own judgments.
             options: Options of this comparison; those of `run` apply to sides that are searched.
 
+        Returns:
+            `harness.extensions.compare.api.ComparedRuns`.
+
         Raises:
             InputError: the suite, or a file that is compared, is wrong.
             UsageError: an option is unknown, or cannot be met.
@@ -275,28 +260,10 @@ class Relevance(Closing):
             EngineStartError: the embedded node could not be started.
         """
         path = None if suite is None else self._root / read_argument("suite", suite)
-        refuse_unknown(options, [*CompareChoices.__annotations__, *RUN_ARGUMENTS])
-        arguments = {name: read_argument(name, value) for name, value in options.items()}
-        if arguments.get("body") is not None:
-            raise UsageError("compare takes no body; give what run(suite, body=…) returned as a side")
-        if arguments.get("history") is not None:
-            raise UsageError("compare keeps no history; give what run(suite, history=…) returned as a side")
-        # A side names its request itself; the option is for sides that name none.
-        of_run = {name: arguments[name] for name in arguments if name in RUN_ARGUMENTS and name != "request"}
-        run_options = replace(merge_options(self._options, of_run), body=None, history=None)
-        request = ComparisonRequest(
-            (_read_side(reference, "reference"), _read_side(candidate, "candidate")),
-            _read_compare_options(arguments, run_options),
-            suite=path or _find_common_suite((reference, candidate)),
-            qrels=arguments.get("qrels"),
-            request=arguments.get("request"),
-            measures=tuple(read_measures(arguments.get("measures", ())).values()),
-            profile=arguments.get("profile"),
-            gain=arguments.get("gain"),
-            complete=arguments.get("complete", False),
-            run=run_options,
-        )
-        return ComparedRuns(prepare(request, self._answer, self._environ))
+        caller = Caller(self._options, self._answer, self._environ)
+        # An extension: the core runs without it.
+        extension = import_module("harness.extensions.compare.api")
+        return extension.compare_sides(caller, (reference, candidate), path, options)
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         """Run the suite at *path*; overridden where a session runs each suite once."""
@@ -317,141 +284,3 @@ class Relevance(Closing):
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
         self._runner.close()
-
-
-AnySide: TypeAlias = "str | os.PathLike[str] | Scores"
-"""A side: its text, the path of a file, or scores from Python."""
-
-
-class ComparedRuns:
-    """Two runs that were compared."""
-
-    def __init__(self, prepared: PreparedComparison) -> None:
-        """
-        Args:
-            prepared: The two runs, and how they are compared.
-
-        Raises:
-            UsageError: A measure is deeper than the rankings of a side, or there are no judgments or scores for it.
-        """
-        self._prepared = prepared
-        self.report: ComparisonReport = prepared.make_report()
-
-    @property
-    def agreement(self) -> Agreement:
-        """
-        How far the rankings agree.
-
-        Raises:
-            UsageError: No query has a ranking on both sides.
-        """
-        if self.report.agreement is None:
-            raise UsageError("no query has a ranking on both sides")
-        return self.report.agreement
-
-    def difference(self, measure: str) -> MeasureComparison:
-        """
-        The difference of the means of *measure*, such as ``nDCG@10``, with its interval and p.
-
-        Raises:
-            MeasureError: The measure is not known.
-            UsageError: It was not compared.
-        """
-        text = parse_measure(read_argument("measure", measure)).text
-        differences = self.report.measures.measures if self.report.measures else ()
-        by_measure = {difference.measure: difference for difference in differences}
-        if text not in by_measure:
-            compared = ", ".join(by_measure) or "none"
-            raise UsageError(f"{text} was not compared, only {compared}; name it in measures=[{text!r}]")
-        return by_measure[text]
-
-    def query(self, query: str) -> QueryComparison:
-        """
-        One query in both runs, by its id.
-
-        Raises:
-            UsageError: There is no such query.
-        """
-        return _find_query(self.report.queries, query)
-
-    def to_frame(self, content: str = "scores", *, package: str | None = None) -> Any:
-        """
-        The comparison as a data frame.
-
-        Args:
-            content: ``"scores"`` for a row a query, with both scores of each measure and the candidate's minus the
-                reference's; ``"rankings"`` for a row a document, with its rank on both sides.
-            package: As in `Scores.to_frame`.
-
-        Raises:
-            UsageError: an argument is wrong, or the package is not installed.
-        """
-        if read_content(content) == "rankings":
-            return make_frame(list_compared_ranking_columns(self.report), package)
-        return make_frame(list_compared_score_columns(self.report), package)
-
-    def _repr_html_(self) -> str:
-        """The comparison in short, for notebooks."""
-        from harness.report.html.notebook import render_comparison_summary
-
-        return render_comparison_summary(self.report)
-
-    def assert_thresholds(self, *thresholds: str) -> None:
-        """
-        Raise AssertionError unless *thresholds*, such as ``drop nDCG@10 <= 0.02`` or ``mean RBO >= 0.9``, hold.
-
-        Raises:
-            AssertionError: One failed or could not be judged, or a query has no answer; the message shows the worst
-                queries' rankings side by side.
-            UsageError: None is given, or one cannot be decided.
-        """
-        if not thresholds:
-            raise UsageError("there are no thresholds")
-        conditions = read_thresholds([read_argument("threshold", text) for text in thresholds])
-        report = self._prepared.make_report(conditions)
-        if report.exit_status != 0:
-            raise AssertionError(comparison_texts.format_comparison_failure(report))
-
-
-def _find_common_suite(sides: Sequence[AnySide]) -> Suite | None:
-    """
-    The suite of the first of *sides* that was scored in Python, for both to be scored by; None where none was.
-
-    Raises:
-        UsageError: The two were scored with different judgments, so that it is not clear which to use.
-    """
-    suites = [side.suite for side in sides if isinstance(side, Scores)]
-    if not suites:
-        return None
-    first, *others = suites
-    judgments = {query.id: query.judgments for query in first.queries}
-    for other in others:
-        # A query of one side only is scored by its own judgments.
-        unlike = [query.id for query in other.queries if judgments.get(query.id, query.judgments) != query.judgments]
-        difference = None
-        if unlike:
-            difference = f"queries {', '.join(unlike)} are judged differently"
-        elif (other.gain, other.profile) != (first.gain, first.profile):
-            difference = "gain or profile differ"
-        if difference is not None:
-            raise UsageError(f"the two were not scored alike: {difference}; give suite=… to score both")
-    return first
-
-
-def _read_side(side: object, name: str) -> str | ComparedSide:
-    if isinstance(side, Scores):
-        return side.side(f"the {name} rankings")
-    if not isinstance(side, str | os.PathLike):
-        refuse(name, side, "a text such as baseline, the path of a file, or what run or evaluate returned")
-    return os.fspath(side)
-
-
-def _read_compare_options(arguments: Mapping[str, Any], run_options: RunOptions) -> CompareOptions:
-    """How the two are compared; without the packages for statistics only rankings can be."""
-    test_options = None
-    if not list_absent_packages():
-        from harness.statistics.compare import ComparisonOptions
-
-        test_options = ComparisonOptions(**{name: arguments[name] for name in TEST_OPTIONS if name in arguments})
-    ranking_options = {name: arguments[name] for name in ("depth", "p") if name in arguments}
-    return CompareOptions(run_options.day(), how=test_options, **ranking_options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,12 @@ from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
-from harness.extensions.compare import compare_with_baseline
 from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model.kept import Baseline
 from harness.model.suite import Suite
 from harness.options import explain_baseline_refusal
 from harness.report.sentences import format_score, make_loggable
-from harness.report.terminal.comparison import print_comparison_report
 from harness.report.terminal.scores import compute_means, is_weighted, print_entry
 from harness.run import Runner
 from harness.store.baseline import BaselineUpdate, refuse_in_ci, rename_baselines
@@ -45,7 +44,7 @@ from harness.store.what_changed import find_changed_questions, make_questions
 from harness.suites import load_suite
 from harness.words import count
 
-file_option = click.option(
+baseline_option = click.option(
     "--baseline",
     "file",
     metavar="FILE",
@@ -54,7 +53,23 @@ file_option = click.option(
 )
 
 
-@click.group("baseline", cls=Group)
+class BaselineGroup(Group):
+    """The commands of baselines, with that of an extension."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, as the help lists them."""
+        return [*super().list_commands(ctx), "diff"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None; the module of an extension is imported when it is called."""
+        if cmd_name != "diff":
+            return super().get_command(ctx, cmd_name)
+        found = import_module("harness.extensions.compare.diff_command").command
+        assert isinstance(found, click.Command)
+        return found
+
+
+@click.group("baseline", cls=BaselineGroup)
 def command() -> None:
     """
     Keep what suites returned, for thresholds on a drop to compare with.
@@ -69,7 +84,7 @@ def command() -> None:
 @suites_argument
 @engine_options
 @cell_options
-@file_option
+@baseline_option
 @click.option("--force", is_flag=True, help="Save in CI too.")
 @quiet_option
 def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **arguments: Any) -> None:
@@ -107,7 +122,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @suites_argument
 @config_options
 @root_option
-@file_option
+@baseline_option
 def show(suites: Sequence[Path], file: Path | None, **arguments: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
     configs = Configs.from_options(make_run_options(**arguments), os.environ)
@@ -154,37 +169,6 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
             renderables += _list_changed_queries(entry, suite, request)
         print_all(renderables)
     return errors
-
-
-@command.command(
-    "diff", epilog=format_examples("relevance baseline diff suites/products.relevance.yaml --url http://localhost:9200")
-)
-@suites_argument
-@engine_options
-@cell_options
-@file_option
-@quiet_option
-def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments: Any) -> None:
-    """
-    Run suites and compare what they return with their baselines, as relevance compare does.
-
-    Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
-    """
-    # As if it were saved: the rankings are compared here, so that no threshold needs the baseline.
-    options, matrix = make_run_choices(**arguments, baseline=file, save_baseline=True, locate=False, all_titles=False)
-    found = find_given_suites(suites, options.root)
-    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-        cells = runner.answer_files(found.suites, options, matrix=matrix)
-        reports = []
-        for cell in cells:
-            name = f"request:{cell.run.request}"
-            if matrix.indexes:
-                name += f" on index {cell.run.index}"
-            reports.append(compare_with_baseline(cell, file, name))
-    for report in reports:
-        print_all(print_comparison_report(report))
-    if not quiet:
-        print_left_out(found)
 
 
 def _load_suite(path: Path, configs: Configs) -> Suite | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -9,21 +10,10 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
-from harness.config.schema import settings_schema
 from harness.errors import UsageError
 from harness.files.writing import is_device, write_whole
-from harness.report.json import (
-    comparison_schema,
-    inspection_schema,
-    plan_schema,
-    report_schema,
-    sides_schema,
-    tuning_schema,
-    verification_schema,
-)
 from harness.report.sentences import make_loggable
 from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME
-from harness.suites.shape import suite_schema
 
 EDITOR_HINT = f"""\b
 relevance init and relevance import write the schema beside a suite, and name it in the first line.
@@ -32,16 +22,16 @@ For other suites, write the file and add the line:
 """
 
 SCHEMAS = {
-    "suite": suite_schema,
-    "settings": settings_schema,
-    "report": report_schema,
-    "comparison": comparison_schema,
-    "sides": sides_schema,
-    "inspection": inspection_schema,
-    "verification": verification_schema,
-    "plan": plan_schema,
-    "tuning": tuning_schema,
+    "suite": "harness.suites.shape:suite_schema",
+    "settings": "harness.config.schema:settings_schema",
+    "report": "harness.report.json:report_schema",
+    "comparison": "harness.extensions.compare.outputs:comparison_schema",
+    "inspection": "harness.report.json:inspection_schema",
+    "verification": "harness.report.json:verification_schema",
+    "plan": "harness.extensions.compare.outputs:plan_schema",
+    "tuning": "harness.report.json:tuning_schema",
 }
+"""The module and the function of each schema."""
 
 
 @click.command(
@@ -60,9 +50,11 @@ def command(kind: str, output: Path | None) -> None:
     Print the JSON Schema by which an editor completes and checks a suite while you write it, or that of another file.
 
     KIND is `suite` if it is left out, `settings` for relevance.toml, or, for programs that read our JSON: `report` of a
-    run, `comparison` of two sides, `sides` of more, `inspection` of relevance show, `verification`, `plan` or `tuning`.
+    run, `comparison` of two sides or more, `inspection` of relevance show, `verification`, `plan` or `tuning`.
     """
-    text = json.dumps(SCHEMAS[kind](), indent=2) + "\n"
+    module, name = SCHEMAS[kind].split(":")
+    schema = getattr(importlib.import_module(module), name)()
+    text = json.dumps(schema, indent=2) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return

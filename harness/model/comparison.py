@@ -1,15 +1,9 @@
-"""Two runs side by side, and the choices and defaults of the tests of their difference."""
+"""How the scores and rankings of two runs differ, and the choices and defaults of the tests of a difference."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-
-from harness.model.kept import TextDiff
-from harness.model.run import Verdict
-from harness.model.suite import Profile
-from harness.model.timing import ReportTiming
+from dataclasses import dataclass, field
 
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 CORRECTIONS = ("holm", "benjamini-hochberg", "none")
@@ -147,58 +141,6 @@ class MeasurePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanReport:
-    """How many queries would show an effect, by the paired differences of two sides."""
-
-    suite: str
-    reference: str
-    candidate: str
-    effect: float
-    """In the unit of each measure."""
-    level: float
-    """Of the paired t test."""
-    alternative: str
-    weighted: bool
-    """Whether means use weights of queries."""
-    measures: tuple[MeasurePlan, ...]
-    notes: tuple[str, ...] = ()
-    """Sentences on the two sides."""
-    exit_status: int = 0
-    """3 if a query of either side has no answer, else 0."""
-    schema: int = 1
-    """The version of the JSON form."""
-
-
-class SideKind(StrEnum):
-    """The kind of source of one side of a comparison."""
-
-    BASELINE = "baseline"
-    REPORT = "report"
-    RUN = "run"
-    REQUEST = "request"
-    INDEX = "index"
-    CLUSTER = "cluster"
-    PYTHON = "python"
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two runs of a comparison, and its source."""
-
-    name: str
-    kind: SideKind
-    engine: str = ""
-    request: str | None = None
-    index: str | None = None
-    created: str = ""
-    """Empty if unknown or now."""
-    unanswered: Mapping[str, str] = field(default_factory=dict)
-    """Query to the reason why it has no ranking."""
-    cluster: str = ""
-    """The name of the server that was searched; empty if it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
 class MovedDocument:
     """One document of two rankings."""
 
@@ -212,34 +154,6 @@ class MovedDocument:
     title: str | None = None
     tied: bool = False
     """Whether only an order among ties changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryComparison:
-    """One query in two runs."""
-
-    id: str
-    text: str
-    tags: tuple[str, ...] = ()
-    scores: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    """Measure to reference score and candidate score, None if a side has none."""
-    documents: tuple[MovedDocument, ...] = ()
-    """
-    Each document of either ranking once: the candidate's in its order, then those only in the reference; empty if a
-    side has no ranking.
-    """
-    entered: int = 0
-    """The number of documents only in the candidate."""
-    left: int = 0
-    """The number of documents only in the reference."""
-    moved: int = 0
-    """The number of documents with another rank."""
-    rbo: float | None = None
-    """None if it is undefined or a side has no ranking, as are *overlap* and *tau*."""
-    overlap: float | None = None
-    tau: float | None = None
-    ties_only: bool = False
-    """Whether only the order among ties changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,121 +180,3 @@ class Agreement:
     """The number of queries with the same documents, in any order."""
     same_first: int
     """The number of queries with the same first document."""
-
-
-@dataclass(frozen=True, slots=True)
-class SideCoverage:
-    """How many of the first hits of one side are judged."""
-
-    judged: float | None
-    """The mean of Judged@k; None if no query has it."""
-    hits: int
-    """The number of hits in the top k."""
-    unjudged: int
-    """The number of those without a judgment."""
-    queries: int
-    """The number of queries with unjudged hits."""
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceRange:
-    """How far the unjudged hits of both sides may move the mean difference of a measure."""
-
-    measure: str
-    low: float
-    """
-    The difference if every unjudged hit had the worst or the best grade, whichever favors the reference most; for
-    *high* the candidate.
-    """
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedHits:
-    """How far the hits of both sides are judged."""
-
-    depth: int
-    """The number of ranks looked at: the k of the top k."""
-    queries: int
-    """The number of queries that both sides have a score for."""
-    reference: SideCoverage
-    candidate: SideCoverage
-    ranges: tuple[DifferenceRange, ...] = ()
-    """One for each measure that depends on grades; empty if all hits are judged."""
-    pool_command: str = ""
-    """The command that collects the unjudged hits of both sides; empty if there is none."""
-    judged_only: str = ""
-    """A measure that leaves out unjudged hits; empty if all hits are judged."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonReport:
-    """Two runs side by side, as the terminal, the HTML page and the JSON file show them."""
-
-    timing: ReportTiming
-    harness: str
-    """The version of the harness."""
-    suite: str
-    reference: Side
-    candidate: Side
-    gain: str
-    profile: Profile
-    depth: int
-    measures: Comparison | None
-    """None without judgments."""
-    agreement: Agreement | None
-    """None if no query has a ranking on both sides."""
-    queries: tuple[QueryComparison, ...]
-    """Those that changed most come first."""
-    verdicts: tuple[Verdict, ...] = ()
-    """One for each threshold of the comparison."""
-    notes: tuple[str, ...] = ()
-    only_reference: tuple[str, ...] = ()
-    """Queries that only this side has; likewise *only_candidate*."""
-    only_candidate: tuple[str, ...] = ()
-    judged: JudgedHits | None = None
-    """None if it is not known which documents are judged."""
-    request_diff: TextDiff | None = None
-    """How the two requests differ, from the reference to the candidate; None if they do not, or if one is not known."""
-    exit_status: int = 0
-    """3 if a query of either side failed or a threshold is undecided, else 1 if a threshold fails, else 0."""
-    schema: int = 1
-    """The version of the JSON form."""
-
-
-@dataclass(frozen=True, slots=True)
-class SidesReport:
-    """Several sides, each compared with the first of them, the reference."""
-
-    timing: ReportTiming
-    harness: str
-    """The version of the harness."""
-    suite: str
-    comparisons: tuple[ComparisonReport, ...]
-    """One for each side after the first, which is the reference of all; p is corrected over all their measures."""
-    exit_status: int = 0
-    """The worst of the comparisons."""
-    pool_command: str = ""
-    """The command that collects the unjudged hits of all sides; empty if there is none."""
-    schema: int = 1
-    """The version of the JSON form."""
-
-    @property
-    def reference(self) -> Side:
-        """The side that the others are compared with; a query without a ranking has the reason of any comparison."""
-        unanswered: dict[str, str] = {}
-        for comparison in self.comparisons:
-            unanswered.update(comparison.reference.unanswered)
-        return replace(self.comparisons[0].reference, unanswered=unanswered)
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts of all comparisons: a threshold is decided for each side."""
-        return tuple(verdict for comparison in self.comparisons for verdict in comparison.verdicts)
-
-    def list_unanswered(self) -> set[str]:
-        """The queries that have no ranking on some side."""
-        queries: set[str] = set()
-        for comparison in self.comparisons:
-            queries.update(comparison.reference.unanswered, comparison.candidate.unanswered)
-        return queries

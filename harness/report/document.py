@@ -1,7 +1,7 @@
 """
 What a report says, once for all outputs: sections of facts, thresholds, tables, notes, differences and queries.
 
-`run_document` and `comparison_document` make it from the values of a report. The packages `terminal`, `markdown` and
+`run_document`, and modules of extensions, make it from the values of a report. The packages `terminal`, `markdown` and
 `html` print it: they decide looks, such as colors, widths, escapes and how much fits, and neither facts nor order.
 No text in here is escaped.
 """
@@ -411,98 +411,6 @@ class RunDocument:
     suites: tuple[SuiteSection, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonDocument:
-    """What is said of two runs side by side; the fields are in the order in which they are printed."""
-
-    headline: str
-    closing: str
-    exit_status: int
-    is_decided: bool
-    """Whether it was to hold to anything."""
-    suite: str
-    candidate: str
-    reference: str
-    facts: Facts
-    thresholds: Thresholds
-    method: str
-    """How the differences were tested; empty where they were not, and then there are no *measures*."""
-    measures: Table
-    measure_notes: Notes
-    agreement: Facts
-    """How far the rankings agree; without facts where that is not known."""
-    remarks: Notes
-    differences: tuple[Difference, ...]
-    """How the requests differ."""
-    queries: tuple[QuerySection, ...]
-    more_queries: str
-
-    def blocks(self) -> Iterator[Block]:
-        """All between the title and the queries, without what is empty."""
-        yield self.facts
-        if not self.thresholds.is_empty:
-            yield self.thresholds
-        if self.method:
-            yield Notes((Span(self.method, Tone.QUIET),))
-            yield self.measures
-        if self.measure_notes.lines:
-            yield self.measure_notes
-        if self.agreement.facts:
-            yield self.agreement
-        if self.remarks.lines:
-            yield self.remarks
-        yield from self.differences
-
-
 def make_notes(lines: Sequence[str], tone: Tone) -> tuple[Span, ...]:
     """A note of *tone* for each of *lines*."""
     return tuple(Span(line, tone) for line in lines)
-
-
-@dataclass(frozen=True, slots=True)
-class SidesDocument:
-    """What is said of several sides; the fields are in the order in which they are printed."""
-
-    headline: str
-    closing: str
-    exit_status: int
-    is_decided: bool
-    """Whether they were to hold to anything."""
-    suite: str
-    reference: str
-    sides: tuple[str, ...]
-    """The names of the others."""
-    facts: Facts
-    thresholds: Thresholds
-    method: Notes
-    """How the differences were tested; without lines where they were not."""
-    measures: Table
-    measure_notes: Notes
-    coverage: Table
-    """How many hits of each side are judged; without rows where that is not known."""
-    agreement: Table
-    """How far the rankings of each side agree with those of the reference."""
-    remarks: Notes
-    strips: Table
-    """The queries that changed most, on all sides; without rows where there are no scores."""
-    differences: tuple[Difference, ...]
-    """How the request of each side differs from that of the reference."""
-
-    def blocks(self) -> Iterator[Block]:
-        """All below the title, without what is empty."""
-        yield self.facts
-        if not self.thresholds.is_empty:
-            yield self.thresholds
-        if self.measures.rows:
-            yield self.method
-            yield self.measures
-        if self.measure_notes.lines:
-            yield self.measure_notes
-        for table in (self.coverage, self.agreement):
-            if table.rows:
-                yield table
-        if self.remarks.lines:
-            yield self.remarks
-        if self.strips.rows:
-            yield self.strips
-        yield from self.differences

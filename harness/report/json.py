@@ -14,7 +14,6 @@ from pydantic import TypeAdapter
 from harness.extensions.migrate.verification import VerificationReport
 from harness.extensions.tuning.model import TuningReport
 from harness.files.versioned import VersionedJson, dump_line, escape_json_commands
-from harness.model.comparison import ComparisonReport, PlanReport, SidesReport
 from harness.model.inspection import QueryInspection
 from harness.model.report import QueryReport, Report
 from harness.model.run import Unit, Verdict
@@ -104,20 +103,6 @@ def _merge_latency(verdict: Verdict) -> Verdict:
     return replace(verdict, **asdict(verdict.timing), timing=None)
 
 
-_COMPARISON_FORM = VersionedJson(ComparisonReport, "comparison")
-
-dumps_comparison = _COMPARISON_FORM.dumps
-loads_comparison = _COMPARISON_FORM.loads
-comparison_schema = _COMPARISON_FORM.schema
-
-
-_SIDES_FORM = VersionedJson(SidesReport, "comparison of several sides")
-
-dumps_sides = _SIDES_FORM.dumps
-loads_sides = _SIDES_FORM.loads
-sides_schema = _SIDES_FORM.schema
-
-
 _INSPECTION_FORM = VersionedJson(QueryInspection, "inspection")
 
 dumps_inspection = _INSPECTION_FORM.dumps
@@ -127,12 +112,6 @@ _VERIFICATION_FORM = VersionedJson(VerificationReport, "verification")
 
 dumps_verification = _VERIFICATION_FORM.dumps
 verification_schema = _VERIFICATION_FORM.schema
-
-
-_PLAN_FORM = VersionedJson(PlanReport, "plan")
-
-dumps_plan = _PLAN_FORM.dumps
-plan_schema = _PLAN_FORM.schema
 
 
 _TUNING_FORM = VersionedJson(TuningReport, "tuning")

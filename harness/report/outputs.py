@@ -12,7 +12,6 @@ from harness.errors import UsageError
 from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
-    from harness.model.comparison import ComparisonReport, SidesReport
     from harness.model.report import Report
     from harness.suites.inputs import RunInputs
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 KINDS = ("html", "json", "markdown", "csv", "junit", "codequality")
 """The kinds of reports on runs."""
 
-COMPARISON_KINDS = ("html", "json", "markdown")
 
 LISTS_OF_DECISIONS = ("junit", "codequality")
 """The kinds that have nothing but decisions: of a run that decides nothing, they would say that all holds."""
@@ -148,40 +146,6 @@ def render(report: Report, kind: str) -> str | Iterable[str]:
         return junit.render(report)
     # A kind that is listed and has no branch must not be written as another.
     raise ValueError(f"no form of a report on a run is called {kind!r}")
-
-
-def render_comparison(report: ComparisonReport, kind: str) -> str:
-    """*report* as text of the *kind*, one of `COMPARISON_KINDS`."""
-    if kind == "json":
-        from harness.report import json
-
-        return json.dumps_comparison(report)
-    if kind == "html":
-        from harness.report.html import comparison as html
-
-        return html.render(report)
-    if kind == "markdown":
-        from harness.report.markdown import comparison as markdown
-
-        return markdown.render(report)
-    raise ValueError(f"no form of a comparison is called {kind!r}")
-
-
-def render_sides(report: SidesReport, kind: str) -> str:
-    """*report* as text of the *kind*, one of `COMPARISON_KINDS`."""
-    if kind == "json":
-        from harness.report import json
-
-        return json.dumps_sides(report)
-    if kind == "html":
-        from harness.report.html import sides as html
-
-        return html.render(report)
-    if kind == "markdown":
-        from harness.report.markdown import sides as markdown
-
-        return markdown.render(report)
-    raise ValueError(f"no form of a comparison of several sides is called {kind!r}")
 
 
 def write_report(report: Report, output: Output) -> None:

@@ -168,7 +168,7 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
     remarks += describe_remarks(suite)
 
     queries = [
-        build_query_section(query, concerns=name_blaming_thresholds(query, attention.verdicts))
+        build_query_section(query, concerns=name_blaming_thresholds(query.id, attention.verdicts))
         for query in attention.queries
     ]
     more_queries = ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.gate.grammar import TOLERANCE
-from harness.model.comparison import MovedDocument, QueryComparison
+from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.report import (
     Absence,
@@ -53,9 +53,9 @@ THRESHOLDS_NAMED = 5
 """Thresholds that are named with a query that they blame."""
 
 
-def name_blaming_thresholds(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
-    """Which of *verdicts* blame *query*, by their thresholds."""
-    thresholds = [verdict.threshold for verdict in verdicts if query.id in verdict.blamed]
+def name_blaming_thresholds(query: str, verdicts: Iterable[Verdict]) -> str:
+    """Which of *verdicts* blame the query of this id, by their thresholds."""
+    thresholds = [verdict.threshold for verdict in verdicts if query in verdict.blamed]
     named = thresholds[:THRESHOLDS_NAMED]
     if len(thresholds) > THRESHOLDS_NAMED:
         named.append(f"and {count(len(thresholds) - THRESHOLDS_NAMED, 'more threshold')}")

@@ -14,15 +14,7 @@ import numpy as np
 
 from harness.errors import StatisticError, UsageError
 from harness.means import are_weighted, mean, weighed
-from harness.model.comparison import (
-    CORRECTIONS,
-    SAMPLES,
-    SEED,
-    TESTS,
-    TESTS_OF_MEANS,
-    Comparison,
-    MeasureComparison,
-)
+from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS, TESTS_OF_MEANS, Comparison, MeasureComparison
 from harness.statistics.intervals import FlipSettings, MeanTest, run_sign_flips, t_interval
 from harness.statistics.mean_intervals import count_by_weights, find_fewest
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t

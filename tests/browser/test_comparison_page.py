@@ -7,9 +7,9 @@ import pytest
 from builders.comparisons import comparison_report, hostile_report, large_report, row, unjudged_report
 from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE
+from harness.extensions.compare.page import render
 from harness.model.comparison import Comparison
 from harness.report.html import Limits
-from harness.report.html.comparison import render
 
 NARROW = {"viewport": {"width": 400, "height": 900}}
 

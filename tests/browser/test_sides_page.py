@@ -4,17 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from builders.comparisons import comparison_report, hostile_report
+from builders.comparisons import comparison_report, hostile_report, sides_report
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.reports import HOSTILE
-from harness.model.comparison import SidesReport
-from harness.report.html.sides import render
+from harness.extensions.compare.page import render
 
 
-def sides_report(*names, make=comparison_report):
+def make_sides(*names, make=comparison_report):
     first = make()
-    comparisons = tuple(replace(first, candidate=replace(first.candidate, name=name)) for name in names)
-    return SidesReport(first.timing, first.harness, first.suite, comparisons, first.exit_status)
+    return sides_report(*(replace(first, candidate=replace(first.candidate, name=name)) for name in names))
 
 
 SIDES = ("request:candidate", "request:a-long-name-of-a-request-without-any-blank-in-it", "baseline")
@@ -24,7 +22,7 @@ SIDES = ("request:candidate", "request:a-long-name-of-a-request-without-any-blan
 @pytest.mark.parametrize("width", [1200, 400])
 def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, width, scheme):
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-    page = open_html(render(sides_report(*SIDES)), **options)
+    page = open_html(render(make_sides(*SIDES)), **options)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert find_wide_boxes(page) == []
     assert find_cut_texts(page) == []
@@ -33,7 +31,7 @@ def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, wi
 
 
 def test_each_measure_has_its_strips_and_the_first_is_open(open_html):
-    page = open_html(render(sides_report(*SIDES)))
+    page = open_html(render(make_sides(*SIDES)))
     strips = page.locator("details.strips")
     assert strips.count() >= 1
     assert strips.first.locator("tbody tr").first.is_visible()
@@ -41,6 +39,6 @@ def test_each_measure_has_its_strips_and_the_first_is_open(open_html):
 
 
 def test_nothing_from_an_index_runs(open_html):
-    page = open_html(render(sides_report(HOSTILE, "b", make=lambda: hostile_report(HOSTILE))))
+    page = open_html(render(make_sides(HOSTILE, "b", make=lambda: hostile_report(HOSTILE))))
     assert "owned" not in page.title()
     assert page.locator("img").count() == 0

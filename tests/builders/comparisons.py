@@ -1,17 +1,9 @@
 """Comparisons with every kind of line in them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
-from harness.model.comparison import (
-    Agreement,
-    Comparison,
-    ComparisonReport,
-    MeasureComparison,
-    MovedDocument,
-    QueryComparison,
-    Side,
-    SideKind,
-)
+from harness.extensions.compare.model import ComparisonReport, QueryComparison, Side, SideComparison, SideKind
+from harness.model.comparison import Agreement, Comparison, MeasureComparison, MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.run import Status, Verdict
 from harness.model.suite import Mark, Profile
@@ -148,6 +140,15 @@ def comparison_report(**changes) -> ComparisonReport:
         exit_status=3,
     )
     return replace(usual, **changes)
+
+
+def sides_report(*comparisons: ComparisonReport) -> ComparisonReport:
+    """One report of several sides: *comparisons* with one reference."""
+    parts = []
+    for one in comparisons:
+        parts.append(SideComparison(**{part.name: getattr(one, part.name) for part in fields(SideComparison)}))
+    status = max(one.exit_status for one in comparisons)
+    return replace(comparisons[0], further=tuple(parts[1:]), exit_status=status)
 
 
 def hostile_report(text: str) -> ComparisonReport:

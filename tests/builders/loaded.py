@@ -21,7 +21,7 @@ for _name in (
     "harness.report.html",
     "harness.report.json",
     "harness.report.markdown",
-    "harness.report.terminal.comparison",
+    "harness.extensions.compare.printers",
     "harness.report.terminal.run",
     "harness.run.sent_requests",
     "harness.search.client_object",

@@ -15,10 +15,10 @@ import yaml
 
 from harness.api import Relevance
 from harness.cli import main
-from harness.model.comparison import ComparisonReport, SideKind
+from harness.extensions.compare.model import ComparisonReport, SideKind
+from harness.extensions.compare.outputs import loads_comparison
 from harness.model.request import Cluster
 from harness.options import RunOptions
-from harness.report.json import loads_comparison
 from harness.search import open_search
 
 ROOT = Path(__file__).parents[2]

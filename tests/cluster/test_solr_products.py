@@ -11,8 +11,9 @@ import yaml
 
 from builders.solr import CORE
 from harness.cli import main
+from harness.extensions.compare.outputs import loads_comparison
 from harness.model.run import Status
-from harness.report.json import loads_comparison, loads_report
+from harness.report.json import loads_report
 
 ROOT = Path(__file__).parents[2]
 PRODUCTS = ROOT / "suites" / "products.relevance.yaml"

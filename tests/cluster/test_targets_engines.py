@@ -12,8 +12,9 @@ import yaml
 
 from builders.solr import CORE
 from harness.cli import main
+from harness.extensions.compare.outputs import loads_comparison
 from harness.model.run import Status
-from harness.report.json import loads_comparison, loads_report
+from harness.report.json import loads_report
 
 PRODUCTS = Path(__file__).parents[2] / "suites" / "products.relevance.yaml"
 CONFIGURATION = """\

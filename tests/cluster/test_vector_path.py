@@ -24,7 +24,8 @@ import yaml
 
 from builders.pages import JudgingPage
 from harness.cli import main
-from harness.report.json import loads_comparison, loads_report
+from harness.extensions.compare.outputs import loads_comparison
+from harness.report.json import loads_report
 from harness.search.engine import EngineSearch
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "hybrid.md").read_text(encoding="utf-8")

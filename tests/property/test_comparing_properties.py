@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.extensions.compare import CompareOptions, assemble_comparison
+from harness.extensions.compare.model import SideKind
 from harness.extensions.compare.scores import score_by_suite, use_stored_scores
 from harness.extensions.compare.sides import make_run_side
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.comparison import SideKind
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.suite import Query, Suite, Target
 from harness.statistics.compare import ComparisonOptions
@@ -56,7 +56,7 @@ def compared(grades, first, second):
     suite = suite_of(grades)
     pair = (side(suite, first), side(suite, second))
     scored = score_by_suite(pair, suite, suite.queries, (), ())
-    return assemble_comparison(pair, scored, OPTIONS, "now")
+    return assemble_comparison(pair, scored, OPTIONS)
 
 
 @given(judgments, runs)
@@ -140,7 +140,7 @@ def test_stored_scores_say_what_scoring_anew_says(grades, first, second):
     pair = tuple(
         replace(one, scores=score_run(suite, one.run), gain=suite.gain, profile=suite.profile) for one in sides
     )
-    stored = assemble_comparison(pair, use_stored_scores(pair, (), ()), OPTIONS, "now")
+    stored = assemble_comparison(pair, use_stored_scores(pair, (), ()), OPTIONS)
     anew = compared(grades, first, second)
     # Stored scores cannot be computed with other grades: they have no range for unjudged hits.
     rows = tuple(replace(row, if_judged=None) for row in anew.measures.measures)

@@ -10,25 +10,23 @@ from rich.cells import cell_len
 
 from builders.markdown import Page as MarkdownPage
 from builders.odd_texts import assert_page_is_ours, commands, texts, thorough, verdicts
-from harness.model.comparison import (
-    Agreement,
-    Comparison,
+from harness.extensions.compare.model import (
     ComparisonReport,
     DifferenceRange,
     JudgedHits,
-    MeasureComparison,
-    MovedDocument,
     QueryComparison,
     Side,
+    SideComparison,
     SideCoverage,
     SideKind,
 )
+from harness.extensions.compare.page import render as page_of
+from harness.extensions.compare.printers import print_comparison_report
+from harness.extensions.compare.printers import render_markdown as markdown_of
+from harness.model.comparison import Agreement, Comparison, MeasureComparison, MovedDocument
 from harness.model.suite import Profile
 from harness.model.timing import ReportTiming
-from harness.report.html.comparison import render as page_of
-from harness.report.markdown.comparison import render as markdown_of
 from harness.report.terminal import render_plain
-from harness.report.terminal.comparison import print_comparison_report
 
 MEASURES = ("nDCG@10", "P@5")
 floats = st.floats()
@@ -120,24 +118,28 @@ ranges = st.builds(DifferenceRange, st.sampled_from(MEASURES) | texts, floats, f
 judged_hits = st.builds(
     JudgedHits, st.integers(1, 99), counts, coverages, coverages, st.lists(ranges, max_size=2).map(tuple), texts, texts
 )
+PARTS = {
+    "reference": sides,
+    "candidate": sides,
+    "gain": texts,
+    "profile": st.sampled_from(Profile),
+    "depth": st.integers(1, 99),
+    "measures": st.none() | comparisons,
+    "agreement": st.none() | agreements,
+    "queries": st.lists(queries, max_size=3).map(tuple),
+    "verdicts": st.lists(verdicts, max_size=2).map(tuple),
+    "notes": st.lists(texts, max_size=2).map(tuple),
+    "only_reference": st.lists(texts, max_size=2).map(tuple),
+    "only_candidate": st.lists(texts, max_size=2).map(tuple),
+    "judged": st.none() | judged_hits,
+}
 reports = st.builds(
     ComparisonReport,
-    st.builds(ReportTiming, texts),
-    texts,
-    texts,
-    sides,
-    sides,
-    texts,
-    st.sampled_from(Profile),
-    st.integers(1, 99),
-    st.none() | comparisons,
-    st.none() | agreements,
-    st.lists(queries, max_size=3).map(tuple),
-    st.lists(verdicts, max_size=2).map(tuple),
-    st.lists(texts, max_size=2).map(tuple),
-    st.lists(texts, max_size=2).map(tuple),
-    st.lists(texts, max_size=2).map(tuple),
-    judged=st.none() | judged_hits,
+    **PARTS,
+    timing=st.builds(ReportTiming, texts),
+    harness=texts,
+    suite=texts,
+    further=st.lists(st.builds(SideComparison, **PARTS), max_size=1).map(tuple),
     exit_status=st.sampled_from([0, 1, 3]),
 )
 

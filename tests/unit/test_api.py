@@ -14,9 +14,10 @@ import harness.api.evaluation
 import harness.search
 from builders.suite_runs import make_suite_run
 from harness.api import Options, Relevance, SuiteRun, evaluate
-from harness.api.choices import ARGUMENT_KINDS, CompareChoices
+from harness.api.choices import ARGUMENT_KINDS
 from harness.cli import main
 from harness.errors import EngineUnreachable, InputError, MeasureError, SearchError, UndefinedScore, UsageError
+from harness.extensions.compare.api import CompareChoices
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status
 from harness.model.suite import Gain, GainKind, Profile, Suite, Target
 from harness.options import RunOptions

@@ -11,6 +11,7 @@ from builders.judging import make_view
 from harness import hookspecs
 from harness.errors import BaselineError
 from harness.extensions.compare.assembly import remove_changed_queries
+from harness.extensions.compare.model import SideKind
 from harness.extensions.compare.sides import make_baseline_side, make_report_side, make_run_side
 from harness.extensions.judging.page.session_json import build_session
 from harness.files.judge_files import JudgeFile, fingerprint_questions
@@ -18,7 +19,6 @@ from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model.comparison import SideKind
 from harness.model.judging import PooledDocument
 from harness.model.kept import BaselineFile
 from harness.model.run import IndexFacts

@@ -8,12 +8,12 @@ import itertools
 import json
 
 from harness.cli import main
+from harness.extensions.compare.model import Side, SideKind
 from harness.extensions.compare.scores import use_stored_scores
 from harness.extensions.compare.sides import ComparedSide
 from harness.files import runs as run_files
 from harness.files.runs import evaluate_files, read_measures
 from harness.metrics import parse_measure, score_query
-from harness.model.comparison import Side, SideKind
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Gain, Profile, Query

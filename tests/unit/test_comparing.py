@@ -9,14 +9,14 @@ from datetime import date
 
 from harness.errors import MeasureError, UsageError
 from harness.extensions.compare import CompareOptions, assemble_comparison, read_thresholds
-from harness.extensions.compare.assembly import sort_by_change
+from harness.extensions.compare.assembly import assemble_report, sort_by_change
 from harness.extensions.compare.forms import SideText, SideWord
+from harness.extensions.compare.model import QueryComparison, SideKind
 from harness.extensions.compare.scores import score_by_judgments, score_by_suite, use_stored_scores
 from harness.extensions.compare.sides import add_empty_rankings, make_report_side, make_run_side
 from harness.files.runs import FileScorer
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.comparison import QueryComparison, SideKind
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target, Waiver
@@ -31,6 +31,11 @@ QUERIES = (
     Query("s", "three", judgments={"c": 1}),
 )
 PLAIN = {"query": {"match": {"title": "{{text}}"}}}
+
+
+def report_on(pair, scored, options=OPTIONS):
+    """The report of a comparison of two sides."""
+    return assemble_report(scored.suite.name, [assemble_comparison(pair, scored, options)], MADE)
 
 
 def suite_of(*queries, body=PLAIN, **fields):
@@ -65,7 +70,7 @@ def compared(first, second, suite=None, *, thresholds=(), options=OPTIONS, measu
     suite = suite or suite_of(*QUERIES)
     pair = (reported(first, suite, "A"), reported(second, suite, "B"))
     scored = score_by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
-    return assemble_comparison(pair, scored, options, MADE)
+    return report_on(pair, scored, options)
 
 
 @pytest.fixture
@@ -233,7 +238,7 @@ def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
         reported(run_of(**run.responses, u=ranked("z")), suite, name) for run, name in ((FIRST, "A"), (SECOND, "B"))
     )
     scored = use_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
-    report = assemble_comparison(pair, scored, OPTIONS, MADE)
+    report = report_on(pair, scored)
     assert report.measures.left_out == {"RR": 1, "nDCG@3": 1}
     assert (report.verdicts[0].status, report.verdicts[0].counted, report.verdicts[0].left_out) == (Status.PASSED, 3, 1)
     assert report.agreement.queries == 4
@@ -247,7 +252,7 @@ def test_a_stored_score_whose_judgments_are_gone_is_not_left_out():
         (sides[::-1], "B has no score for 1 query: s"),
     ):
         scored = use_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
-        report = assemble_comparison(pair, scored, OPTIONS, MADE)
+        report = report_on(pair, scored)
         assert (report.verdicts[0].status, report.exit_status) == (Status.ERROR, 3)
         assert reason in report.verdicts[0].reason
 
@@ -257,7 +262,7 @@ def test_a_stored_score_that_is_no_number_is_an_error():
     first, *others = pair[1].scores
     broken = replace(pair[1], scores=(replace(first, value=float("nan")), *others))
     scored = use_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
-    report = assemble_comparison((pair[0], broken), scored, OPTIONS, MADE)
+    report = report_on((pair[0], broken), scored)
     assert report.verdicts[0].status is Status.ERROR
     assert "the score is nan, which is not a finite number" in report.verdicts[0].reason
     assert {row.measure: row.queries for row in report.measures.measures} == {"RR": 2, "nDCG@3": 3}
@@ -266,7 +271,7 @@ def test_a_stored_score_that_is_no_number_is_an_error():
 def test_two_runs_without_a_query_are_not_compared(judged):
     pair = (reported(run_of(), suite_of(), "A"), reported(run_of(), suite_of(), "B"))
     with pytest.raises(UsageError, match="there is no query on which to compare B with A"):
-        assemble_comparison(pair, score_by_judgments(pair, judged("q 0 a 1"), (), ()), OPTIONS, MADE)
+        report_on(pair, score_by_judgments(pair, judged("q 0 a 1"), (), ()))
 
 
 def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
@@ -286,7 +291,7 @@ def test_judgments_score_a_measure_that_only_a_threshold_on_a_tag_names(judged):
     pair = (reported(FIRST, name="A"), reported(SECOND, name="B"))
     held = read_thresholds(["drop P@1 <= 0 for head"])
     scored = score_by_judgments(pair, judged("q 0 a 1", "r 0 b 1"), (parse_measure("RR"),), held)
-    [verdict] = assemble_comparison(pair, scored, OPTIONS, MADE).verdicts
+    [verdict] = report_on(pair, scored).verdicts
     assert (verdict.status, verdict.counted) == (Status.PASSED, 1)
 
 
@@ -314,7 +319,7 @@ def test_queries_of_one_side_or_of_none_are_named():
     suite = suite_of(*QUERIES)
     pair = (whole(suite, first, "A"), whole(suite, second, "B"))
     scored = score_by_suite(pair, suite, suite.queries, (), ())
-    report = assemble_comparison(pair, scored, OPTIONS, MADE)
+    report = report_on(pair, scored)
     assert (report.only_reference, report.only_candidate) == (("r",), ())
     assert "on neither side: 1 query (s)" in report.notes
     assert (report.exit_status, report.agreement.queries) == (0, 1)
@@ -326,7 +331,7 @@ def test_what_a_side_lacks_never_passes():
     held = read_thresholds(["drop RR <= 1", "mean RBO >= 0"])
     for runs, statuses in (((FIRST, lacking), [Status.ERROR] * 2), ((lacking, FIRST), [Status.FAILED] * 2)):
         pair = tuple(whole(suite, run, name) for run, name in zip(runs, "AB", strict=True))
-        report = assemble_comparison(pair, score_by_suite(pair, suite, suite.queries, (), held), OPTIONS, MADE)
+        report = report_on(pair, score_by_suite(pair, suite, suite.queries, (), held))
         assert [verdict.status for verdict in report.verdicts] == statuses
     assert report.verdicts[0].reason == "RR cannot be compared with A: A does not have 1 query (s)"
     assert report.verdicts[1].reason == "RBO cannot be decided: A does not have 1 query (s)"
@@ -343,14 +348,14 @@ def test_only_failures_of_queries_that_are_compared_count():
     broken = run_of(**{**FIRST.responses, "s": Failure(FailureKind.ERROR, "gone")})
     suite = suite_of(*QUERIES)
     pair = (reported(broken), reported(SECOND))
-    report = assemble_comparison(pair, score_by_suite(pair, suite, QUERIES[:2], (), ()), OPTIONS, MADE)
+    report = report_on(pair, score_by_suite(pair, suite, QUERIES[:2], (), ()))
     assert (report.exit_status, dict(report.reference.unanswered)) == (0, {})
 
 
 def test_a_request_that_is_another_by_the_same_name_is_noted():
     suite = suite_of(*QUERIES)
     pair = (replace(reported(FIRST), template="old"), replace(reported(SECOND), template="new"))
-    report = assemble_comparison(pair, score_by_suite(pair, suite, suite.queries, (), ()), OPTIONS, MADE)
+    report = report_on(pair, score_by_suite(pair, suite, suite.queries, (), ()))
     assert "the request current is not the same on both sides" in report.notes
 
 
@@ -366,7 +371,7 @@ def test_stored_scores_are_weighed_as_the_candidate_says():
     for run, weight, name in ((FIRST, 1.0, "A"), (SECOND, 8.0, "B")):
         suite = suite_of(*(replace(query, weight=weight if query.id == "q" else 1.0) for query in QUERIES))
         pair.append(reported(run, suite, name))
-    report = assemble_comparison(tuple(pair), use_stored_scores(tuple(pair), (), ()), OPTIONS, MADE)
+    report = report_on(tuple(pair), use_stored_scores(tuple(pair), (), ()))
     assert report.measures.measures[0].difference == pytest.approx(-0.5 * 2 / 10)
     assert "the weights of B hold: 1 query had another (q)" in report.notes
 

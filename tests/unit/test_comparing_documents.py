@@ -3,7 +3,8 @@
 import pytest
 
 from harness.extensions.compare.assembly import add_documents
-from harness.model.comparison import MovedDocument, QueryComparison
+from harness.extensions.compare.model import QueryComparison
+from harness.model.comparison import MovedDocument
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Gain, GainKind
 from harness.store.differences import DocumentNotes, compare_documents

@@ -81,19 +81,9 @@ EXTENSION_PAIRS = {("extensions/compare", "extensions/judging"), ("extensions/mi
 """An extension that imports another one."""
 
 STILL = {
-    ("harness.api.evaluation", "extensions/compare"),
-    ("harness.api.running", "extensions/compare"),
-    ("harness.cli.baseline", "extensions/compare"),
     ("harness.files.hold_outs", "extensions/tuning"),
-    ("harness.report.html.comparison", "extensions/compare"),
-    ("harness.report.html.notebook", "extensions/compare"),
-    ("harness.report.html.sides", "extensions/compare"),
     ("harness.report.json", "extensions/migrate"),
     ("harness.report.json", "extensions/tuning"),
-    ("harness.report.markdown.comparison", "extensions/compare"),
-    ("harness.report.markdown.sides", "extensions/compare"),
-    ("harness.report.terminal.comparison", "extensions/compare"),
-    ("harness.report.terminal.sides", "extensions/compare"),
 }
 """Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""
 

@@ -9,8 +9,9 @@ from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
 from builders.comparisons import comparison_report, unjudged_report, verdicts
+from harness.extensions.compare.model import ComparisonReport
 from harness.masking import KEPT, redact
-from harness.model.comparison import ComparisonReport, MovedDocument
+from harness.model.comparison import MovedDocument
 from harness.model.inspection import Explanation
 from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, SuiteReport
 from harness.model.run import Engine, Failure, IndexState, Ranking, Run, Status, Verdict
@@ -137,6 +138,7 @@ STAYING = {
     "Route": {"client_cert", "client_key", "client_key_password", "proxy", "proxy_login"},
     "Run": {"index", "request", "resent", "responses", "target_changed", "titles", "variants"},
     "ScorePart": {"field"},
+    "SideComparison": {"gain", "only_candidate", "only_reference"},
     "SentRequest": {
         "body",
         "ca_certs",

@@ -20,12 +20,14 @@ from harness.errors import Option, Sentence, UsageError
 from harness.extensions.compare.assembly import (
     CompareOptions,
     assemble_comparison,
+    assemble_report,
     check_thresholds,
     read_thresholds,
     remove_changed_queries,
 )
 from harness.extensions.compare.coverage import write_pool_command
 from harness.extensions.compare.forms import SideText, SideWord, parse_side
+from harness.extensions.compare.model import ComparisonReport, SideKind
 from harness.extensions.compare.scores import (
     ScoredSides,
     correct_together,
@@ -57,7 +59,6 @@ from harness.files.runs import FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact
 from harness.metrics.score import common_measures
-from harness.model.comparison import ComparisonReport, SideKind, SidesReport
 from harness.model.suite import Gain, Measure, Profile, Suite, Threshold
 from harness.options import RunOptions
 from harness.store.baseline import read_entry
@@ -126,48 +127,27 @@ class PreparedComparison:
 
     def make_report(self, thresholds: Sequence[Threshold] | None = None) -> ComparisonReport:
         """
-        The comparison of the first two sides, made now and decided by *thresholds*; None for those of the request.
+        Each further side compared with the first, now, with p corrected over all of them.
+
+        Args:
+            thresholds: What decides; None for the thresholds of the request.
 
         Raises:
             UsageError, StatisticError, MeasureError: as `assemble_comparison` and `score_by_suite`.
         """
         if thresholds is None:
             thresholds = self.request.thresholds
-        return self._compare(self.sides[1], thresholds)
-
-    def make_sides_report(self) -> SidesReport:
-        """
-        The comparisons of each further side with the first, with p corrected over all of them.
-
-        Raises:
-            UsageError, StatisticError, MeasureError: as `make_report`.
-        """
-        comparisons = [self._compare(side, self.request.thresholds) for side in self.sides[1:]]
-        corrected = iter(correct_together([report.measures for report in comparisons if report.measures is not None]))
-        reports = []
-        for report in comparisons:
-            # A side without scores has no measures: only its rankings are compared.
-            measures = None if report.measures is None else next(corrected)
-            reports.append(replace(report, measures=measures))
-        first = reports[0]
-        exit_status = max(report.exit_status for report in reports)
-        has_ranges = any(report.judged is not None and report.judged.ranges for report in reports)
-        pool_command = ""
-        if has_ranges and self.selection is not None:
-            suite = self.selection.whole_suite
-            pool_command = Masker(suite.variables).mask(
-                write_pool_command(self.sides, suite, self.request.options.searched)
-            )
-        return SidesReport(first.timing, first.harness, first.suite, tuple(reports), exit_status, pool_command)
-
-    def _compare(self, candidate: ComparedSide, thresholds: Sequence[Threshold]) -> ComparisonReport:
-        """*candidate* compared with the first side, decided by *thresholds*."""
-        pair, scored = self.score_sides(candidate, thresholds)
+        options = self.request.options
+        suite = None if self.selection is None else self.selection.whole_suite
+        pool_command = "" if suite is None else write_pool_command(self.sides, suite, options.searched)
+        comparisons = []
+        for side in self.sides[1:]:
+            pair, scored = self.score_sides(side, thresholds)
+            comparisons.append(assemble_comparison(pair, scored, options, pool_command))
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        report = assemble_comparison(pair, scored, self.request.options, created)
-        if self.selection is None:
-            return report
-        return redact(report, Masker(self.selection.whole_suite.variables).mask)
+        name = "" if suite is None else suite.name
+        report = assemble_report(name, correct_together(comparisons), created)
+        return report if suite is None else redact(report, Masker(suite.variables).mask)
 
     def score_sides(
         self, candidate: ComparedSide, thresholds: Sequence[Threshold] = ()

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.extensions.compare.coverage import cover_sides
+from harness.extensions.compare.model import ComparisonReport, JudgedHits, QueryComparison, Side, SideComparison
 from harness.extensions.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
 from harness.extensions.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
 from harness.gate import compute_comparison_status, decide
@@ -25,14 +26,7 @@ from harness.gate.stability import explain_changed_target
 from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
 from harness.metrics.score import common_measures
-from harness.model.comparison import (
-    Comparison,
-    ComparisonReport,
-    JudgedHits,
-    MovedDocument,
-    QueryComparison,
-    Side,
-)
+from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
 from harness.model.run import Failure, FailureKind, Ranking, Status, Verdict
 from harness.model.suite import AgreementCondition, BaselineCondition, Condition, ScoreCondition, Suite, Threshold
@@ -73,8 +67,8 @@ class CompareOptions:
 
 
 def assemble_comparison(
-    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, options: CompareOptions, created: str
-) -> ComparisonReport:
+    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, options: CompareOptions, pool_command: str = ""
+) -> SideComparison:
     """
     Compare the second of *pair* with the first, and decide the thresholds of *scored*.
 
@@ -82,7 +76,7 @@ def assemble_comparison(
         pair: The reference and the candidate.
         scored: Their scores.
         options: How they are compared.
-        created: The time in the report.
+        pool_command: The command that collects the unjudged hits of all sides; empty if there is none.
 
     Raises:
         UsageError: There is no query to compare, *options* have more ranks than there are, a threshold cannot be
@@ -104,7 +98,7 @@ def assemble_comparison(
     queries = _compare_queries(scored, rankings, agreements, depth)
     measures, untested = compare_measures(names, scored, options.how)
     first_measure = next((measure.text for measure in common_measures(suite)), None)
-    judged = cover_sides(pair, scored, depth, options.searched) if scored.is_judged else None
+    judged = cover_sides(pair, scored, depth, pool_command) if scored.is_judged else None
     if measures is not None and judged is not None:
         measures = _add_ranges(measures, judged)
     verdicts = _decide_thresholds(pair, scored, depth, options)
@@ -119,10 +113,7 @@ def assemble_comparison(
     moving = explain_changed_target(scored.runs[1], scored.runs[0])
     if moving:
         notes.append(moving)
-    return ComparisonReport(
-        timing=ReportTiming(created),
-        harness=__version__,
-        suite=suite.name,
+    return SideComparison(
         reference=sides[0],
         candidate=sides[1],
         gain=str(suite.gain) if scored.is_judged else "",
@@ -137,7 +128,24 @@ def assemble_comparison(
         only_candidate=tuple(only_candidate),
         judged=judged,
         request_diff=diff_texts("request", pair[0].request_json, pair[1].request_json),
-        exit_status=compute_comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
+    )
+
+
+def assemble_report(suite: str, comparisons: Sequence[SideComparison], created: str) -> ComparisonReport:
+    """The report of *comparisons*, one for each side after the first, made at the time *created*."""
+    verdicts: list[Verdict] = []
+    is_unanswered = False
+    for comparison in comparisons:
+        verdicts += comparison.verdicts
+        is_unanswered = is_unanswered or bool(comparison.reference.unanswered or comparison.candidate.unanswered)
+    first, *further = comparisons
+    return ComparisonReport(
+        **{field.name: getattr(first, field.name) for field in fields(first)},
+        timing=ReportTiming(created),
+        harness=__version__,
+        suite=suite,
+        further=tuple(further),
+        exit_status=compute_comparison_status(verdicts, unanswered=is_unanswered),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,8 @@ from harness.cli.shared_options import (
 )
 from harness.cli.terminal import run_progress, show
 from harness.extensions.compare import CompareOptions, ComparisonRequest, add_all_requests, prepare, read_thresholds
+from harness.extensions.compare.outputs import KINDS, render
+from harness.extensions.compare.printers import QUERIES_SHOWN, print_comparison_report
 from harness.extensions.compare.scores import list_absent_packages
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
@@ -32,14 +33,11 @@ from harness.model.comparison import TEST_OPTIONS
 from harness.model.suite import Profile
 from harness.options import OPTIONS, Commands, RunOptions
 from harness.process import gc_paused
-from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, render_sides, write_output
-from harness.report.terminal.comparison import print_comparison_report
-from harness.report.terminal.sides import print_sides_report
+from harness.report.outputs import Output, write_output
 from harness.run import Runner
 from harness.suites.inputs import RunInputs
 from harness.words import count
 
-QUERIES_SHOWN = 5
 SUITE_SUFFIXES = (".yaml", ".yml")
 
 RUN_ARGUMENTS = [
@@ -123,7 +121,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
     "--output",
     "outputs",
     multiple=True,
-    type=OutputType(COMPARISON_KINDS, "html=comparison.html"),
+    type=OutputType(KINDS, "html=comparison.html"),
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
@@ -155,29 +153,20 @@ def command(
                     request = add_all_requests(request, os.environ)
                 _refuse_one_side(request)
                 prepared = prepare(request, runner.run_loaded, os.environ)
-            if len(prepared.sides) == 2:
-                report = prepared.make_report()
-                printed = print_comparison_report(report, most=shown, quiet=quiet)
-                render = partial(render_comparison, report)
-                exit_status = report.exit_status
-            else:
-                sides_report = prepared.make_sides_report()
-                printed = print_sides_report(sides_report, most=shown, quiet=quiet)
-                render = partial(render_sides, sides_report)
-                exit_status = sides_report.exit_status
+            report = prepared.make_report()
         # From here on there is a report to give: an error while it is written does not remove what is written already.
         delivery = Delivery()
         with delivery.printing():
             if as_json:
-                click.echo(render("json"), nl=False)
+                click.echo(render(report, "json"), nl=False)
             else:
-                show(printed)
+                show(print_comparison_report(report, most=shown, quiet=quiet))
         for output in outputs:
             with delivery.writing():
-                write_output(output, render(output.kind), "comparison")
+                write_output(output, render(report, output.kind), "comparison")
                 if not quiet:
                     click.echo(f"wrote {output.path}", err=True)
-    return delivery.settle(exit_status)
+    return delivery.settle(report.exit_status)
 
 
 def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:

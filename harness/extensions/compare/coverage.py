@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from harness.extensions.compare.model import DifferenceRange, JudgedHits, SideCoverage, SideKind
 from harness.extensions.compare.scores import ScoredSides, tabulate_scores
 from harness.extensions.compare.sides import ComparedSide, may_share_request
 from harness.extensions.compare.ties import settle_run
@@ -15,14 +16,13 @@ from harness.means import mean_of
 from harness.metrics import deepest_cutoff, definition_of, parse_measure
 from harness.metrics.score import common_measures, score_of
 from harness.metrics.unjudged import bound_differences, needs_grades
-from harness.model.comparison import DifferenceRange, JudgedHits, SideCoverage, SideKind
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
 from harness.options import format_options
 
 
 def cover_sides(
-    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int, searched: Mapping[str, str | bool]
+    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int, pool_command: str
 ) -> JudgedHits | None:
     """
     Count the judged hits of both sides, over the queries that both have a score for.
@@ -31,7 +31,7 @@ def cover_sides(
         pair: The two sides.
         scored: Their scores.
         depth: The number of ranks to look at if no measure has a cutoff.
-        searched: The given options, by field, with which the sides were searched.
+        pool_command: The command that collects the unjudged hits of all sides; empty if there is none.
 
     Returns:
         None where it is not known which documents are judged, or no query is scored on both sides.
@@ -54,7 +54,7 @@ def cover_sides(
     return replace(
         judged,
         ranges=tuple(difference for difference in ranges if difference is not None),
-        pool_command=write_pool_command(pair, suite, searched),
+        pool_command=pool_command,
         judged_only=_leave_out_unjudged(measures),
     )
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
 from harness.extensions.compare import PreparedComparison
+from harness.extensions.compare.model import PlanReport
 from harness.extensions.compare.scores import tabulate_scores
 from harness.masking import Masker, redact
 from harness.means import are_weighted
-from harness.model.comparison import MeasurePlan, PlanReport
+from harness.model.comparison import MeasurePlan
 from harness.report.document import (
     Column,
     ColumnKind,

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError, pip_install
+from harness.extensions.compare.model import SideComparison, SideKind
 from harness.extensions.compare.sides import QRELS, SUITE, ComparedSide, may_share_request, truncate_run
 from harness.extensions.compare.ties import add_tie_moves, settle_run
 from harness.files.query_ids import check_runs_meet
@@ -17,7 +18,7 @@ from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.score import common_measures, get_measure, outcome_of, score_run
-from harness.model.comparison import Comparison, SideKind
+from harness.model.comparison import Comparison
 from harness.model.run import Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import AgreementCondition, Gain, Measure, Profile, Query, Suite, Target, Threshold
@@ -539,19 +540,22 @@ def compare_measures(
     return add_tie_moves(comparison, reference, candidate, returned, weights), tuple(notes)
 
 
-def correct_together(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """*comparisons*, which have one correction, with p corrected over all measures of all of them."""
+def correct_together(comparisons: Sequence[SideComparison]) -> list[SideComparison]:
+    """*comparisons*, with p corrected over all measures of all of them; a side without scores has no measures."""
+    tested = [comparison.measures for comparison in comparisons if comparison.measures is not None]
+    if not tested:
+        return list(comparisons)
     from harness.statistics.compare import CORRECTED
 
-    if not comparisons:
-        return ()
-    p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
-    adjusted = iter(CORRECTED[comparisons[0].correction](p_values))
+    p_values = [row.p_value for measures in tested for row in measures.measures]
+    adjusted = iter(CORRECTED[tested[0].correction](p_values))
     corrected = []
     for comparison in comparisons:
-        rows = tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures)
-        corrected.append(replace(comparison, measures=rows))
-    return tuple(corrected)
+        if comparison.measures is not None:
+            rows = tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures.measures)
+            comparison = replace(comparison, measures=replace(comparison.measures, measures=rows))
+        corrected.append(comparison)
+    return corrected
 
 
 def tabulate_scores(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:

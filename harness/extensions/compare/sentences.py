@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
+from harness.extensions.compare.model import (
+    ComparisonReport,
+    JudgedHits,
+    QueryComparison,
+    Side,
+    SideComparison,
+    SideCoverage,
+    SideKind,
+)
 from harness.gate.finding import describe_if_judged
 from harness.gate.grammar import TOLERANCE
 from harness.gate.selection import interleave_blamed
@@ -15,13 +25,10 @@ from harness.model.comparison import (
     TESTS_OF_MEANS,
     Agreement,
     Comparison,
-    ComparisonReport,
     MeasureComparison,
     MovedDocument,
-    QueryComparison,
-    Side,
-    SideKind,
 )
+from harness.model.run import Verdict
 from harness.report.attention import list_looked_at
 from harness.report.run_sentences import RANKS_SHOWN, write_thresholds_headline
 from harness.report.sentences import (
@@ -119,10 +126,12 @@ def describe_origin(side: Side) -> str:
 def list_measures(report: ComparisonReport) -> tuple[str, ...]:
     """The measures that were compared, then those that only queries have."""
     names: dict[str, None] = {}
-    if report.measures is not None:
-        names.update((row.measure, None) for row in report.measures.measures)
-    for query in report.queries:
-        names.update(dict.fromkeys(query.scores))
+    for comparison in report.comparisons:
+        if comparison.measures is not None:
+            names.update((row.measure, None) for row in comparison.measures.measures)
+    for comparison in report.comparisons:
+        for query in comparison.queries:
+            names.update(dict.fromkeys(query.scores))
     return tuple(names)
 
 
@@ -171,58 +180,64 @@ def find_moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryC
     return [moved[query] for query in shown], len(moved) - len(shown)
 
 
-def describe_method(comparison: Comparison) -> str:
-    """How the differences were tested."""
-    correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
-    test = f"weighted means, {comparison.test} test" if comparison.weighted else f"{comparison.test} test"
-    text = f"{test}, {comparison.alternative}, level {comparison.level:g}, {correction}; "
-    if comparison.test not in TESTS_OF_MEANS:
-        return f"{text}no intervals, as this test is not of the mean"
-    text += f"{100 * (1 - comparison.level):.4g} % intervals by the same test"
-    if comparison.test == "sign-flip":
-        text += f", from {comparison.samples:,} samples, seed {comparison.seed}"
+def describe_method(report: ComparisonReport) -> str:
+    """How the differences were tested; empty where they were not."""
+    tested = [comparison.measures for comparison in report.comparisons if comparison.measures is not None]
+    if not tested:
+        return ""
+    first = tested[0]
+    correction = "not corrected" if first.correction == "none" else f"corrected by {first.correction}"
+    test = f"weighted means, {first.test} test" if first.weighted else f"{first.test} test"
+    text = f"{test}, {first.alternative}, level {first.level:g}, {correction}; "
+    if first.test not in TESTS_OF_MEANS:
+        text += "no intervals, as this test is not of the mean"
+    else:
+        text += f"{100 * (1 - first.level):.4g} % intervals by the same test"
+        if first.test == "sign-flip":
+            text += f", from {first.samples:,} samples, seed {first.seed}"
+    if report.further and first.correction != "none":
+        differences = sum(len(measures.measures) for measures in tested)
+        text += f"; corrected over {count(differences, 'difference')}, all sides and measures"
     return text
 
 
 def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
-    """Warnings that limit what the figures of a measure mean."""
-    if row.least_p > comparison.level:
+    """What limits the figures of a measure: few changes, ties, weights, or queries that are left out of it."""
+    can_detect = row.least_p <= comparison.level
+    if not can_detect:
         few = f"with so few queries that differ, p cannot be below {format_p(row.least_p)}"
-        yield f"{row.measure}: {few}; the test cannot detect a difference"
+        yield f"{few}; the test cannot detect a difference"
     elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
         changed = f"only {count(row.changed, 'query')} changed"
-        yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
-    yield from describe_unusual_figures(row, comparison)
-
-
-def describe_unusual_figures(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
-    """That ties move a measure, that weights leave it without an interval, or that queries are left out of it."""
+        yield f"{changed}, so the interval is of differences not rejected, no confidence interval"
     why = explain_few_by_weights(row.queries, row.counts_as)
-    can_detect = row.least_p <= comparison.level
     if why and can_detect and row.low is None and row.high is None:
-        yield f"{row.measure}: no interval, as {why}"
+        yield f"no interval, as {why}"
     if row.reordered is not None:
         returned = f"as returned the difference is {format_difference(row.reordered.difference)}"
         moved = f"moved by the order of ties in {count_queries(row.reordered.queries)}"
-        yield f"{row.measure}: with ties as in {comparison.reference}; {returned}, {moved}"
+        yield f"with ties as in {comparison.reference}; {returned}, {moved}"
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
-        yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
+        yield f"{count(left_out, 'query')} not scored in both runs, left out"
 
 
 def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
     """The smallest true difference that the test finds four times in five, or why none is defined."""
     if row.detectable is None:
         if row.effect is None and row.wins + row.losses:
-            yield f"{row.measure}: {NO_SPREAD}"
+            yield NO_SPREAD
         return
     power = f"({POWER * 100:g} % power on average, {comparison.test} test)"
     if row.detectable_if_all_move:
         power += f" if all {count(row.queries, 'query')} changed (rough: only {row.changed:,} did)"
-    yield f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
+    yield f"smallest detectable difference {row.detectable:.4f} {power}"
 
 
+CHANGES_SHOWN = 3
+"""Sides whose difference is in the headline."""
 IF_JUDGED = "if judged"
+IF_JUDGED_MEANS = "if judged: from where to where a difference may be if the unjudged hits are the worst or the best"
 FIGURES = ("reference", "candidate", "difference", "interval", IF_JUDGED, "p", "corrected", "won/tied/lost", "queries")
 """The headings of `format_measure`."""
 
@@ -313,33 +328,49 @@ def describe_agreement(agreement: Agreement) -> Mapping[str, str]:
 
 def describe_coverage(report: ComparisonReport) -> Iterator[str]:
     """How many hits of each side are judged, how far the others may move the differences, and what to run next."""
-    judged = report.judged
-    if judged is None:
+    comparisons = [comparison for comparison in report.comparisons if comparison.judged is not None]
+    judged = [comparison.judged for comparison in comparisons if comparison.judged is not None]
+    if not judged:
         if report.measures is not None and not report.suite and has_baseline(report):
             yield "which hits are judged is not known; with a suite the range of the difference is shown"
         return
-    sides = ((report.reference, judged.reference), (report.candidate, judged.candidate))
-    if not judged.reference.unjudged and not judged.candidate.unjudged:
-        yield f"all hits of the first {count(judged.depth, 'rank')} are judged on both sides"
+    if not any(hits.reference.unjudged or hits.candidate.unjudged for hits in judged):
+        sides = "both sides" if len(report.comparisons) == 1 else "all sides"
+        yield f"all hits of the first {count(judged[0].depth, 'rank')} are judged on {sides}"
         return
-    for side, coverage in sides:
-        unjudged = f"{coverage.unjudged:,} of {count(coverage.hits, 'hit')} have no judgment"
-        if coverage.unjudged:
-            unjudged += f", in {coverage.queries:,} of {count(judged.queries, 'query')}"
-        yield f"{side.name}: Judged@{judged.depth} {format_score(coverage.judged)}; {unjudged}"
-    for limits in judged.ranges:
-        yield f"{limits.measure}: {describe_if_judged(limits.low, limits.high)}"
-    if judged.ranges:
-        yield suggest_judging(judged.pool_command, is_next=is_open(report))
-    else:
+    for comparison, hits in zip(comparisons, judged, strict=True):
+        yield _describe_covered_side(comparison.reference, hits, hits.reference)
+        yield _describe_covered_side(comparison.candidate, hits, hits.candidate)
+    yield from _describe_ranges(report, judged)
+    for hits in judged:
+        if hits.judged_only:
+            yield f"`--measure '{hits.judged_only}'` compares without them"
+
+
+def _describe_ranges(report: ComparisonReport, judged: Sequence[JudgedHits]) -> Iterator[str]:
+    """How far the unjudged hits may move the differences, and how they are judged."""
+    if not any(hits.ranges for hits in judged):
         yield "with a suite or judgments the sides are scored anew, and the range of the difference is shown"
-    if judged.judged_only:
-        yield f"`--measure '{judged.judged_only}'` compares without them"
+        return
+    if report.further:
+        # The table has the range of each measure and side.
+        yield IF_JUDGED_MEANS
+    else:
+        for limits in judged[0].ranges:
+            yield f"{limits.measure}: {describe_if_judged(limits.low, limits.high)}"
+    yield suggest_judging(find_pool_command(report), is_next=any(map(is_open, report.comparisons)))
+
+
+def _describe_covered_side(side: Side, judged: JudgedHits, coverage: SideCoverage) -> str:
+    unjudged = f"{coverage.unjudged:,} of {count(coverage.hits, 'hit')} have no judgment"
+    if coverage.unjudged:
+        unjudged += f", in {coverage.queries:,} of {count(judged.queries, 'query')}"
+    return f"{side.name}: Judged@{judged.depth} {format_score(coverage.judged)}; {unjudged}"
 
 
 def has_baseline(report: ComparisonReport) -> bool:
     """Whether a side is a baseline, which keeps scores without the judgments that they come from."""
-    return SideKind.BASELINE in (report.reference.kind, report.candidate.kind)
+    return any(side.kind is SideKind.BASELINE for side in report.list_sides())
 
 
 def suggest_judging(command: str, *, is_next: bool) -> str:
@@ -355,18 +386,21 @@ def suggest_judging(command: str, *, is_next: bool) -> str:
 
 
 def find_pool_command(report: ComparisonReport) -> str:
-    """The command that collects the unjudged hits of both sides; empty if there is none."""
-    return "" if report.judged is None else report.judged.pool_command
+    """The command that collects the unjudged hits of all sides; empty if there is none."""
+    for comparison in report.comparisons:
+        if comparison.judged is not None and comparison.judged.pool_command:
+            return comparison.judged.pool_command
+    return ""
 
 
-def is_open(report: ComparisonReport) -> bool:
+def is_open(report: SideComparison) -> bool:
     """Whether the unjudged hits may change what the figures of a measure say."""
     if report.measures is None:
         return False
     return any(may_change_with_judgments(row, report.measures) for row in report.measures.measures)
 
 
-def is_judged_unequally(report: ComparisonReport) -> bool:
+def is_judged_unequally(report: SideComparison) -> bool:
     """
     Whether the two sides are not judged alike, and the unjudged hits may change what the figures say.
 
@@ -381,32 +415,52 @@ def is_judged_unequally(report: ComparisonReport) -> bool:
 
 
 def describe_unequal_coverage(report: ComparisonReport) -> Iterator[str]:
-    """That the two sides are not judged alike, where that matters: it moves a difference by itself."""
-    judged = report.judged
-    if judged is None or not is_judged_unequally(report):
-        return
-    shares = f"{judged.reference.judged:.1%} and {judged.candidate.judged:.1%}"
-    sides = f"of the hits of {report.reference.name} and {report.candidate.name}"
-    yield f"the sides are not judged alike: {shares} {sides}; most measures count an unjudged hit as not relevant"
+    """That two sides are not judged alike, where that matters: it moves a difference by itself."""
+    for comparison in report.comparisons:
+        judged = comparison.judged
+        if judged is not None and is_judged_unequally(comparison):
+            shares = f"{judged.reference.judged:.1%} and {judged.candidate.judged:.1%}"
+            hits = f"of the hits of {comparison.reference.name} and {comparison.candidate.name}"
+            why = "most measures count an unjudged hit as not relevant"
+            yield f"the sides are not judged alike: {shares} {hits}; {why}"
 
 
 def describe_unpaired(report: ComparisonReport) -> Iterator[str]:
-    """Queries that a side did not answer, with the reason, and queries that only one side knows."""
-    for side in (report.reference, report.candidate):
+    """Queries that a side did not answer, with the reason, and queries that only one of two sides knows."""
+    for side in report.list_sides():
         by_reason = grouped((reason, query) for query, reason in side.unanswered.items())
         for reason, queries in by_reason.items():
             why = f": {reason}" if reason else ""
             yield f"{side.name}: no ranking for {count_queries(queries)}{why}"
-    for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
-        if only:
-            yield f"only in {side.name}: {count_queries(only)}"
+    for comparison in report.comparisons:
+        of_both = ""
+        if report.further:
+            of_both = f", of {comparison.reference.name} and {comparison.candidate.name}"
+        if comparison.only_reference:
+            yield f"only in {comparison.reference.name}{of_both}: {count_queries(comparison.only_reference)}"
+        if comparison.only_candidate:
+            yield f"only in {comparison.candidate.name}{of_both}: {count_queries(comparison.only_candidate)}"
+
+
+def list_verdicts(report: ComparisonReport) -> list[Verdict]:
+    """The verdicts of all sides; with the name of its side if there are several, as a threshold is decided for each."""
+    if not report.further:
+        return list(report.verdicts)
+    verdicts = []
+    for comparison in report.comparisons:
+        side = comparison.candidate.name
+        verdicts += [replace(verdict, threshold=f"{verdict.threshold} ({side})") for verdict in comparison.verdicts]
+    return verdicts
 
 
 def write_comparison_headline(report: ComparisonReport) -> str:
     """Whether the thresholds hold; where there are none, what changed."""
-    unanswered = len(report.reference.unanswered.keys() | report.candidate.unanswered.keys())
-    if report.verdicts or (unanswered and report.exit_status):
-        return write_thresholds_headline(report.verdicts, unanswered, report.exit_status)
+    unanswered = {query for side in report.list_sides() for query in side.unanswered}
+    verdicts = list_verdicts(report)
+    if verdicts or (unanswered and report.exit_status):
+        return write_thresholds_headline(verdicts, len(unanswered), report.exit_status)
+    if report.further:
+        return _write_differences(report)
     if report.measures and report.measures.measures:
         row = report.measures.measures[0]
         return f"{row.measure} {format_open_difference(row, report.measures)} over {count(row.queries, 'query')}"
@@ -416,14 +470,37 @@ def write_comparison_headline(report: ComparisonReport) -> str:
     return "Nothing could be compared"
 
 
+def _write_differences(report: ComparisonReport) -> str:
+    """How each of several sides differs by the first measure."""
+    measure = ""
+    changes = []
+    for comparison in report.comparisons:
+        if comparison.measures is not None and comparison.measures.measures:
+            row = comparison.measures.measures[0]
+            measure = row.measure
+            changes.append(f"{comparison.candidate.name} {format_open_difference(row, comparison.measures)}")
+    against = f"against {report.reference.name}"
+    if not changes:
+        return f"{count(len(report.comparisons), 'side')} {against}"
+    more = len(changes) - CHANGES_SHOWN
+    shown = changes[:CHANGES_SHOWN]
+    if more > 0:
+        shown.append(f"and {more} more")
+    return f"{measure} {against}: {', '.join(shown)}"
+
+
 def write_comparison_closing(report: ComparisonReport) -> str:
     """How many queries changed and how, and how the thresholds came out."""
-    total = count(len(report.queries), "query")
-    changes = Counter(map(classify_change, report.queries))
-    parts = [f"{change} {changes[change]:,}" for change in Change if changes[change]]
-    if parts:
-        total += f": {', '.join(parts)}"
-    statuses = [verdict.status for verdict in report.verdicts]
+    queries = {query.id for comparison in report.comparisons for query in comparison.queries}
+    text = count(len(queries), "query")
+    if report.further:
+        text = f"{count(len(report.comparisons), 'side')} against {report.reference.name}, {text}"
+    else:
+        changes = Counter(map(classify_change, report.queries))
+        parts = [f"{change} {changes[change]:,}" for change in Change if changes[change]]
+        if parts:
+            text += f": {', '.join(parts)}"
+    statuses = [verdict.status for verdict in list_verdicts(report)]
     if statuses:
-        total += f"; {count(len(statuses), 'threshold')}: {format_tally(statuses)}"
-    return total
+        text += f"; {count(len(statuses), 'threshold')}: {format_tally(statuses)}"
+    return text

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.extensions.compare.forms import SideText, SideWord
+from harness.extensions.compare.model import Side, SideKind
 from harness.files.runs import read_run
 from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
 from harness.metrics.score import failure_text
-from harness.model.comparison import Side, SideKind
 from harness.model.kept import Baseline, Question
 from harness.model.report import QueryReport, Report, SuiteReport
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run

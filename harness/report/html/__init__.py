@@ -20,7 +20,6 @@ from markupsafe import Markup, escape
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.means import are_weighted
-from harness.model.comparison import ComparisonReport
 from harness.model.report import BaselineSummary, MeasureSummary, QueryReport, Report, SuiteReport
 from harness.model.request import SentRequest
 from harness.model.run import Highlight, Status, Verdict
@@ -83,6 +82,7 @@ from harness.report.run_sentences import (
 )
 from harness.report.sentences import (
     explain_no_interval,
+    format_difference,
     format_matching,
     format_mean_interval,
     format_score,
@@ -249,6 +249,7 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "cell": print_cell,
         "clipped": shorten,
         "counted": count,
+        "difference": format_difference,
         "tally": format_tally,
         "grade_text": format_grade,
         "heading": _print_heading,
@@ -310,16 +311,17 @@ def tell_omissions(omitted: Iterable[str]) -> tuple[Span, ...]:
     return make_notes([sentence.format(what) for what in omitted], Tone.QUIET)
 
 
-def describe_omitted(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:
+def describe_omitted(
+    verdicts: Sequence[Verdict], queries: int, limits: Limits, rows: str, details: str
+) -> Iterator[str]:
     """
-    What a page of *limits* leaves out of *report*: thresholds, those that did not hold first, and queries.
+    What a page of *limits* leaves out: *verdicts*, those that did not hold first, and some of so many *queries*.
 
     *rows* says which queries have no row, *details* which of those with a row have no rankings.
     """
-    hidden = order_verdicts(report.verdicts)[limits.thresholds :]
+    hidden = order_verdicts(verdicts)[limits.thresholds :]
     for ending, number in Counter(map(_describe_ending, hidden)).items():
         yield f"{count(number, 'threshold')} that {ending}"
-    queries = len(report.queries)
     with_row = min(queries, limits.rows)
     if queries > with_row:
         yield f"{count(queries - with_row, 'query')} {rows}"
@@ -477,7 +479,8 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
     if section.variants is not None:
         caption = "Variants of queries, those that agree least with their query first"
         blocks += [Heading("Variants"), replace(section.variants, caption=caption)]
-    left_out = describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")
+    ends = ("with the best scores", "with better scores than those shown")
+    left_out = describe_omitted(suite.verdicts, len(suite.queries), limits, *ends)
     notes = (*section.outcomes.lines, *section.remarks.lines, *tell_omissions(left_out))
     if notes:
         blocks += [Heading("Notes"), Notes(notes)]
@@ -507,22 +510,26 @@ def _build_thresholds(cell: _Cell, queries: Iterable[QueryView], limits: Limits)
     if not suite.verdicts:
         yield Paragraph(make_words("This suite has no threshold that was decided."))
         return
-    yield Paragraph(make_words(format_tally(verdict.status for verdict in suite.verdicts)))
     _, verdicts = split_unanswered(suite)
-    lines = build_threshold_lines(suite, order_verdicts(verdicts)[: limits.thresholds])
-    passed = [line for line in lines if is_passed_of_query(line.verdict)]
-    foremost = Thresholds(
-        thresholds=tuple(line for line in lines if not is_passed_of_query(line.verdict)),
+    thresholds = Thresholds(
+        thresholds=tuple(build_threshold_lines(suite, order_verdicts(verdicts)[: limits.thresholds])),
         unanswered=section.thresholds.unanswered,
         passed_of_queries=0,
-        caption=f"Thresholds of {section.title} with their verdicts",
         path=section.path,
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
     )
-    yield foremost
+    yield from list_threshold_blocks(section.title, suite.verdicts, thresholds)
+
+
+def list_threshold_blocks(title: str, verdicts: Iterable[Verdict], thresholds: Thresholds) -> Iterator[Block]:
+    """The statuses of all *verdicts* on *title*, then *thresholds*; the passed ones of single queries are folded."""
+    yield Paragraph(make_words(format_tally(verdict.status for verdict in verdicts)))
+    passed = [line for line in thresholds.thresholds if is_passed_of_query(line.verdict)]
+    foremost = [line for line in thresholds.thresholds if not is_passed_of_query(line.verdict)]
+    yield replace(thresholds, thresholds=tuple(foremost), caption=f"Thresholds of {title} with their verdicts")
     if passed:
-        caption = f"Thresholds of single queries of {section.title} that passed"
-        folded = replace(foremost, thresholds=tuple(passed), unanswered=0, caption=caption)
+        caption = f"Thresholds of single queries of {title} that passed"
+        folded = replace(thresholds, thresholds=tuple(passed), unanswered=0, caption=caption)
         yield Details(f"{count(len(passed), 'threshold')} of single queries that passed", (folded,))
 
 

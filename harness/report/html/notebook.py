@@ -7,13 +7,6 @@ from functools import cache
 
 from jinja2 import Environment
 
-from harness.extensions.compare.comparison_document import (
-    build_comparison_facts,
-    build_comparison_table,
-    build_comparison_thresholds,
-)
-from harness.extensions.compare.sentences import find_pool_command
-from harness.model.comparison import ComparisonReport
 from harness.model.report import SuiteReport
 from harness.model.run import Verdict
 from harness.report.document import Facts, Table, Thresholds
@@ -27,19 +20,13 @@ THRESHOLDS = 10
 def render_run_summary(suite: SuiteReport) -> str:
     """The facts, the thresholds, the worst first, and the measures of *suite*."""
     measures = build_measures_table(suite) if suite.summaries else None
-    return _render(suite.name, suite.verdicts, build_facts(suite), build_thresholds(suite), measures)
+    return render_summary(suite.name, suite.verdicts, build_facts(suite), build_thresholds(suite), measures)
 
 
-def render_comparison_summary(report: ComparisonReport) -> str:
-    """The two sides, the thresholds and the differences of *report*."""
-    measures = build_comparison_table(report.measures) if report.measures else None
-    thresholds = build_comparison_thresholds(report.verdicts, find_pool_command(report))
-    return _render(report.suite, report.verdicts, build_comparison_facts(report), thresholds, measures)
-
-
-def _render(
+def render_summary(
     title: str, verdicts: Sequence[Verdict], facts: Facts, thresholds: Thresholds, measures: Table | None
 ) -> str:
+    """A report on *title* in short."""
     shown = thresholds.thresholds[:THRESHOLDS]
     return (
         _make_notebook_environment()

@@ -24,9 +24,9 @@ import harness.suites.loading
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.extensions.compare.forms import SideWord
-from harness.model.comparison import SideKind
+from harness.extensions.compare.model import SideKind
+from harness.extensions.compare.outputs import loads_comparison
 from harness.model.run import Engine, Failure, FailureKind, Hit
-from harness.report.json import loads_comparison
 from harness.search.testing import FakeSearch
 from harness.store.baseline_files import read_baselines
 

@@ -14,18 +14,11 @@ from hypothesis import strategies as st
 
 from builders.comparisons import ODD, comparison_report, hostile_report, large_report, red_shoes, unjudged_report
 from harness.errors import FormatError
-from harness.model.comparison import (
-    Agreement,
-    Comparison,
-    ComparisonReport,
-    MeasureComparison,
-    MovedDocument,
-    QueryComparison,
-    Side,
-)
+from harness.extensions.compare.model import ComparisonReport, QueryComparison, Side
+from harness.extensions.compare.outputs import comparison_schema, dumps_comparison, loads_comparison
+from harness.model.comparison import Agreement, Comparison, MeasureComparison, MovedDocument
 from harness.model.run import Verdict
 from harness.report import json
-from harness.report.json import comparison_schema, dumps_comparison, loads_comparison
 
 numbers = st.floats(allow_nan=False)  # NaN equals nothing, itself included: it has a test of its own
 st.register_type_strategy(float, numbers)
@@ -101,7 +94,7 @@ def test_numbers_that_json_lacks_survive():
 
 
 def test_a_report_of_a_run_is_no_comparison_and_the_other_way_round(report):
-    with pytest.raises(FormatError, match=r"r\.json:1:1: not a comparison: .*suite: Field required"):
+    with pytest.raises(FormatError, match=r"r\.json:1:1: not a comparison: .*reference: Field required"):
         loads_comparison(json.dumps_report(report), path="r.json")
     with pytest.raises(FormatError, match=r"report:1:1: not a report: .*suites: Field required"):
         json.loads_report(dumps_comparison(comparison_report()))

@@ -17,7 +17,8 @@ from builders.comparisons import (
     unjudged_report,
     verdicts,
 )
-from harness.extensions.compare.comparison_document import build_comparison_document
+from harness.extensions.compare.document import build_comparison_document
+from harness.extensions.compare.model import QueryComparison, Side, SideKind
 from harness.extensions.compare.sentences import (
     Change,
     classify_change,
@@ -36,7 +37,7 @@ from harness.extensions.compare.sentences import (
     write_comparison_closing,
     write_comparison_headline,
 )
-from harness.model.comparison import TESTS, MovedDocument, QueryComparison, Side, SideKind
+from harness.model.comparison import TESTS, MovedDocument
 from harness.model.run import Status
 
 
@@ -97,12 +98,12 @@ def test_measures_that_only_queries_have_are_named_too():
 def test_what_makes_a_figure_worth_less_is_told():
     few, left_out = describe_measure_limits(row(), comparison())
     assert "p cannot be below 0.0625" in few
-    assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
+    assert left_out == "1 query not scored in both runs, left out"
     assert list(describe_measure_limits(row("P@5", least_p=0.05, wins=20), comparison())) == []
 
 
 def test_an_interval_of_few_changed_queries_is_called_what_it_is():
-    said = "P@5: only 19 queries changed, so the interval is of differences not rejected, no confidence interval"
+    said = "only 19 queries changed, so the interval is of differences not rejected, no confidence interval"
     assert list(describe_measure_limits(row("P@5", least_p=0.01, wins=11, losses=8), comparison())) == [said]
     assert list(describe_measure_limits(row("P@5", least_p=0.01, wins=11, losses=9), comparison())) == []
     without = row("P@5", least_p=0.01, wins=11, losses=8, low=None, high=None)
@@ -127,7 +128,7 @@ def test_an_interval_shows_on_which_side_of_0_it_is(limits, text):
 
 
 def test_intervals_are_told_with_the_test_that_they_are_of():
-    texts = {test: describe_method(replace(comparison(), test=test)) for test in TESTS}
+    texts = {test: describe_method(comparison_report(measures=replace(comparison(), test=test))) for test in TESTS}
     assert "95 % intervals by the same test, from 10,000 samples, seed 20020101" in texts["sign-flip"]
     assert texts["t"].endswith("95 % intervals by the same test")
     assert texts["wilcoxon"].endswith("no intervals, as this test is not of the mean")
@@ -135,7 +136,7 @@ def test_intervals_are_told_with_the_test_that_they_are_of():
 
 
 def test_the_smallest_detectable_difference_is_told_with_its_test_and_what_it_takes():
-    figure = "nDCG@10: smallest detectable difference 0.2100 (80 % power on average, sign-flip test)"
+    figure = "smallest detectable difference 0.2100 (80 % power on average, sign-flip test)"
     assert list(describe_detectable(row(detectable=0.21), comparison())) == [figure]
     by_t = replace(comparison(), test="t")
     assert list(describe_detectable(row(detectable=0.21), by_t)) == [figure.replace("sign-flip", "t")]
@@ -147,15 +148,15 @@ def test_where_no_detectable_difference_is_known_a_reason_is_told_if_there_is_on
     assert list(describe_detectable(row(detectable=None), comparison())) == []
     assert list(describe_detectable(row(detectable=None, effect=None, wins=0, losses=0), comparison())) == []
     assert list(describe_detectable(row(detectable=None, effect=None, wins=3), comparison())) == [
-        "nDCG@10: all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
+        "all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
     ]
 
 
 def test_weights_that_count_are_told():
-    assert describe_method(replace(comparison(), weighted=True)).startswith(
+    assert describe_method(comparison_report(measures=replace(comparison(), weighted=True))).startswith(
         "weighted means, sign-flip test, two-sided,"
     )
-    assert describe_method(replace(comparison(), correction="none")).startswith(
+    assert describe_method(comparison_report(measures=replace(comparison(), correction="none"))).startswith(
         "sign-flip test, two-sided, level 0.05, not "
     )
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from builders.comparisons import comparison_report
+from harness.extensions.compare import outputs as comparison_json
+from harness.extensions.compare.printers import QUERIES_IN_MARKDOWN as MOST
 from harness.extensions.compare.sentences import Change
 from harness.report import json
-from harness.report import json as comparison_json
-from harness.report.markdown.comparison import MOST
 from harness.report.markdown.escape import MOST_BYTES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")

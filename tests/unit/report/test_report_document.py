@@ -8,7 +8,7 @@ import pytest
 from builders.comparisons import comparison_report
 from builders.html import Page
 from builders.reports import plain_report, report_of
-from harness.extensions.compare.comparison_document import build_comparison_document
+from harness.extensions.compare.document import build_comparison_document
 from harness.model.report import BaselineSummary, QueryBaseline, QueryReport, TagSummary
 from harness.model.run import Status, Unit, Verdict
 from harness.model.scores import Outcome
@@ -46,7 +46,7 @@ def test_every_output_has_the_order_of_the_document(tagged):
 def test_a_comparison_has_its_thresholds_before_its_figures():
     document = build_comparison_document(comparison_report(), most=1)
     kinds = [type(block) for block in document.blocks()]
-    assert kinds == [Facts, Thresholds, Notes, Table, Notes, Facts, Notes]
+    assert kinds == [Facts, Thresholds, Notes, Table, Notes, Table, Notes]
     assert (len(document.queries), Difference in kinds) == (1, False)
 
 

@@ -11,8 +11,8 @@ import pytest
 import harness
 from builders import comparisons, reports
 from builders.html import Page
+from harness.extensions.compare import page as comparison
 from harness.report import html
-from harness.report.html import comparison
 
 PAGES = {
     "run": lambda: html.render(reports.report_of(reports.products())),

@@ -20,8 +20,10 @@ from builders.comparisons import (
 )
 from builders.markdown import Page
 from builders.reports import HOSTILE
-from harness.model.comparison import MovedDocument, QueryComparison
-from harness.report.markdown.comparison import MOST, render
+from harness.extensions.compare.model import QueryComparison
+from harness.extensions.compare.printers import QUERIES_IN_MARKDOWN as MOST
+from harness.extensions.compare.printers import render_markdown as render
+from harness.model.comparison import MovedDocument
 from harness.report.markdown.escape import NOTES_SHOWN
 
 OURS = {
@@ -43,7 +45,7 @@ def test_both_sides_measures_agreement_and_notes_are_told():
     assert "reference baseline: baseline of 2026-11-01, opensearch 3.7.0, index products, request current" in page.text
     assert page.row("nDCG@10")[1:5] == ["0.5530", "0.6280", "+0.0750", "-0.1000 to +0.2500"]
     assert page.row("FAILED")[1:4] == ["drop every nDCG@10 <= 0.1", "0.2000", "0.1"]
-    for fact in ("RBO (p=0.9) 0.8531", "overlap 0.9286", "Kendall's tau -0.6000 over 3 queries"):
+    for fact in ("0.8531", "0.9286", "-0.6000 over 3 queries", "agreement of the rankings over 4 queries"):
         assert fact in page.text
     assert "candidate: no ranking for 1 query (gloves): failed shards: 1 of 5" in page.text
     assert "so few queries that differ" in page.text

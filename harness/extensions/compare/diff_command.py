@@ -1,0 +1,60 @@
+"""``relevance baseline diff``: how what suites return today differs from their baselines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.baseline import baseline_option
+from harness.cli.examples import format_examples
+from harness.cli.headings import Command
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import (
+    cell_options,
+    engine_options,
+    find_given_suites,
+    print_left_out,
+    quiet_option,
+    suites_argument,
+)
+from harness.cli.terminal import run_progress, show
+from harness.extensions.compare import compare_with_baseline
+from harness.extensions.compare.printers import print_comparison_report
+from harness.run import Runner
+
+
+@click.command(
+    "diff",
+    cls=Command,
+    epilog=format_examples("relevance baseline diff suites/products.relevance.yaml --url http://localhost:9200"),
+)
+@suites_argument
+@engine_options
+@cell_options
+@baseline_option
+@quiet_option
+def command(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments: Any) -> None:
+    """
+    Run suites and compare what they return with their baselines, as relevance compare does.
+
+    Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
+    """
+    # As if it were saved: the rankings are compared here, so that no threshold needs the baseline.
+    options, matrix = make_run_choices(**arguments, baseline=file, save_baseline=True, locate=False, all_titles=False)
+    found = find_given_suites(suites, options.root)
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+        cells = runner.answer_files(found.suites, options, matrix=matrix)
+        reports = []
+        for cell in cells:
+            name = f"request:{cell.run.request}"
+            if matrix.indexes:
+                name += f" on index {cell.run.index}"
+            reports.append(compare_with_baseline(cell, file, name))
+    for report in reports:
+        show(print_comparison_report(report))
+    if not quiet:
+        print_left_out(found)
