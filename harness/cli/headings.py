@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from harness.options import Heading
+from harness.words import did_you_mean, one_of
 
 T = TypeVar("T", bound="Callable[..., Any] | click.Command")
 
@@ -61,3 +62,14 @@ class Group(click.Group):
         if self.short_for and args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [self.short_for, *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; the error for an unknown name suggests the nearest known one."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            name = f"{ctx.info_name} {args[0]}"
+            ctx.fail(
+                f"there is no command {name!r}, only {one_of(self.commands)}{did_you_mean(args[0], self.commands)}"
+            )
+        return super().resolve_command(ctx, args)

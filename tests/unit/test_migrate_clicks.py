@@ -10,6 +10,7 @@ from harness.cli import main
 from harness.errors import UsageError
 from harness.extensions.migrate import click_logs, clicks
 from harness.extensions.migrate.clicks import wilson
+from harness.extensions.migrate.import_command import command
 from harness.files.judgments import read_judgments
 from harness.files.paths import refuse_repeated
 
@@ -484,15 +485,22 @@ def test_jsonl_and_a_suite_are_written_too(graded, tmp_path):
     assert "expected a file .csv or .jsonl" in told
 
 
-def test_nothing_is_replaced_and_other_formats_have_no_cut_points(graded):
+def test_nothing_is_replaced(graded):
     assert graded("clicks", COUNTED)[0] == 0
     assert graded("clicks", COUNTED)[0] == 2
-    status, _, _, told = graded("csv", COUNTED, "--cut-points", "1", output="x.relevance.yaml")
-    assert status == 2
-    assert "csv has no clicks; remove the options that are of clicks or of ubi" in told
-    status, _, _, told = graded("clicks", COUNTED, "--url", "http://127.0.0.1:1", output="y.csv")
-    assert status == 2
-    assert "the sources of clicks are files" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "kinds"),
+    [
+        ("--cut-points", {"clicks", "ubi"}),
+        ("--url", {"ubi"}),
+        ("--grades", {"csv", "jsonl"}),
+        ("--match-ids", {"trec", "beir", "ir_datasets", "csv", "jsonl"}),
+    ],
+)
+def test_each_format_has_the_options_that_it_has_a_use_for(option, kinds):
+    assert {kind for kind, read in command.commands.items() for given in read.params if option in given.opts} == kinds
 
 
 @pytest.mark.parametrize("name", ["judged.csv", "judged.jsonl", "shop.relevance.yaml"])

@@ -329,12 +329,6 @@ def test_a_corpus_without_most_of_the_judged_documents_is_an_error(capsys):
     assert ": it has 'd1', 'd2'; 2 queries of 2 would have no judgment; give the corpus that was judged" in said
 
 
-def test_a_format_without_ids_of_queries_refuses_how_they_are_matched(capsys):
-    write_files({"a.csv": "query,docid,rating\ntent,d,1\n"})
-    assert main(["import", "quepid", "a.csv", "--match-ids", "loose", "--output", "a.relevance.yaml"]) == 2
-    assert "quepid has no ids of queries in judgments; remove --match-ids" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("files", "said"),
     [

@@ -428,7 +428,6 @@ def test_labels_of_json_lines_have_the_grades_that_are_given(capsys):
         ("csv", "Good=high", "found 'Good=high', expected a label"),
         ("csv", "Good=inf", "expected a label"),
         ("csv", "Good=1,Good=2", "the label 'Good' has two grades"),
-        ("trec", "Good=1", "trec has no labels in words; remove --grades"),
     ],
 )
 def test_grades_of_labels_are_checked(capsys, kind, given, message):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,8 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
-from harness.cli.headings import Command, rare_option
-from harness.cli.shared_options import config_options, existing_file
+from harness.cli.headings import Command, Group, rare_option
+from harness.cli.shared_options import add_options, config_options, existing_file
 from harness.cli.written_files import print_written
 from harness.config import Configs
 from harness.extensions.migrate.clicks import (
@@ -30,14 +32,6 @@ from harness.extensions.migrate.matching import IdMatching
 from harness.files.records import read_number
 from harness.options import RunOptions
 from harness.suites import load_suite
-
-
-def format_formats(formats: Mapping[str, Format]) -> str:
-    """The formats for a command's help."""
-    # click keeps the line ends of a paragraph that begins with \b.
-    lines = ["\b", "Formats:"]
-    lines += [f"  {name:15} {format.summary}" for name, format in formats.items()]
-    return "\n".join(lines)
 
 
 class CutPoints(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
@@ -80,81 +74,97 @@ class LabelGrades(click.ParamType):  # type: ignore[type-arg]  # click before 8.
         return grades
 
 
+EXAMPLES = {
+    "quepid": "ratings.csv --output suites",
+    "rre": "ratings/shop.json --output suites",
+    "rank_eval": "rank_eval.json --output suites",
+    "opensearch-srw": "query_set.json judgments.json --output suites",
+    "trec": "topics.txt products.qrels --output suites",
+    "beir": "scifact --output suites",
+    "ir_datasets": "beir/scifact/test --output suites",
+    "ubi": "ubi_queries.csv ubi_events.csv --output judged.csv",
+    "clicks": "clicks.csv --output judged.csv",
+    "csv": "judged.csv --output suites",
+    "jsonl": "judged.jsonl --output suites",
+}
+"""Sources of each format with an output, for the help."""
+
+
+def format_formats(formats: Mapping[str, Format]) -> str:
+    """The formats for a command's help."""
+    # click keeps the line ends of a paragraph that begins with \b.
+    lines = ["\b", "Formats:"]
+    lines += [f"  {name:15} {format.summary}" for name, format in formats.items()]
+    return "\n".join(lines)
+
+
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
-@click.command(
-    "import",
-    cls=Command,
-    epilog=format_examples("relevance import quepid ratings.csv --output suites", before=format_formats(FORMATS)),
+OUTPUT_OPTIONS = (
+    click.argument("sources", metavar="SOURCE…", nargs=-1, required=True),
+    click.option(
+        "--output",
+        required=True,
+        metavar="FILE|DIR",
+        type=click.Path(path_type=Path),
+        help="The suite that is written, *.relevance.yaml, or its folder.",
+    ),
+    click.option("--name", help="The suite's name; by default the source's."),
+    click.option("--index", metavar="NAME", help="The index to search, if the source does not name it."),
+    click.option(
+        "--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text."
+    ),
+    strict_option,
 )
-@click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
-@click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
-@click.option(
-    "--output",
-    required=True,
-    metavar="FILE|DIR",
-    type=click.Path(path_type=Path),
-    help="The suite that is written, *.relevance.yaml, or its folder.",
-)
-@click.option("--name", help="The suite's name; by default the source's.")
-@click.option("--index", metavar="NAME", help="The index to search, if the source does not name it.")
-@click.option("--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text.")
-@strict_option
-@click.option(
+
+MATCHING_OPTION = rare_option(
     "--match-ids",
+    "matching",
     type=click.Choice([str(matching) for matching in IdMatching]),
     help="How ids of queries in judgments are matched; loose: whatever their letter case, letters before a number and "
     "zeros in front of it. By default exactly, unless most queries find no judgment.",
 )
-@click.option(
+
+GRADES_OPTION = click.option(
     "--grades",
     metavar="NAME=NUMBER,…",
     type=LabelGrades(),
-    help="Of csv and jsonl: the grades of labels in words, such as Exact=2,Partial=1,Irrelevant=0.",
+    help="The grades of labels in words, such as Exact=2,Partial=1,Irrelevant=0.",
 )
-@click.option(
-    "--suite", "suite_path", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
+
+CLICK_OPTIONS = (
+    click.option("--suite", "suite_path", metavar="FILE", type=existing_file, help="Grade the queries of this suite."),
+    rare_option(
+        "--cut-points",
+        metavar="A,B,…",
+        type=CutPoints(),
+        help="The COEC from which on each grade above 0 is given; 0.5,1,2 by default.",
+    ),
+    rare_option(
+        "--least-impressions",
+        metavar="NUMBER",
+        type=click.IntRange(min=1),
+        help=f"Leave out what was shown less often for a query; {LEAST_IMPRESSIONS} by default.",
+    ),
+    rare_option(
+        "--propensities",
+        metavar="FILE",
+        type=existing_file,
+        help="CSV with position and propensity; by default estimated from the clicks.",
+    ),
+    rare_option("--click-action", "actions", metavar="NAME", multiple=True, help="An action that is a click."),
+    config_options,
 )
-@rare_option(
-    "--cut-points",
-    metavar="A,B,…",
-    type=CutPoints(),
-    help="Of clicks: the COEC from which on each grade above 0 is given; 0.5,1,2 by default.",
+
+SERVER_OPTIONS = (
+    click.option("--url", metavar="URL", help="The sources are indexes of this server."),
+    click.option("--cluster", metavar="NAME", help="The sources are indexes of this cluster in relevance.toml."),
 )
-@rare_option(
-    "--least-impressions",
-    metavar="NUMBER",
-    type=click.IntRange(min=1),
-    help=f"Of clicks: leave out what was shown less often for a query; {LEAST_IMPRESSIONS} by default.",
-)
-@rare_option(
-    "--propensities",
-    metavar="FILE",
-    type=existing_file,
-    help="Of clicks: CSV with position and propensity; by default estimated from the clicks.",
-)
-@click.option("--url", metavar="URL", help="Of ubi: the sources are indexes of this server.")
-@click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in relevance.toml.")
-@config_options
-@rare_option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
-def command(
-    kind: str,
-    sources: Sequence[str],
-    output: Path,
-    name: str | None,
-    index: str | None,
-    request_file: Path | None,
-    strict: bool,
-    match_ids: str | None,
-    grades: dict[str, float] | None,
-    suite_path: Path | None,
-    url: str | None,
-    cluster: str | None,
-    config: Path | None,
-    variables: tuple[str, ...],
-    **click_arguments: Any,
-) -> int:
+
+
+@click.group("import", cls=Group)
+def command() -> None:
     """
     Write a suite from the files of another system, or grades from clicks.
 
@@ -163,29 +173,78 @@ def command(
     for an older relevance.schema.json, by which editors complete suites.
     The exit status is 2 if a source cannot be read, most queries find no judgment, or the suite would be wrong.
     """
-    request = None if request_file is None else read_node(request_file).object()
-    matching = None if match_ids is None else IdMatching(match_ids)
-    if matching is not None and not FORMATS[kind].has_query_ids:
-        raise click.UsageError(f"{kind} has no ids of queries in judgments; remove --match-ids")
-    if grades is not None and not FORMATS[kind].has_labels:
-        raise click.UsageError(f"{kind} has no labels in words; remove --grades")
-    import_options = ImportOptions(name, index, request, matching, grades)
-    if FORMATS[kind].module != "clicks":
-        if suite_path is not None or url is not None or cluster is not None or any(click_arguments.values()):
-            raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
-        return print_written(import_suites(kind, sources, output, import_options), strict=strict)
+
+
+def _add_command(kind: str, migration_format: Format) -> None:
+    """Add the command that imports from *migration_format*, with the options that it has a use for."""
+    options = [*OUTPUT_OPTIONS]
+    if migration_format.has_labels:
+        options.append(GRADES_OPTION)
+    if migration_format.has_query_ids:
+        options.append(MATCHING_OPTION)
+    read: Callable[..., int] = partial(_import_files, kind)
+    if migration_format.module == "clicks":
+        read = partial(_import_clicks, kind)
+        options += CLICK_OPTIONS
+        if kind == "ubi":
+            options += SERVER_OPTIONS
+    make_command = click.command(
+        kind,
+        cls=Command,
+        help=f"Import from {migration_format.summary}.",
+        short_help=migration_format.summary,
+        epilog=format_examples(f"relevance import {kind} {EXAMPLES[kind]}"),
+    )
+    command.add_command(make_command(add_options(read, options)))
+
+
+def _import_files(
+    kind: str,
+    *,
+    sources: Sequence[str],
+    output: Path,
+    strict: bool,
+    matching: str | None = None,
+    grades: dict[str, float] | None = None,
+    **arguments: Any,
+) -> int:
+    options = _read_options(**arguments)
+    options = replace(options, matching=None if matching is None else IdMatching(matching), grades=grades)
+    return print_written(import_suites(kind, sources, output, options), strict=strict)
+
+
+def _import_clicks(
+    kind: str,
+    *,
+    sources: Sequence[str],
+    output: Path,
+    strict: bool,
+    name: str | None,
+    index: str | None,
+    request_file: Path | None,
+    suite_path: Path | None,
+    config: Path | None,
+    variables: tuple[str, ...],
+    url: str | None = None,
+    cluster: str | None = None,
+    **click_arguments: Any,
+) -> int:
     options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
     documents = None
     if url is not None or cluster is not None:
-        if kind != "ubi":
-            raise click.UsageError("--url and --cluster are of ubi; the sources of clicks are files")
         documents = read_live_documents(output.parent, sources, options, environ=os.environ)
     suite = None
     if suite_path is not None:
         suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.from_options(options, os.environ))
     model = _make_click_model(click_arguments)
+    import_options = _read_options(name, index, request_file)
     migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
     return print_written(migrated, strict=strict)
+
+
+def _read_options(name: str | None, index: str | None, request_file: Path | None) -> ImportOptions:
+    request = None if request_file is None else read_node(request_file).object()
+    return ImportOptions(name, index, request)
 
 
 def _make_click_model(arguments: Mapping[str, Any]) -> ClickModel:
@@ -194,3 +253,7 @@ def _make_click_model(arguments: Mapping[str, Any]) -> ClickModel:
     if "propensities" in settings:
         settings["propensities"] = read_propensities(settings["propensities"])
     return ClickModel(**settings)
+
+
+for _kind, _format in FORMATS.items():
+    _add_command(_kind, _format)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from builders.commands import list_unknown_arguments
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
+from harness.extensions.distributed import merge_command
 from harness.store.history_files import read_history
 from harness.store.journal_lines import Seal
 
@@ -45,6 +47,10 @@ def refusal(capsys, *journals):
     capsys.readouterr()
     assert main(["merge", *journals]) == 2
     return capsys.readouterr().err
+
+
+def test_what_merge_passes_on_unread_are_options_of_a_run():
+    assert list_unknown_arguments(merge_command.command) == set()
 
 
 @pytest.mark.parametrize("parts", [1, 3, QUERIES + 1])
