@@ -14,8 +14,9 @@ from harness.cli.exits import NO_ANSWER
 from harness.cli.headings import Command
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
+from harness.report.inspection_document import build_inspection_document
 from harness.report.json import dumps_inspection
-from harness.report.terminal.inspection import print_inspection
+from harness.report.terminal import print_document
 from harness.run.inspection import inspect_query
 
 
@@ -68,7 +69,7 @@ def command(
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:
-            show(print_inspection(inspection, whole_request=whole_request))
+            show(print_document(build_inspection_document(inspection, whole_request=whole_request)))
     return delivery.settle(NO_ANSWER if inspection.query.outcome.is_unanswered else 0)
 
 

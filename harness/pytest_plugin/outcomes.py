@@ -19,6 +19,7 @@ from harness.model.scores import Outcome
 from harness.model.suite import Query, Threshold, Waiver
 from harness.pytest_plugin.plan import PlannedItem
 from harness.report.attention import find_repeated_causes
+from harness.report.inspection_document import build_short_contributions_table, describe_contributions
 from harness.report.junit import (
     Property,
     complete_sections,
@@ -33,7 +34,7 @@ from harness.report.junit import (
 )
 from harness.report.run_sentences import describe_ranking_causes, refer_to_cause
 from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
-from harness.report.terminal.inspection import format_contributions
+from harness.report.terminal import print_table, render_plain
 from harness.report.terminal.run import format_query
 from harness.run.keeping import FinishedSuite
 
@@ -512,5 +513,6 @@ def _render_query(query: QueryReport, measure: str | None, indexed: IndexedRepor
     if indexed.by_rank:
         contributions = indexed.lone.find_contributions(query.id)
         if contributions is not None:
-            block += f"\n\n{format_contributions(query, contributions)}"
+            table = print_table(build_short_contributions_table(query, contributions))
+            block += f"\n\n{render_plain([describe_contributions(contributions), *table])}"
     return block

@@ -9,9 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.model.request import Route, SentRequest
+from harness.report.curl import format_curl
+from harness.report.inspection_document import _build_request, _build_short_request
 from harness.report.sentences import printable
-from harness.report.terminal import render_plain
-from harness.report.terminal.inspection import _print_request, _print_short_request, format_curl
+from harness.report.terminal import print_blocks, render_plain
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)
 
@@ -149,10 +150,10 @@ def test_curl_sends_one_request_for_any_url(url):
 @pytest.mark.parametrize("size", [1, 400, 40_000])
 def test_a_long_body_is_shown_only_if_it_is_asked_for(size):
     sent = SentRequest("POST", "http://shop/_search", {}, body={"query": "x" * size})
-    short = render_plain(_print_short_request(sent))
+    short = render_plain(print_blocks(_build_short_request(sent)))
     assert len(short) < 1000
     assert ("…" in short) is (size > 1)
-    assert "x" * size in render_plain(_print_request(sent)).replace("\n", "").replace(" ", "")
+    assert "x" * size in render_plain(print_blocks(_build_request(sent))).replace("\n", "").replace(" ", "")
 
 
 LONG = "it's `ls` $HOME ${OTHER} ${KEY} \\ \\\\ ! 靴 " * 30_000
@@ -174,7 +175,7 @@ def test_a_body_that_is_too_large_for_an_argument_is_the_input_of_curl(variables
 
 def test_a_very_long_text_is_printed_once_and_cut_above():
     request = SentRequest("POST", "http://shop/_search", {}, body={"query": {"match": {"title": "x" * 1_000_000}}})
-    above, _, below = render_plain(_print_request(request)).partition("curl -X POST")
+    above, _, below = render_plain(print_blocks(_build_request(request))).partition("curl -X POST")
     assert len(above) < 5_000
     assert "1,000,017 characters in all, which the curl line has" in " ".join(above.split())
     assert "x" * 1_000_000 in below

@@ -1,8 +1,8 @@
 """What is printed of explained scores: what a part is computed from, and what of it differs between two documents."""
 
 from harness.model.inspection import PartKind, ScoreDetail, ScoreFactor, ScorePart
-from harness.report.terminal import render_plain
-from harness.report.terminal.inspection import _lay_out_details, describe_coarse_parts, explain_difference
+from harness.report.inspection_document import build_details, describe_coarse_parts, explain_difference
+from harness.report.terminal import print_table, render_plain
 
 
 def make_function(clicks: float, *, total: float) -> tuple[ScoreDetail, ...]:
@@ -20,7 +20,8 @@ def make_term(text: str, clicks: float, *, total: float) -> ScorePart:
 
 def test_a_factor_of_several_parts_is_printed_once_with_all_that_it_is_computed_from():
     parts = [make_term("shoe", 1.5, total=4.5), make_term("red", 1.5, total=4.5)]
-    assert render_plain(_lay_out_details(parts)).splitlines() == [
+    [table] = build_details(parts)
+    assert render_plain(print_table(table)).splitlines() == [
         "value  function score, in the engine's words",
         "  4.5  function score, score mode [sum]",
         "  1.5    log1p(doc['clicks'].value)",

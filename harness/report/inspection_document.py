@@ -1,17 +1,11 @@
-"""One query looked at by itself, as text."""
+"""The document of one query looked at by itself."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-
-from rich import table as rich_table
-from rich.console import RenderableType
-from rich.text import Text
 
 from harness.masking import shorten_vectors
 from harness.model.inspection import (
@@ -27,17 +21,26 @@ from harness.model.inspection import (
     TiedDocuments,
 )
 from harness.model.report import QueryReport
-from harness.model.request import Route, SentRequest
-from harness.model.suite import Json
+from harness.model.request import SentRequest
+from harness.report.curl import format_curl
 from harness.report.document import (
+    Block,
     Cell,
+    Code,
     Column,
     ColumnKind,
+    Document,
     Fact,
     Facts,
+    Heading,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
     Table,
     Tone,
     make_name,
+    make_notes,
     make_words,
 )
 from harness.report.run_document import (
@@ -58,122 +61,99 @@ from harness.report.sentences import (
     format_score,
     format_value,
     join_lines,
-    printable,
-    printable_lines,
-)
-from harness.report.terminal import (
-    align_right,
-    indent,
-    make_table,
-    make_text,
-    make_texts,
-    print_block,
-    print_blocks,
-    print_facts,
-    print_table,
-    render_plain,
 )
 from harness.words import shorten
 
 LONGEST_LINE = 2000
 """Characters of a line of the body of a request; the curl line has all of it."""
 
-LARGEST_ARGUMENT = 100_000
-"""Bytes of a body on a command line: Linux refuses arguments of 128 KiB and more."""
-
 LONGEST_REQUEST = 400
 """Characters of the body of a request that are shown, unless all of it is asked for."""
 
 
-def print_inspection(inspection: QueryInspection, *, whole_request: bool = False) -> Iterator[RenderableType]:
+def build_inspection_document(inspection: QueryInspection, *, whole_request: bool = False) -> Document:
     """
     The query, its ranking rank by rank, what is missing, why documents have their scores, and the request.
 
     The request is shortened, unless *whole_request* is true: its body may be longer than all else.
     """
-    yield from _print_heading(inspection)
-    yield Text()
-    yield from _print_ranking(inspection)
-    yield from _print_explanations(inspection)
-    if whole_request:
-        yield from _print_request(inspection.sent)
-    else:
-        yield from _print_short_request(inspection.sent)
-    if inspection.notes:
-        yield Text()
-    yield from make_texts(inspection.notes, "dim")
+    blocks = [*_build_facts(inspection), *_build_ranking(inspection), *_build_explanations(inspection)]
+    blocks.append(Heading("request as sent"))
+    blocks += _build_request(inspection.sent) if whole_request else _build_short_request(inspection.sent)
+    title = (Span(inspection.suite, Tone.STRONG), Span(f"  {inspection.path}", Tone.QUIET))
+    return Document("", make_notes(inspection.notes, Tone.QUIET), (Section(title, tuple(blocks)),))
 
 
-def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _build_facts(inspection: QueryInspection) -> Iterator[Block]:
+    """The query, what it was sent to, and probable causes of a wrong set-up."""
     query = inspection.query
-    yield Text.assemble((printable(inspection.suite), "bold"), "  ", (printable(inspection.path), "dim"))
     engine = f"{inspection.engine} at {inspection.cluster}"
     if inspection.index is not None:
         engine += f", index {inspection.index}"
-    facts = {
-        "engine": engine,
-        "request": inspection.request,
-        "query": shorten(query.id if query.text in ("", query.id) else f"{query.id}  {query.text}", TEXT_SHOWN),
-        "need": join_lines(query.need),
-        "scores": describe_query(query),
-    }
-    if not query.need:
-        del facts["need"]
-    yield print_facts(Facts(tuple(Fact(heading, make_words(text)) for heading, text in facts.items())))
-    if query.reason:
-        yield indent(make_text(query.reason, "yellow"))
-    yield from map(indent, make_texts(describe_causes([query], inspection.checks), "bold yellow"))
+    name = query.id if query.text in ("", query.id) else f"{query.id}  {query.text}"
+    facts = [
+        Fact("engine", make_words(engine)),
+        Fact("request", make_words(inspection.request)),
+        Fact("query", make_words(shorten(name, TEXT_SHOWN))),
+    ]
+    if query.need:
+        facts.append(Fact("need", make_words(join_lines(query.need))))
+    facts.append(Fact("scores", make_words(describe_query(query))))
+    yield Facts(tuple(facts))
+    notes = make_notes([query.reason], Tone.NOTED) if query.reason else ()
+    notes += make_notes(list(describe_causes([query], inspection.checks)), Tone.WARNING)
+    if notes:
+        yield Notes(notes)
 
 
-def _print_short_request(sent: SentRequest) -> Iterator[RenderableType]:
-    yield Text("request as sent", style="bold")
-    yield printable(f"  {sent.method} {sent.url}")
+def _build_short_request(sent: SentRequest) -> Iterator[Block]:
+    lines = f"{sent.method} {sent.url}"
     if sent.body is not None:
         body = json.dumps(shorten_vectors(sent.body), ensure_ascii=False)
         if len(body) > LONGEST_REQUEST:
             body = body[:LONGEST_REQUEST] + "…"
-        yield indent(make_text(body))
-    yield indent(Text("--request-body prints all of it, and a curl line that sends it", style="dim"))
+        lines += f"\n{body}"
+    yield Code(lines)
+    yield Paragraph(make_words("--request-body prints all of it, and a curl line that sends it", Tone.QUIET))
 
 
-def _print_request(sent: SentRequest) -> Iterator[RenderableType]:
+def _build_request(sent: SentRequest) -> Iterator[Block]:
     """All of the request, and the curl line that sends it."""
-    yield Text("request as sent", style="bold")
-    yield printable(f"  {sent.method} {sent.url}")
+    lines = [f"{sent.method} {sent.url}"]
     if sent.body is not None:
         body = json.dumps(shorten_vectors(sent.body), indent=2, ensure_ascii=False)
-        yield indent(Text("\n".join(map(_shorten_line, body.splitlines()))))
-    yield Text()
-    yield printable_lines(format_curl(sent))
+        lines += map(_shorten_line, body.splitlines())
+    yield Code("\n".join(lines))
+    yield Code(format_curl(sent))
     if sent.fingerprint:
-        yield Text("curl does not check the `fingerprint` of the certificate: add --cacert FILE", style="dim")
+        told = "curl does not check the `fingerprint` of the certificate: add --cacert FILE"
+        yield Paragraph(make_words(told, Tone.QUIET))
 
 
 def _shorten_line(line: str) -> str:
     if len(line) <= LONGEST_LINE:
-        return printable(line)
-    return f"{printable(line[:LONGEST_LINE])}… {len(line):,} characters in all, which the curl line has"
+        return line
+    return f"{line[:LONGEST_LINE]}… {len(line):,} characters in all, which the curl line has"
 
 
-def _print_ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _build_ranking(inspection: QueryInspection) -> Iterator[Block]:
+    """The ranking with what each rank adds, what changed since the baseline, and what is missing."""
     query, contributions = inspection.query, inspection.contributions
     if query.ranking or contributions:
-        yield Text("ranking", style="bold")
+        yield Heading("ranking")
         if contributions:
-            yield indent(Text(describe_contributions(contributions)))
-        yield from print_blocks([build_contributions_table(query, contributions)])
-    yield from _print_since_baseline(inspection)
-    for tied in inspection.ties:
-        yield indent(make_text(describe_ties(tied), "yellow"))
+            yield Paragraph(make_words(describe_contributions(contributions)))
+        yield build_contributions_table(query, contributions)
+    yield from _build_changes(inspection)
     if inspection.ties:
-        yield Text()
+        yield Notes(make_notes(list(map(describe_ties, inspection.ties)), Tone.NOTED))
     if query.missing:
-        yield from print_blocks([build_missing_table(query)])
+        yield build_missing_table(query)
     if query.variants:
-        yield from print_blocks([build_variants_table([query])])
+        yield build_variants_table([query])
 
 
-def _print_since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _build_changes(inspection: QueryInspection) -> Iterator[Block]:
     """What changed since the baseline: the scores, the ranking, and the texts of the request and the index."""
     query, summary = inspection.query, inspection.baseline
     if summary is None or query.baseline is None:
@@ -183,11 +163,9 @@ def _print_since_baseline(inspection: QueryInspection) -> Iterator[RenderableTyp
         now = query.scores.get(measure)
         if now is not None:
             scores.append(f"{measure} {format_score(before)} → {format_score(now)}")
-    yield indent(make_text(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}"))
-    for block in build_since_baseline(query):
-        yield from print_block(block)
-    yield Text()
-    yield from print_blocks(build_differences(summary.diffs))
+    yield Paragraph(make_words(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}"))
+    yield from build_since_baseline(query)
+    yield from build_differences(summary.diffs)
 
 
 def describe_contributions(contributions: Contributions) -> str:
@@ -272,12 +250,6 @@ def build_short_contributions_table(query: QueryReport, contributions: Contribut
     return Table((Column("rank", ColumnKind.FIGURE), Column("document"), *figures), tuple(rows))
 
 
-def format_contributions(query: QueryReport, contributions: Contributions) -> str:
-    """The short table of what each rank adds and loses, as text without colors."""
-    table = build_short_contributions_table(query, contributions)
-    return render_plain([Text(describe_contributions(contributions)), *print_table(table)])
-
-
 def _list_figures(rank: RankContribution) -> list[Cell]:
     texts = (format_value(rank.gain), format_score(rank.discount), format_score(rank.adds), format_score(rank.loses))
     return [make_words(text) for text in texts]
@@ -291,7 +263,7 @@ def _fill_row(row: Sequence[Cell], size: int) -> tuple[Cell, ...]:
 # Why documents have their scores.
 
 
-def _print_explanations(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _build_explanations(inspection: QueryInspection) -> Iterator[Block]:
     titles = {document.id: document.title for document in inspection.query.ranking}
     titles |= {document.id: document.title for document in inspection.query.missing}
     for explanation in inspection.explanations:
@@ -300,30 +272,30 @@ def _print_explanations(inspection: QueryInspection) -> Iterator[RenderableType]
             score = f"score {explanation.score:.5g}"
             if explanation.rank is not None:
                 score += f", rank {explanation.rank}"
-        heading = Text.assemble(("explanation of ", "bold"), (printable(explanation.document), "bold"))
-        heading.append(f"  {printable(score)}")
-        heading.append(f"  {printable(titles.get(explanation.document) or '')}".rstrip(), style="dim")
-        yield heading
-        yield from map(indent, _print_explanation(explanation))
-        yield Text()
+        title = titles.get(explanation.document) or ""
+        yield Heading(f"explanation of {explanation.document}  {score}  {title}".rstrip())
+        yield from _build_explanation(explanation)
     if inspection.differences:
         first, second = inspection.explanations
-        yield Text("what differs", style="bold")
-        yield indent(_lay_out_differences(inspection.differences, first, second))
-        yield Text()
+        yield Heading("what differs")
+        yield _build_differences(inspection.differences, first, second)
 
 
-def _print_explanation(explanation: Explanation) -> Iterator[RenderableType]:
-    yield from make_texts(describe_explanation(explanation))
+def _build_explanation(explanation: Explanation) -> Iterator[Block]:
+    facts = list(describe_explanation(explanation))
+    if facts:
+        yield Notes(make_notes(facts, Tone.PLAIN))
     if explanation.parts:
-        yield _lay_out_parts(explanation)
-    yield from _lay_out_details(explanation.parts)
-    yield from make_texts(describe_coarse_parts(explanation.parts), "yellow")
+        yield _build_parts(explanation)
+    yield from build_details(explanation.parts)
+    coarse = list(describe_coarse_parts(explanation.parts))
+    if coarse:
+        yield Notes(make_notes(coarse, Tone.NOTED))
     if explanation.clauses:
-        yield _lay_out_clauses(explanation)
+        yield _build_clauses(explanation)
 
 
-def _lay_out_parts(explanation: Explanation) -> rich_table.Table:
+def _build_parts(explanation: Explanation) -> Table:
     """The parts of a score, with a column for each figure that any part has."""
     parts = explanation.parts
     figures: dict[str, list[str]] = {
@@ -335,17 +307,20 @@ def _lay_out_parts(explanation: Explanation) -> rich_table.Table:
         "times": [_format_factors(part) for part in parts],
     }
     shown = {heading: texts for heading, texts in figures.items() if any(texts)}
-    table = make_table(align_right("adds"), "clause")
+    columns = [Column("adds", ColumnKind.FIGURE), Column("clause")]
     for heading in shown:
-        table.add_column(heading, justify="left" if heading == "times" else "right", overflow="fold")
+        kind = ColumnKind.NAME if heading == "times" else ColumnKind.FIGURE
+        columns.append(Column(heading, kind))
+    rows = []
     for part, *texts in zip(parts, *shown.values(), strict=True):
-        row = (format_score(part.score), part.clause, *texts)
-        table.add_row(*map(make_text, row), style="" if part.score else "dim")
-    table.add_row(format_score(math.fsum(part.score for part in parts)), Text("sum", style="dim"))
-    return table
+        tone = Tone.PLAIN if part.score else Tone.QUIET
+        rows.append([make_words(text, tone) for text in (format_score(part.score), part.clause, *texts)])
+    total = format_score(math.fsum(part.score for part in parts))
+    rows.append([make_words(total), make_words("sum", Tone.QUIET)])
+    return Table(tuple(columns), tuple(_fill_row(row, len(columns)) for row in rows))
 
 
-def _lay_out_details(parts: Sequence[ScorePart]) -> Iterator[rich_table.Table]:
+def build_details(parts: Sequence[ScorePart]) -> Iterator[Table]:
     """A table for each part and each factor that has details. A factor of several parts has one."""
     details_by_name: dict[tuple[str, tuple[ScoreDetail, ...]], None] = {}
     for part in parts:
@@ -357,10 +332,11 @@ def _lay_out_details(parts: Sequence[ScorePart]) -> Iterator[rich_table.Table]:
             heading = "in the engine's words"
             if details[0].description != name:
                 heading = f"{name}, {heading}"
-            table = make_table(align_right("value"), make_text(heading))
+            rows = []
             for detail in details:
-                table.add_row(f"{detail.value:.5g}", make_text("  " * detail.level + detail.description))
-            yield table
+                description = "  " * detail.level + detail.description
+                rows.append((make_words(f"{detail.value:.5g}"), make_words(description)))
+            yield Table((Column("value", ColumnKind.FIGURE), Column(heading)), tuple(rows))
 
 
 def _format_length(part: ScorePart) -> str:
@@ -379,41 +355,36 @@ def _format_figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def _lay_out_clauses(explanation: Explanation) -> rich_table.Table:
-    table = make_table("outcome", "clause", "place")
+def _build_clauses(explanation: Explanation) -> Table:
+    rows = []
     for clause in explanation.clauses:
         matches = "matches" if clause.matches else "no match"
-        style = "bold red" if clause.decides else ""
-        table.add_row(Text(matches, style=style), make_text(clause.clause, style), printable(clause.place))
-    return table
+        tone = Tone.BAD if clause.decides else Tone.PLAIN
+        rows.append((make_words(matches, tone), make_words(clause.clause, tone), make_words(clause.place)))
+    return Table((Column("outcome"), Column("clause"), Column("place")), tuple(rows))
 
 
-def _lay_out_differences(
-    differences: Sequence[PartDifference], first: Explanation, second: Explanation
-) -> rich_table.Table:
+def _build_differences(differences: Sequence[PartDifference], first: Explanation, second: Explanation) -> Table:
     # Of parts with one clause the first one counts.
     first_parts = {part.clause: part for part in reversed(first.parts)}
     second_parts = {part.clause: part for part in reversed(second.parts)}
-    table = make_table(align_right("difference"), "clause")
-    for explanation in (first, second):
-        table.add_column(printable(explanation.document), justify="right", overflow="fold")
-    table.add_column("why", overflow="fold")
+    columns = (
+        Column("difference", ColumnKind.FIGURE),
+        Column("clause"),
+        Column(first.document, ColumnKind.SCORE),
+        Column(second.document, ColumnKind.SCORE),
+        Column("why"),
+    )
+    rows = []
     for row in differences:
         if row.first or row.second:
             why = explain_difference(first_parts.get(row.clause), second_parts.get(row.clause))
-            texts = (
-                format_difference(row.difference),
-                row.clause,
-                format_score(row.first),
-                format_score(row.second),
-                why,
-            )
-            table.add_row(*map(make_text, texts))
-    total = math.fsum(row.difference for row in differences)
-    table.add_row(
-        format_difference(total), Text("sum", style="dim"), format_score(first.score), format_score(second.score)
-    )
-    return table
+            scores = (format_score(row.first), format_score(row.second))
+            rows.append(tuple(map(make_words, (format_difference(row.difference), row.clause, *scores, why))))
+    total = format_difference(math.fsum(row.difference for row in differences))
+    sums = (make_words(format_score(first.score)), make_words(format_score(second.score)))
+    rows.append((make_words(total), make_words("sum", Tone.QUIET), *sums, ()))
+    return Table(columns, tuple(rows))
 
 
 def describe_explanation(explanation: Explanation) -> Iterator[str]:
@@ -486,115 +457,3 @@ def _collect_details(part: ScorePart) -> dict[str, float]:
         details += factor.details
     counts = Counter(detail.description for detail in details)
     return {detail.description: detail.value for detail in details if counts[detail.description] == 1}
-
-
-# A request as a command line for a POSIX shell.
-
-
-_NEEDS_ESCAPE = re.compile(r'["\\`$!]')
-
-_SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-_GLOBBED = frozenset("[]{}")
-"""Characters of a URL from which curl makes several requests."""
-
-
-def format_curl(sent: SentRequest) -> str:
-    """
-    The curl command that sends *sent*; the shell fills the variables in, but for those of parts that are verbatim.
-
-    >>> print(format_curl(SentRequest("GET", "http://shop/find?q=a b", {"x-key": "${KEY}"}, variables=("KEY",))))
-    curl -X GET -H "x-key: $KEY" 'http://shop/find?q=a b'
-    """
-    arguments = ["curl", "-X", shlex.quote(sent.method)]
-    if set(sent.url) & _GLOBBED:
-        arguments.append("--globoff")
-    if sent.login:
-        arguments += ["-u", _quote(sent.login, sent.variables)]
-    for header, value in sent.headers.items():
-        arguments += ["-H", _quote_header(header, value, sent)]
-    route = sent.route or Route()
-    options = {
-        "--cacert": sent.ca_certs,
-        "--cert": route.client_cert,
-        "--key": route.client_key,
-        "--pass": route.client_key_password,
-        "--proxy": route.proxy,
-        "--proxy-user": route.proxy_login,
-    }
-    for option, option_value in options.items():
-        if option_value:
-            arguments += [option, _quote(option_value, sent.variables)]
-    if not route.verify_certs:
-        arguments.append("--insecure")
-    arguments.append(_quote(sent.url, _list_filled("url", sent)))
-    if sent.body is None:
-        return " ".join(arguments)
-    body, filled = _dump_body(sent.body), _list_filled("body", sent)
-    if len(body.encode(errors="surrogatepass")) > LARGEST_ARGUMENT:
-        return " ".join([*arguments, "--data-binary", "@-", _write_here_document(body, filled)])
-    return " ".join([*arguments, "--data-raw", _quote(body, filled)])
-
-
-def _write_here_document(line: str, variables: tuple[str, ...]) -> str:
-    """*line* as the input of a command, from the lines below it; the shell fills the variables in."""
-    parts = _split_at_variables(line, variables)
-    if len(parts) == 1:
-        return f"<<'JSON'\n{line}\nJSON"
-    text = ""
-    for place, part in enumerate(parts):
-        # The names of variables stand between the texts.
-        text += f"${{{part}}}" if place % 2 else re.sub(r"([\\$`])", r"\\\1", part)
-    return f"<<JSON\n{text}\nJSON"
-
-
-def _split_at_variables(text: str, variables: tuple[str, ...]) -> list[str]:
-    """The text between variables, and the names of these, by turns."""
-    # Any other name is text: a shell would run what stands in its braces.
-    names = [name for name in variables if _SHELL_NAME.fullmatch(name)]
-    if not names:
-        return [text]
-    return re.split(rf"\$\{{({'|'.join(names)})\}}", text)
-
-
-def _list_filled(part: str, sent: SentRequest) -> tuple[str, ...]:
-    """The variables that the shell fills in a *part* of *sent*."""
-    return () if part in sent.verbatim else sent.variables
-
-
-def _dump_body(body: Json) -> str:
-    """*body* as JSON, with escapes for characters that a terminal does not print as they are."""
-    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
-    if printable(text) == text:
-        return text
-    # JSON leaves the delete character as it is, also where it escapes all others beyond ASCII.
-    return json.dumps(body, separators=(",", ":")).replace("\x7f", "\\u007f")
-
-
-def _quote_header(header: str, value: str, sent: SentRequest) -> str:
-    if header in sent.verbatim:
-        return shlex.quote(f"{header}: {value}")
-    for variable in sent.encoded:
-        reference = "${" + variable + "}"
-        # The variable has a login, which is sent in base64: the shell encodes it. All else is quoted, as a suite may
-        # have written it.
-        if header.lower() == "authorization" and value.endswith(reference) and _SHELL_NAME.fullmatch(variable):
-            beginning = _quote(f"{header}: {value.removesuffix(reference)}", sent.variables)
-            return beginning + f'''"$(printf %s "${variable}" | base64 | tr -d '\\n')"'''
-    return _quote(f"{header}: {value}", sent.variables)
-
-
-def _quote(text: str, variables: tuple[str, ...]) -> str:
-    """*text* as one word: in double quotes if it has variables and nothing to be escaped, else in single quotes."""
-    parts = _split_at_variables(text, variables)
-    literals, names = parts[::2], parts[1::2]
-    if not names:
-        return shlex.quote(text)
-    if not any(map(_NEEDS_ESCAPE.search, literals)):
-        # A name that a word follows needs its braces.
-        return '"' + re.sub(r"\$\{(\w+)\}(?!\w)", r"$\1", text) + '"'
-    quoted = [shlex.quote(literals[0]) if literals[0] else ""]
-    for variable, literal in zip(names, literals[1:], strict=True):
-        quoted.append(f'"${variable}"')
-        quoted.append(shlex.quote(literal) if literal else "")
-    return "".join(quoted)
