@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.text import Text
 
 from harness.cli.examples import format_examples
 from harness.cli.headings import Group
@@ -34,8 +33,10 @@ from harness.gate.finding import describe_changed_question
 from harness.model.kept import Baseline
 from harness.model.suite import Suite
 from harness.options import explain_baseline_refusal
+from harness.report.document import Document
+from harness.report.scores_document import build_entry, compute_means, is_weighted
 from harness.report.sentences import format_score, make_loggable
-from harness.report.terminal.scores import compute_means, is_weighted, print_entry
+from harness.report.terminal import print_document
 from harness.run import Runner
 from harness.store.baseline import BaselineUpdate, refuse_in_ci, rename_baselines
 from harness.store.baseline_files import find_baseline, read_baselines, refuse_irregular, suggest_save
@@ -153,6 +154,7 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
         return [error]
     click.echo(make_loggable(f"{baselines.suite}  {baseline_path.as_posix()}"))
     errors = []
+    sections = []
     if suite is not None:
         baselines = rename_baselines(baselines, suite)
     for request in sorted(baselines.requests):
@@ -162,12 +164,13 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
         except BaselineError as error:
             errors.append(error)
             continue
-        renderables = list(print_entry(request, entry))
+        notes: list[str] = []
         if suite is None:
-            renderables.append(Text("  cannot check whether queries changed: the suite cannot be read"))
+            notes.append("cannot check whether queries changed: the suite cannot be read")
         elif suite.name == baselines.suite:
-            renderables += _list_changed_queries(entry, suite, request)
-        print_all(renderables)
+            notes = _list_changed_queries(entry, suite, request)
+        sections.append(build_entry(request, entry, notes))
+    print_all(print_document(Document("", (), tuple(sections))))
     return errors
 
 
@@ -179,11 +182,11 @@ def _load_suite(path: Path, configs: Configs) -> Suite | None:
         return None
 
 
-def _list_changed_queries(entry: Baseline, suite: Suite, request: str) -> list[Text]:
+def _list_changed_queries(entry: Baseline, suite: Suite, request: str) -> list[str]:
     """The queries of *suite* whose text or params changed since *entry* was saved."""
     lines = []
     for query, (saved, current) in find_changed_questions(entry, make_questions(suite, request)).items():
-        lines.append(Text(make_loggable(f"  changed query: {describe_changed_question(query, saved, current)}")))
+        lines.append(f"changed query: {describe_changed_question(query, saved, current)}")
     return lines
 
 

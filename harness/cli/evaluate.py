@@ -20,7 +20,8 @@ from harness.metrics.evaluate import RunScores
 from harness.model.suite import Profile
 from harness.report.json import dump_scores
 from harness.report.run_sentences import describe_left_out
-from harness.report.terminal.scores import print_scores
+from harness.report.scores_document import build_scores_document
+from harness.report.terminal import print_document
 
 existing = click.Path(exists=True, path_type=Path)
 
@@ -103,4 +104,5 @@ def give_evaluation(
     if as_json:
         click.echo(dump_scores(evaluation, options.measures, complete=complete))
     else:
-        show(print_scores(evaluation, options.measures, list_gains(options), per_query=per_query))
+        document = build_scores_document(evaluation, options.measures, list_gains(options), per_query=per_query)
+        show(print_document(document))

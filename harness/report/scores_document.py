@@ -1,24 +1,39 @@
-"""The scores that a baseline holds, and those of run files, on a terminal."""
+"""The documents of the scores that a baseline holds, and of those of run files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
-
-from rich.console import RenderableType
-from rich.table import Column
-from rich.text import Text
 
 from harness.means import are_weighted, mean
 from harness.model.kept import Baseline
 from harness.model.suite import Measure
-from harness.report.sentences import format_score, format_value, name_mean_column, printable
-from harness.report.terminal import Fitting, align_right, make_table, make_text
+from harness.report.document import (
+    Block,
+    Column,
+    ColumnKind,
+    Document,
+    Fact,
+    Facts,
+    Notes,
+    Overflow,
+    Section,
+    Span,
+    Table,
+    Tone,
+    make_name,
+    make_notes,
+    make_words,
+)
+from harness.report.sentences import format_score, format_value, name_mean_column
 from harness.store.what_changed import group_by_state
 from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import RunScores
+
+
+FIGURE = ColumnKind.FIGURE
 
 
 # Baselines.
@@ -41,71 +56,81 @@ def is_weighted(baseline: Baseline) -> bool:
     return are_weighted(query.weight for query in baseline.queries.values())
 
 
-def print_entry(request: str, baseline: Baseline) -> Iterator[RenderableType]:
-    """The facts about one request's baseline, and a line per measure."""
-    yield Text.assemble("request ", (printable(request), "bold"))
+def build_entry(request: str, baseline: Baseline, notes: Sequence[str]) -> Section:
+    """The facts about one request's baseline, a line per measure, and *notes* on what changed since."""
     index = baseline.index
     size = "number of documents unknown" if index.documents is None else count(index.documents, "document")
     if index.missing:
         size += f"; not read: {', '.join(index.missing)}"
     queries, hits = count(len(baseline.queries), "query"), count(baseline.depth, "hit")
-    facts = [
-        f"saved    {baseline.created} by version {baseline.harness}",
-        f"engine   {baseline.engine}",
-        f"index    {size}",
-        f"gain     {baseline.gain}, profile {baseline.profile}",
-        f"queries  {queries}, at most {hits} of each",
+    facts = {
+        "saved": f"{baseline.created} by version {baseline.harness}",
+        "engine": str(baseline.engine),
+        "index": size,
+        "gain": f"{baseline.gain}, profile {baseline.profile}",
+        "queries": f"{queries}, at most {hits} of each",
+    }
+    blocks: list[Block] = [
+        Facts(tuple(Fact(name, make_words(text)) for name, text in facts.items())),
+        _build_means(baseline),
     ]
+    lines = [*_list_other_states(baseline), *notes]
+    if lines:
+        blocks.append(Notes(make_notes(lines, Tone.PLAIN)))
+    return Section((Span("request "), Span(request, Tone.STRONG)), tuple(blocks))
+
+
+def _list_other_states(baseline: Baseline) -> Iterator[str]:
+    """The queries that were not saved with the baseline."""
     for (created, documents), names in group_by_state(baseline, baseline.queries).items():
-        # The others were saved with the baseline.
-        if (created, documents) != (baseline.created, index.documents):
+        if (created, documents) != (baseline.created, baseline.index.documents):
             size = "an unknown number of documents" if documents is None else count(documents, "document")
-            older = f"{count(len(names), 'query')} ({listed(names)})"
-            facts.append(f"         of these {older} saved {created} from {size}")
-    yield Text("".join(f"  {printable(line)}\n" for line in facts))
-    yield _lay_out_means(baseline)
+            yield f"of these {count(len(names), 'query')} ({listed(names)}) saved {created} from {size}"
 
 
-def _lay_out_means(baseline: Baseline) -> RenderableType:
+def _build_means(baseline: Baseline) -> Table:
     moved_by_ties: dict[str, list[str]] = {}
     for name, query in baseline.queries.items():
         for measure in query.bands:
             moved_by_ties.setdefault(measure, []).append(name)
-    table = make_table(
-        "measure",
-        align_right(name_mean_column(weighted=is_weighted(baseline))),
-        align_right("queries"),
-        "moved by ties",
+    columns = (
+        Column("measure"),
+        Column(name_mean_column(weighted=is_weighted(baseline)), FIGURE),
+        Column("queries", FIGURE),
+        Column("moved by ties"),
     )
+    rows = []
     for measure, (value, queries) in compute_means(baseline).items():
-        moved = listed(moved_by_ties.get(measure, []))
-        table.add_row(Text(measure), format_score(value), f"{queries:,}", make_text(moved))
-    return table
+        texts = (format_score(value), f"{queries:,}", listed(moved_by_ties.get(measure, [])))
+        rows.append((make_name(measure), *map(make_words, texts)))
+    return Table(columns, tuple(rows))
 
 
 # Run files.
 
 
-def print_scores(
+def build_scores_document(
     evaluation: RunScores, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
-) -> Iterator[RenderableType]:
+) -> Document:
     """The profile, and a line per measure under its requested text; with *per_query* a line per query before."""
-    yield Text(f"profile {evaluation.profile}")
-    if per_query:
-        yield Fitting(_lay_out_scores(evaluation, measures), _list_scores(evaluation, measures))
-        yield Text()
     has_sums = any(measure.text in evaluation.summed for measure in measures.values())
     headings = ["mean", "sum", "counted", "undefined"] if has_sums else ["mean", "counted", "undefined"]
-    table = make_table("measure", *map(align_right, headings), "gain")
+    rows = []
+    notes = []
     for text, measure in measures.items():
-        table.add_row(Text(text), *_list_figures(evaluation, measure, has_sums=has_sums), Text(gains[text]))
-    yield table
-    for text, measure in measures.items():
+        figures = _list_figures(evaluation, measure, has_sums=has_sums)
+        rows.append((make_name(text), *map(make_words, figures), make_words(gains[text])))
         over_ties = evaluation.means_over_ties(measure.text)
         if over_ties is not None:
             least, greatest = map(format_score, over_ties)
             moved = count(len(evaluation.tie_ranges[measure.text]), "query")
-            yield Text(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}", style="yellow")
+            notes.append(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}")
+    columns = (Column("measure"), *(Column(heading, FIGURE) for heading in headings), Column("gain"))
+    blocks: list[Block] = [_build_query_scores(evaluation, measures)] if per_query else []
+    blocks.append(Table(columns, tuple(rows)))
+    if notes:
+        blocks.append(Notes(make_notes(notes, Tone.NOTED)))
+    return Document("", (), (Section(make_words(f"profile {evaluation.profile}"), tuple(blocks)),))
 
 
 def _list_figures(evaluation: RunScores, measure: Measure, *, has_sums: bool) -> Iterator[str]:
@@ -120,20 +145,12 @@ def _list_figures(evaluation: RunScores, measure: Measure, *, has_sums: bool) ->
     yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
 
 
-def _lay_out_scores(evaluation: RunScores, measures: Mapping[str, Measure]) -> RenderableType:
-    table = make_table("query", *(Column(Text(text), justify="right") for text in measures))
+def _build_query_scores(evaluation: RunScores, measures: Mapping[str, Measure]) -> Table:
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
+    rows = []
     # Each measure has the same queries.
     for query in scores[0]:
-        table.add_row(make_text(query), *(format_score(of_measure[query]) for of_measure in scores))
-    return table
-
-
-def _list_scores(evaluation: RunScores, measures: Mapping[str, Measure]) -> RenderableType:
-    """A line per query and measure, where a column for each measure takes too many."""
-    table = make_table("query", "measure", align_right("score"))
-    scores = {text: evaluation.scores[measure.text] for text, measure in measures.items()}
-    for query in next(iter(scores.values())):
-        for text, of_measure in scores.items():
-            table.add_row(make_text(query), Text(text), format_score(of_measure[query]))
-    return table
+        texts = [format_score(of_measure[query]) for of_measure in scores]
+        rows.append((make_name(query), *map(make_words, texts)))
+    columns = (Column("query"), *(Column(text, FIGURE, is_name=True) for text in measures))
+    return Table(columns, tuple(rows), overflow=Overflow.STACK)
