@@ -59,7 +59,7 @@ class Group(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, with the name of the command that is meant where none is named."""
-        if self.short_for and args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+        if self.short_for and args and args[0] not in self.list_commands(ctx) and args[0] not in ctx.help_option_names:
             args = [self.short_for, *args]
         return super().parse_args(ctx, args)
 
@@ -67,9 +67,8 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does; the error for an unknown name suggests the nearest known one."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            name = f"{ctx.info_name} {args[0]}"
-            ctx.fail(
-                f"there is no command {name!r}, only {one_of(self.commands)}{did_you_mean(args[0], self.commands)}"
-            )
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            known = f"only {one_of(names)}{did_you_mean(args[0], names)}"
+            ctx.fail(f"there is no command '{ctx.info_name} {args[0]}', {known}")
         return super().resolve_command(ctx, args)
