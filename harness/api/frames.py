@@ -110,13 +110,24 @@ def _import_package(names: Sequence[str]) -> tuple[str, Any]:
 
 def list_ranking_columns(rankings: Iterable[tuple[str, Sequence[RankedDocument]]]) -> list[TypedColumn]:
     """A row for each hit of *rankings*, each with the id of its query; the names are those of `evaluate_frames`."""
-    rows = [(query, document) for query, documents in rankings for document in documents]
-    return [
-        TypedColumn("query", ColumnType.TEXT, [query for query, _ in rows]),
-        TypedColumn("rank", ColumnType.RANK, [document.rank for _, document in rows]),
-        TypedColumn("document", ColumnType.TEXT, [document.id for _, document in rows]),
-        TypedColumn("score", ColumnType.NUMBER, [document.score for _, document in rows]),
-        TypedColumn("grade", ColumnType.NUMBER, [document.grade for _, document in rows]),
-        TypedColumn("gain", ColumnType.NUMBER, [document.gain for _, document in rows]),
-        TypedColumn("title", ColumnType.TEXT, [document.title for _, document in rows]),
-    ]
+    heads = (
+        ("query", ColumnType.TEXT),
+        ("rank", ColumnType.RANK),
+        ("document", ColumnType.TEXT),
+        ("score", ColumnType.NUMBER),
+        ("grade", ColumnType.NUMBER),
+        ("gain", ColumnType.NUMBER),
+        ("title", ColumnType.TEXT),
+    )
+    rows: list[tuple[Any, ...]] = []
+    for query, documents in rankings:
+        rows += [(query, hit.rank, hit.id, hit.score, hit.grade, hit.gain, hit.title) for hit in documents]
+    return make_columns(heads, rows)
+
+
+def make_columns(heads: Sequence[tuple[str, ColumnType]], rows: Sequence[tuple[Any, ...]]) -> list[TypedColumn]:
+    """A column for each of *heads*, a name and a type, of the values at its place in all *rows*."""
+    columns = []
+    for place, (name, column_type) in enumerate(heads):
+        columns.append(TypedColumn(name, column_type, [row[place] for row in rows]))
+    return columns

@@ -206,7 +206,9 @@ class Configs:
         beside = self.read_beside(folder)
         if beside is None:
             return None
-        return _find_by_url(beside, address) if "://" in address else beside.clusters.get(address)
+        if "://" in address:
+            return _find_by_url(beside, address)
+        return beside.clusters.get(address)
 
     def find_refusal(self, variable: str, folder: Path) -> str:
         """Why a suite in *folder* may not read *variable*; empty if it may."""
@@ -214,14 +216,16 @@ class Configs:
         if variable == CONFIG_VARIABLE:
             return f"{refused}it names the configuration of the harness"
         trusted = self.read_trusted()
-        for cluster in () if trusted is None else trusted.clusters.values():
+        patterns = self._variables
+        if trusted is not None:
+            patterns = (*trusted.variables, *patterns)
             # Names of variables that differ in case only are the same on Windows.
-            if variable.upper() in map(str.upper, cluster.variables):
-                return f"{refused}it holds a login of the cluster {cluster.name!r} in {self.path}"
-        for judge in () if trusted is None else trusted.judge.values():
-            if judge.api_key_env is not None and variable.upper() == judge.api_key_env.upper():
-                return f"{refused}it holds the key of the judge {judge.name!r} in {self.path}"
-        patterns = self._variables if trusted is None else (*trusted.variables, *self._variables)
+            for cluster in trusted.clusters.values():
+                if variable.upper() in map(str.upper, cluster.variables):
+                    return f"{refused}it holds a login of the cluster {cluster.name!r} in {self.path}"
+            for judge in trusted.judge.values():
+                if judge.api_key_env is not None and variable.upper() == judge.api_key_env.upper():
+                    return f"{refused}it holds the key of the judge {judge.name!r} in {self.path}"
         if variable.startswith(SUITE_PREFIX) or _is_listed(variable, patterns):
             return ""
         return refused + self._say_how_to_list(variable, trusted, folder)

@@ -55,8 +55,10 @@ def precision(ranking: GradedRanking, settings: Settings) -> float:
 
 @precision.add_batch
 def _(batch: Batch, settings: Settings) -> Floats:
-    ranks = settings.cutoff if settings.word("over") == "cutoff" else batch.hits(settings.cutoff)
-    return batch.ratio(batch_found(batch, settings), batch.returned if ranks is None else ranks)
+    found = batch_found(batch, settings)
+    if settings.cutoff is not None and settings.word("over") == "cutoff":
+        return batch.ratio(found, settings.cutoff)
+    return batch.ratio(found, batch.hits(settings.cutoff))
 
 
 @Definition("R", parameters=BINARY, worth=relevance)

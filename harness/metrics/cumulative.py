@@ -66,14 +66,13 @@ def _find_range(settings: Settings, weight: float | None) -> Range:
     """The range of a sum of gains, each times its rank's share of *weight*; None where the ranks have no end."""
     least, greatest = _find_gain_ends(settings)
     low: float | None = 0.0
-    high: float | None = 0.0
     if least < 0:
         low = None if weight is None else least * weight
-    if greatest is None:
-        high = None
-    elif greatest > 0:
-        high = None if weight is None else greatest * weight
-    return low, high
+    if greatest is not None and greatest <= 0:
+        return low, 0.0
+    if greatest is None or weight is None:
+        return low, None
+    return low, greatest * weight
 
 
 def _find_gain_ends(settings: Settings) -> tuple[float, float | None]:

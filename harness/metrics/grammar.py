@@ -59,8 +59,10 @@ def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
 
 def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Parameter]:
     given: dict[str, Parameter] = {}
-    behind = [(Part(definition.at, parts.at.offset), parts.at)] if definition.at and parts.at else []
-    for name, value in [*parts.parameters, *behind]:
+    parameters = list(parts.parameters)
+    if definition.at and parts.at:
+        parameters.append((Part(definition.at, parts.at.offset), parts.at))
+    for name, value in parameters:
         kind = definition.parameters.get(name.text)
         if kind is None:
             raise MeasureError(_unknown_parameter(definition, name.text), name.offset)
@@ -88,9 +90,14 @@ def _unknown_parameter(definition: Definition, name: str) -> str:
 
 def _canonical(definition: Definition, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
     texts = {name: as_text(value) for name, value in parameters}
-    behind = texts.pop(definition.at or "", None if cutoff is None else str(cutoff))
-    inside = ",".join(f"{name}={value}" for name, value in texts.items())
-    return definition.name + (f"({inside})" if inside else "") + (f"@{behind}" if behind is not None else "")
+    text, ending = definition.name, ""
+    if cutoff is not None:
+        ending = f"@{cutoff}"
+    elif definition.at in texts:
+        ending = f"@{texts.pop(definition.at)}"
+    if texts:
+        text += f"({','.join(f'{name}={value}' for name, value in texts.items())})"
+    return text + ending
 
 
 RBO = "RBO"

@@ -151,17 +151,18 @@ Given = TypeVar("Given")
 
 def _guard(definition: Definition) -> Definition:
     """*definition* with its functions wrapped: they return values of the expected types, or raise MeasureError."""
-    formula, diverse, name = definition.formula, definition.diverse, definition.name
-    batch, worth = definition.batch, definition.worth
-    return replace(
-        definition,
-        formula=None if formula is None else partial(_call_for_score, name, "formula", formula),
-        diverse=None if diverse is None else partial(_call_for_score, name, "formula", diverse),
-        reach=partial(_call_for_range, name, definition.reach),
-        check=partial(_call, name, "check", definition.check),
-        batch=None if batch is None else partial(_call_for_scores, name, batch),
-        worth=None if worth is None else partial(_call_for_score, name, "worth", worth),
-    )
+    name = definition.name
+    reach, check = partial(_call_for_range, name, definition.reach), partial(_call, name, "check", definition.check)
+    guarded = replace(definition, reach=reach, check=check)
+    if definition.formula is not None:
+        guarded.formula = partial(_call_for_score, name, "formula", definition.formula)
+    if definition.diverse is not None:
+        guarded.diverse = partial(_call_for_score, name, "formula", definition.diverse)
+    if definition.batch is not None:
+        guarded.batch = partial(_call_for_scores, name, definition.batch)
+    if definition.worth is not None:
+        guarded.worth = partial(_call_for_score, name, "worth", definition.worth)
+    return guarded
 
 
 def _call_for_score(name: str, what: str, function: Callable[..., object], *given: object) -> float:
@@ -189,8 +190,12 @@ def _call_for_range(name: str, reach: Callable[[Settings], object], settings: Se
     ends = _call(name, "reach", reach, settings)
     if not isinstance(ends, tuple) or len(ends) != 2:
         raise MeasureError(f"the reach of {name} is {_format_value(ends)}, expected the least and the greatest value")
-    least, greatest = (None if end is None else _convert_number(end, f"the reach of {name} holds") for end in ends)
-    return least, greatest
+    least, greatest = ends
+    return _convert_end(name, least), _convert_end(name, greatest)
+
+
+def _convert_end(name: str, end: object) -> float | None:
+    return None if end is None else _convert_number(end, f"the reach of {name} holds")
 
 
 def _call(name: str, what: str, function: Callable[..., Given], *given: object) -> Given:

@@ -65,16 +65,19 @@ def _average_stops(stops: Sequence[float]) -> float:
 
 
 def _find_stop(grade: float | None, settings: Settings) -> float:
-    known = settings.optional("unjudged") if grade is None else grade
-    return 0.0 if known is None else stop_probability(known, settings.number("max"))
+    if grade is None:
+        grade = settings.optional("unjudged")
+    return 0.0 if grade is None else stop_probability(grade, settings.number("max"))
 
 
 def _err_range(settings: Settings) -> Range:
     """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
     stop = stop_probability(settings.number("max"), settings.number("max"))
-    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
-        return 0.0, -stop * log(stop) / (1.0 - stop) if 0.0 < stop < 1.0 else stop
-    return 0.0, _average_stops([stop] * settings.cutoff)
+    if settings.cutoff is not None and settings.cutoff <= DEEPEST_SUM:
+        return 0.0, _average_stops([stop] * settings.cutoff)
+    if 0.0 < stop < 1.0:
+        return 0.0, -stop * log(stop) / (1.0 - stop)
+    return 0.0, stop
 
 
 @Definition(
@@ -111,7 +114,7 @@ def _(batch: Batch, settings: Settings) -> Floats:
     top = settings.number("max")
     stop_probability(float(batch.judged_grade.max(initial=0.0)), top)
     # Nobody stops at another document, so only these hits count.
-    inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
+    inside = (batch.grade > 0) & batch.is_within(settings.cutoff)
     query, rank = batch.query[inside], batch.rank[inside]
     stop = (np.exp2(batch.grade[inside].astype(np.float64)) - 1.0) / 2.0**top
     value, still_looking = np.zeros(batch.queries), np.ones(batch.queries)
@@ -150,7 +153,9 @@ def _find_use(grade: float | None, settings: Settings) -> float:
 
 def _rbp_range(settings: Settings) -> Range:
     """The range; at most, all ranks hold fully useful documents."""
-    return 0.0, 1.0 if settings.cutoff is None else 1.0 - settings.number("p") ** settings.cutoff
+    if settings.cutoff is None:
+        return 0.0, 1.0
+    return 0.0, 1.0 - settings.number("p") ** settings.cutoff
 
 
 def _rbp_check(settings: Settings) -> str | None:
@@ -193,7 +198,7 @@ def _(batch: Batch, settings: Settings) -> Floats:
         hits = batch.relevant(settings.level, settings.cutoff)
         return (1.0 - p) * batch.per_query(hits.query, p ** (hits.rank - 1.0))
     usefulness(float(batch.judged_grade.max(initial=0.0)), top)
-    inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
+    inside = (batch.grade > 0) & batch.is_within(settings.cutoff)
     useful = batch.grade[inside] / top * p ** (batch.rank[inside] - 1.0)
     return (1.0 - p) * batch.per_query(batch.query[inside], useful)
 
@@ -232,7 +237,7 @@ def _(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     p, cutoff = settings.number("p"), settings.cutoff
-    inside = (batch.grade >= settings.least_judged) & (True if cutoff is None else batch.rank <= cutoff)
+    inside = (batch.grade >= settings.least_judged) & batch.is_within(cutoff)
     query = batch.query[inside]
     # A batch has no unjudged hits; but the weights of all ranks add up to 1.
     residual = 1.0 - (1.0 - p) * batch.per_query(query, p ** (batch.rank[inside] - 1.0))

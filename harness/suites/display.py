@@ -11,6 +11,7 @@ from harness.files.opening import read_source
 from harness.model.suite import Display, HttpRequest, RequestTemplate, Suite
 from harness.suites.files import SuiteFiles
 from harness.suites.reading import Reading
+from harness.suites.scalars import format_optional
 from harness.suites.shape import DisplayShape
 from harness.suites.thresholds import explain_no_path
 from harness.suites.yaml import Problems, ScalarNode, describe
@@ -34,11 +35,11 @@ def read_display(shape: DisplayShape | None, problems: Problems) -> Display:
     if shape.image_hosts and shape.image is None:
         problems.note(shape.image_hosts[0].mark, "'image_hosts' is for pictures; name the field 'image' too")
     return Display(
-        title=None if shape.title is None else str(shape.title),
+        title=format_optional(shape.title),
         fields=tuple(map(str, shape.fields)),
-        image=None if shape.image is None else str(shape.image),
+        image=format_optional(shape.image),
         image_hosts=tuple(map(str, shape.image_hosts)),
-        link=None if shape.link is None else str(shape.link),
+        link=format_optional(shape.link),
     )
 
 

@@ -16,7 +16,7 @@ from harness.search.indexes import read_ids
 from harness.suites.files import SuiteFiles
 from harness.suites.grades import Judgments
 from harness.suites.reading import Reading
-from harness.suites.yaml import MappingNode, Problems, ScalarNode
+from harness.suites.yaml import MappingNode, Problems, ScalarNode, find_child
 from harness.words import did_you_mean
 
 MOST_SHOWN = 20
@@ -96,7 +96,7 @@ def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
 def _check_settings(reading: Reading) -> None:
     """Note each setting of the fixture that is not one of `SETTINGS`."""
     fixture = reading.root.find_child("fixture")
-    settings = fixture.find_child("settings") if isinstance(fixture, MappingNode) else None
+    settings = find_child(fixture, "settings")
     if not isinstance(settings, MappingNode):
         return
     for key, name in _walk_settings(settings):

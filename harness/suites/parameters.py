@@ -31,6 +31,7 @@ from harness.model.suite import (
 from harness.search.pointers import find_value, put_value
 from harness.suites.placeholders import fill_but_source, format_value, is_name, read_parameter_name
 from harness.suites.reading import Reading
+from harness.suites.scalars import format_optional
 from harness.suites.shape import ParameterShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 from harness.words import count, did_you_mean, listed, shorten
@@ -98,16 +99,19 @@ class _ParameterReader:
         if kind is None or len(self.problems.found) > known:
             return None
         shape = self.shape
+        choices = tuple(shape.choices)
+        if kind is ParameterKind.SWITCH:
+            choices = (False, True)
         parameter = TunedParameter(
             name=self.name,
             kind=kind,
             today=None,
-            low=shape.low if shape.low is not None else 0.0,
-            high=shape.high if shape.high is not None else 0.0,
+            low=shape.low or 0.0,
+            high=shape.high or 0.0,
             log=shape.log,
-            choices=(False, True) if kind is ParameterKind.SWITCH else tuple(shape.choices),
+            choices=choices,
             only_if=self._read_conditions(above),
-            pointer="" if shape.pointer is None else str(shape.pointer),
+            pointer=format_optional(shape.pointer) or "",
             grid=shape.grid or GRID,
             mark=self.key.mark,
         )
@@ -118,12 +122,13 @@ class _ParameterReader:
             return replace(parameter, today=find_pointed(parameter, templates))
         today = self.shape.today
         # A variable of the request that has no value yet may become any.
-        is_unknown = checking and isinstance(today, str) and "${" in today
-        problem = "" if is_unknown else explain_impossible(parameter, today)
+        if checking and isinstance(today, str) and "${" in today:
+            return replace(parameter, today=today)
+        problem = explain_impossible(parameter, today)
         if problem:
             self._note("today", f"found {shorten(format_choice(today))} as the value of today, {problem}")
             return None
-        return replace(parameter, today=today if is_unknown else _normalize_number(kind, today))
+        return replace(parameter, today=_normalize_number(kind, today))
 
     def _note(self, key: str | None, message: str) -> None:
         """Note *message* at *key* of the parameter, or at its name."""

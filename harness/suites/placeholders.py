@@ -20,7 +20,7 @@ from functools import partial
 from harness.errors import UsageError
 from harness.model.suite import Json, Query, match_placeholders
 from harness.suites.scalars import BESIDE_A_BODY
-from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
+from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, find_child
 from harness.words import did_you_mean
 
 RESERVED = ("text", "depth")
@@ -273,8 +273,8 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
 
 def source_node(body: Node | None) -> Node | None:
     """The source of the search template in *body*, None if there is none, or the template is stored in the engine."""
-    template = body.find_child("template") if isinstance(body, MappingNode) else None
-    source: Node | None = template.find_child("source") if isinstance(template, MappingNode) else None
+    template = find_child(body, "template")
+    source: Node | None = find_child(template, "source")
     return source
 
 
@@ -288,8 +288,8 @@ def body_node(request: Node) -> Node | None:
 
 def documents_node(request: Node) -> Node | None:
     """The request for documents by their ids that is beside a search over HTTP; None if there is none."""
-    http = request.find_child("http") if isinstance(request, MappingNode) else None
-    documents: Node | None = http.find_child("documents") if isinstance(http, MappingNode) else None
+    http = find_child(request, "http")
+    documents: Node | None = find_child(http, "documents")
     return documents
 
 

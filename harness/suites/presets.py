@@ -16,7 +16,7 @@ from harness.config import Configs
 from harness.model.suite import HttpRequest, Json, Mark, RequestTemplate
 from harness.search.presets import ID_FIELD, PRESETS, Preset
 from harness.suites.scalars import DEFAULT_NAME
-from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode
+from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, find_child
 
 PATHS = frozenset(
     {"hits", "ids", "scores", "titles", "sort", "total", "total_exact", "took", "partial", "error"}
@@ -66,7 +66,7 @@ class PresetFilling:
 
     def _insert_into(self, request: Node, target: Node | None, name: str) -> Node:
         """*request* with the defaults of the service that it, or else *target*, is for."""
-        http = request.find_child("http") if isinstance(request, MappingNode) else None
+        http = find_child(request, "http")
         if not isinstance(request, MappingNode) or not isinstance(http, MappingNode):
             return request
         service = self._find_service(_merge_targets(request.find_child("target"), target))
@@ -148,7 +148,7 @@ def _answers_documents(preset: Preset, path: str) -> bool:
 def _searches_elsewhere(preset: Preset, http: MappingNode) -> bool:
     """Whether a parameter of *http* may make an engine of *preset* search elsewhere than its path says."""
     body = http.find_child("json")
-    params_of_body = body.find_child("params") if isinstance(body, MappingNode) else None
+    params_of_body = find_child(body, "params")
     for params in (http.find_child("params"), params_of_body):
         for name in params if isinstance(params, MappingNode) else ():
             if str(name) in preset.moving_parameters or "{{" in str(name):

@@ -26,7 +26,7 @@ from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import Reading, read_query
-from harness.suites.scalars import iterate_masked_variables, read_masked
+from harness.suites.scalars import format_optional, iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import ThresholdReader, read_waiver
 from harness.suites.variants import WrittenVariants, add_variants, merge_variants
@@ -161,14 +161,21 @@ class _QueryReader:
             if str(tag) in tags:
                 problems.note(tag.mark, f"the tag {str(tag)!r} is given twice")
             tags[str(tag)] = None
+        need, weight, params = "", 1.0, _NO_PARAMS
+        if shape.need is not None:
+            # Nothing sends it, so that no value of the environment is needed in it.
+            need = shape.need.masked.strip()
+        if shape.params:
+            params = {str(name): value for name, value in shape.params.items()}
+        if shape.weight is not None:
+            weight = shape.weight
         return Query(
             id=str(shape.id),
-            text="" if shape.text is None else str(shape.text),
-            # Nothing sends it, so that no value of the environment is needed in it.
-            need="" if shape.need is None else shape.need.masked.strip(),
-            params={str(name): value for name, value in shape.params.items()} if shape.params else _NO_PARAMS,
+            text=format_optional(shape.text) or "",
+            need=need,
+            params=params,
             tags=tuple(tags),
-            weight=1.0 if shape.weight is None else shape.weight,
+            weight=weight,
             thresholds=thresholds + expectations,
             markers=tuple(map(str, shape.markers)),
             xfail=read_waiver(shape.xfail),
@@ -184,7 +191,9 @@ def _find_masked_questions(reading: Reading) -> dict[Mark, Json]:
     if isinstance(nodes, MappingNode):
         nodes = nodes.find_child("inline")
     masked: dict[Mark, Json] = {}
-    for node in nodes if isinstance(nodes, ListNode) else ():
+    if not isinstance(nodes, ListNode):
+        return masked
+    for node in nodes:
         if not isinstance(node, MappingNode) or "id" not in node:
             continue
         text, params = node.find_child("text"), node.find_child("params")

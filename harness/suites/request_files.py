@@ -18,7 +18,7 @@ from harness.model.suite import Mark, find_placeholders
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.json import compose_json
 from harness.suites.scalars import BESIDE_A_BODY
-from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, compose
+from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, compose, find_child
 from harness.words import one_of
 
 MOST_BYTES = 16 * 2**20
@@ -69,7 +69,7 @@ class RequestFiles:
 
     def _insert_into(self, request: Node, key: str) -> Node | None:
         """*request*, below *key* of the suite, with the content of the file that it names; None where that is wrong."""
-        written = request.find_child("file") if isinstance(request, MappingNode) else None
+        written = find_child(request, "file")
         # What is no path is an error of the shape.
         if not isinstance(request, MappingNode) or not isinstance(written, ScalarNode) or not written.strip():
             return request

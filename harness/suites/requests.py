@@ -27,9 +27,9 @@ from harness.suites.placeholders import body_node, documents_node, fill, fill_bo
 from harness.suites.presets import FilledPreset
 from harness.suites.reading import Reading
 from harness.suites.request_files import SELECTING_KEYS
-from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME, iterate_masked_variables, read_masked
+from harness.suites.scalars import BESIDE_A_BODY, DEFAULT_NAME, format_optional, iterate_masked_variables, read_masked
 from harness.suites.shape import DocumentsShape, HttpShape, RequestShape
-from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, describe
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, describe, find_child
 
 BODY_KEYS = SELECTING_KEYS | {
     "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
@@ -92,7 +92,7 @@ def _read_template(
         if entry.routing is not None or entry.url_params:
             message = "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
             problems.note(node.mark, message)
-        http_node = node.find_child("http") if isinstance(node, MappingNode) else None
+        http_node = find_child(node, "http")
         _check_service_request(entry.http, http_node, problems)
         http = _read_http(entry.http, problems)
         if preset is not None:
@@ -110,7 +110,7 @@ def _read_template(
     return RequestTemplate(
         name,
         entry.body or {},
-        _optional(entry.index),
+        format_optional(entry.index),
         mark=node.mark,
         url_params=_read_url_params(entry, problems),
         gates=entry.gate,
@@ -244,6 +244,9 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
     hit_paths = [shape.ids, shape.scores, shape.titles, *sort, *shape.fields.values()]
     answer_paths = [shape.total, shape.total_exact, shape.took, shape.partial, shape.error]
     _check_paths(shape.hits, hit_paths, answer_paths, problems)
+    first_page = None
+    if shape.first_page is not None:
+        first_page = {str(name): value for name, value in shape.first_page.items()}
     return HttpRequest(
         method=shape.method,
         path=str(shape.path),
@@ -251,21 +254,21 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         params={str(name): value for name, value in shape.params.items()},
         headers={str(name): str(value) for name, value in shape.headers.items()},
         json=shape.json_body,
-        hits=_optional(shape.hits),
-        scores=_optional(shape.scores),
-        titles=_optional(shape.titles),
+        hits=format_optional(shape.hits),
+        scores=format_optional(shape.scores),
+        titles=format_optional(shape.titles),
         sort=tuple(map(str, sort)),
         fields={str(name): str(path) for name, path in shape.fields.items()},
-        total=_optional(shape.total),
-        total_exact=_optional(shape.total_exact),
-        took=_optional(shape.took),
-        partial=_optional(shape.partial),
-        error=_optional(shape.error),
+        total=format_optional(shape.total),
+        total_exact=format_optional(shape.total_exact),
+        took=format_optional(shape.took),
+        partial=format_optional(shape.partial),
+        error=format_optional(shape.error),
         ids_optional=shape.ids_optional,
         partial_optional=shape.partial_optional,
-        size=_optional(shape.size),
+        size=format_optional(shape.size),
         max_size=shape.max_size,
-        first_page=None if shape.first_page is None else {str(name): value for name, value in shape.first_page.items()},
+        first_page=first_page,
     )
 
 
@@ -277,20 +280,25 @@ def _read_documents(
 
     _check_paths(shape.hits, [shape.ids, shape.titles, *shape.fields.values()], [shape.total], problems)
     _check_service_request(shape, node, problems)
+    path, each = search.path, "{{id}}"
+    if shape.path is not None:
+        path = str(shape.path)
+    if shape.each is not None:
+        each = str(shape.each)
     # Documents that are looked up have no order.
     http = replace(
         search,
         method=shape.method,
-        path=search.path if shape.path is None else str(shape.path),
+        path=path,
         params={str(name): value for name, value in shape.params.items()},
         headers={str(name): str(value) for name, value in shape.headers.items()},
         json=shape.json_body,
-        hits=_optional(shape.hits) or search.hits,
-        ids=_optional(shape.ids) or search.ids,
+        hits=format_optional(shape.hits) or search.hits,
+        ids=format_optional(shape.ids) or search.ids,
         scores=None,
         sort=(),
-        titles=_optional(shape.titles) or search.titles,
-        total=_optional(shape.total) or search.total,
+        titles=format_optional(shape.titles) or search.titles,
+        total=format_optional(shape.total) or search.total,
         fields={**search.fields, **{str(name): str(path) for name, path in shape.fields.items()}},
         size=None,
         # What the search says of itself need not be in the answer to a look-up, whose hits are no ranking.
@@ -300,8 +308,8 @@ def _read_documents(
     )
     documents = DocumentsRequest(
         http,
-        join=_optional(shape.join),
-        each="{{id}}" if shape.each is None else str(shape.each),
+        join=format_optional(shape.join),
+        each=each,
         escape={str(text): str(written) for text, written in shape.escape.items()},
         unwritable=tuple(map(str, shape.unwritable)),
         batch=shape.batch,
@@ -328,7 +336,7 @@ def _check_service_request(shape: HttpShape | DocumentsShape, node: Node | None,
     if isinstance(shape, DocumentsShape):
         names += shape.filter
     # The shape has the body as plain JSON, whose keys have no places.
-    body = node.find_child("json") if isinstance(node, MappingNode) else None
+    body = find_child(node, "json")
     if isinstance(body, MappingNode):
         names += body
     for name in names:
@@ -350,7 +358,7 @@ def _check_preset_body(http: HttpRequest, preset: Preset, node: Node | None, pro
     """Note what an engine of *preset* must not be sent in a body; values with placeholders are checked when filled."""
     macros = {name: value for name, value in http.params.items() if name == "expandMacros"}
     sentence = preset.find_problem(replace(http, path="", params=macros, json=_leave_out_placeholders(http.json)))
-    body = node.find_child("json") if isinstance(node, MappingNode) else None
+    body = find_child(node, "json")
     if sentence and body is not None:
         problems.note(body.mark, sentence)
 
@@ -400,10 +408,7 @@ def _find_written(http: Node | None, place: str) -> Node:
     keys = parse_pointer(place) if place.startswith("/") else [place]
     node: Node | None = http.find_child("json" if place.startswith("/") else "params")
     for key in keys:
-        if isinstance(node, ListNode):
-            node = node[int(key)]
-        else:
-            node = node.find_child(key) if isinstance(node, MappingNode) else None
+        node = node[int(key)] if isinstance(node, ListNode) else find_child(node, key)
     return http.find_child("path") if node is None else node
 
 
@@ -466,10 +471,6 @@ def _check_path_in_hit(path: ScalarNode, hits: ScalarNode, problems: Problems) -
     in_hit = "$" + rest.removeprefix("[*]")
     message = f"found {path.raw!r}, expected a path in a hit such as {in_hit!r}: with `hits`, `$` is the hit"
     problems.note(path.mark, message)
-
-
-def _optional(text: Any) -> str | None:
-    return None if text is None else str(text)
 
 
 def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ...]:

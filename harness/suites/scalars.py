@@ -28,6 +28,11 @@ def is_weight(number: float) -> bool:
     return math.isfinite(number) and number > 0
 
 
+def format_optional(value: object) -> str | None:
+    """*value* as a plain text, without its place; None if there is none."""
+    return None if value is None else str(value)
+
+
 def refuse(message: str, mark: Mark | None = None) -> NoReturn:
     """Fail the validation with a message, at *mark* instead of the place of the whole value."""
     raise PydanticCustomError("harness", "{message}", {"message": message, "mark": mark})

@@ -12,6 +12,7 @@ from harness.masking import names_login
 from harness.model.suite import Mark, RequestTemplate, Suite, Target
 from harness.search import find_dialect
 from harness.suites.reading import Reading
+from harness.suites.scalars import format_optional
 from harness.suites.shape import RequestShape, TargetShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 
@@ -107,13 +108,13 @@ def _check_server(shape: TargetShape, problems: Problems) -> None:
 def _make_target(shape: TargetShape, mark: Mark, service: str) -> Target:
     return Target(
         cluster=DEFAULT_CLUSTER if shape.cluster is None else str(shape.cluster),
-        index=None if shape.index is None else str(shape.index),
-        engine=None if shape.engine is None else str(shape.engine),
+        index=format_optional(shape.index),
+        engine=format_optional(shape.engine),
         mark=mark,
         service=service,
         unique_ids=shape.ids == "unique",
         point_in_time=shape.point_in_time,
-        id_field=None if shape.id_field is None else str(shape.id_field),
+        id_field=format_optional(shape.id_field),
     )
 
 

@@ -90,6 +90,11 @@ class MappingNode(dict[ScalarNode, Any]):
         return next((value for name, value in self.items() if name == key), None)
 
 
+def find_child(node: object, key: str) -> Any:
+    """The node below *key* of *node*; None if that is no mapping, or has no such key."""
+    return node.find_child(key) if isinstance(node, MappingNode) else None
+
+
 class ListNode(list[Any]):
     """A list."""
 

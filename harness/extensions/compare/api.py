@@ -17,7 +17,7 @@ from harness.api.choices import (
     refuse_unknown,
 )
 from harness.api.evaluation import Scores
-from harness.api.frames import ColumnType, TypedColumn, make_frame, read_content
+from harness.api.frames import ColumnType, TypedColumn, make_columns, make_frame, read_content
 from harness.api.running import Caller
 from harness.errors import UsageError
 from harness.extensions.compare import (
@@ -264,13 +264,18 @@ def list_compared_score_columns(report: ComparisonReport) -> list[TypedColumn]:
 
 def list_compared_ranking_columns(report: ComparisonReport) -> list[TypedColumn]:
     """A row for each document of either ranking of each query of *report*."""
-    rows = [(query.id, document) for query in report.queries for document in query.documents]
-    return [
-        TypedColumn("query", ColumnType.TEXT, [query for query, _ in rows]),
-        TypedColumn("document", ColumnType.TEXT, [document.id for _, document in rows]),
-        TypedColumn("rank_reference", ColumnType.RANK, [document.reference for _, document in rows]),
-        TypedColumn("rank_candidate", ColumnType.RANK, [document.candidate for _, document in rows]),
-        TypedColumn("grade", ColumnType.NUMBER, [document.grade for _, document in rows]),
-        TypedColumn("gain", ColumnType.NUMBER, [document.gain for _, document in rows]),
-        TypedColumn("title", ColumnType.TEXT, [document.title for _, document in rows]),
-    ]
+    heads = (
+        ("query", ColumnType.TEXT),
+        ("document", ColumnType.TEXT),
+        ("rank_reference", ColumnType.RANK),
+        ("rank_candidate", ColumnType.RANK),
+        ("grade", ColumnType.NUMBER),
+        ("gain", ColumnType.NUMBER),
+        ("title", ColumnType.TEXT),
+    )
+    rows: list[tuple[Any, ...]] = []
+    for query in report.queries:
+        for hit in query.documents:
+            row = (query.id, hit.id, hit.reference, hit.candidate, hit.grade, hit.gain, hit.title)
+            rows.append(row)
+    return make_columns(heads, rows)

@@ -110,6 +110,10 @@ class Batch:
         """Which of the judged hits stand within *cutoff*."""
         return slice(None) if cutoff is None else self.rank <= cutoff
 
+    def is_within(self, cutoff: int | None) -> NDArray[np.bool_] | bool:
+        """As `select_within`, to be joined with another condition."""
+        return True if cutoff is None else self.rank <= cutoff
+
     def gains(self, gain: Gain, cutoff: int | None) -> tuple[Positions, Floats]:
         """
         The judged hits down to *cutoff*, and the gain of each.
