@@ -36,19 +36,17 @@ def describe_run(
     suite = selection.whole_suite
     yield from describe_connection(server, run.engine)
     yield from suite.judge_notes
-    yield from _describe_cluster(suite, run, options)
-    yield from _describe_hooks(options)
-    yield from _describe_single_searches(suite, run)
-    yield from _describe_body(run, options)
-    yield from _describe_index(suite, run, options)
+    yield from _describe_requests(suite, run, options)
     yield from _describe_state(suite, run)
     yield from describe_near_hits(selection.selected, run)
     yield from _describe_deselection(selection, run.request, options, verdicts)
     yield from _describe_tails(run, suite.depth)
-    yield from _describe_latency(suite, run, server)
-    yield from _describe_warm_up(suite, run, options)
-    yield from _describe_repeats(run, options)
-    yield from _describe_history(selection.selected, run, options)
+    if run.has_rankings:
+        yield from _describe_times(suite, run, options, server)
+    if options.history is not None:
+        reason = explain_not_kept(selection.selected, run, options)
+        if reason:
+            yield f"the run is not kept in the history: {reason}"
 
 
 def describe_near_hits(suite: Suite, run: Run) -> Iterator[str]:
@@ -76,46 +74,31 @@ def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str
         yield "the engine is unknown, because the client has no `info`: state `engine` in the target"
 
 
-def _describe_cluster(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
-    """That the request was sent to a cluster of its own, although the user named a server."""
+def _describe_requests(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+    """What was sent otherwise than the suite alone says: where, by which code, with which body, on which index."""
+    from harness.search import find_dialect
+
+    template = suite.requests.get(run.request)
     if options.keeps_cluster:
         yield (
             f"the request {run.request!r} was sent to its own cluster, {suite.target.cluster}: "
             "the server that was named takes the place of the suite's"
         )
-
-
-def _describe_hooks(options: RunOptions) -> Iterator[str]:
-    """The hooks, which are code outside the suite that may change requests and so results."""
-    in_force = list(options.hooks.describe())
-    if in_force:
-        yield f"hooks: {', '.join(in_force)}"
-
-
-def _describe_single_searches(suite: Suite, run: Run) -> Iterator[str]:
-    """That each query costs a request, where an `_msearch` cannot carry the suite's parameters."""
-    from harness.search import find_dialect
-
-    template = suite.requests.get(run.request)
-    if template is None:
-        return
-    parameters = find_dialect(suite.target.service).list_unbatched_params(template)
-    if parameters:
-        yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(parameters)}"
-
-
-def _describe_body(run: Run, options: RunOptions) -> Iterator[str]:
-    """The body that was sent in place of the suite's own."""
+    # Hooks are code outside the suite that may change requests and so results.
+    hooks = list(options.hooks.describe())
+    if hooks:
+        yield f"hooks: {', '.join(hooks)}"
+    if template is not None:
+        parameters = find_dialect(suite.target.service).list_unbatched_params(template)
+        if parameters:
+            yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(parameters)}"
     if options.body is not None:
         yield f"the request {run.request} was sent with another body than that of the suite, given in Python"
-
-
-def _describe_index(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
-    """The index that was searched in place of the suite's own."""
-    index, template = options.index, suite.requests.get(run.request)
-    own = (template.index if template else None) or suite.target.index
-    if index is not None and index != own:
-        yield f"index {index} was used instead of {own or 'none'}"
+    own_index = suite.target.index
+    if template is not None and template.index:
+        own_index = template.index
+    if options.index is not None and options.index != own_index:
+        yield f"index {options.index} was used instead of {own_index or 'none'}"
 
 
 def _describe_state(suite: Suite, run: Run) -> Iterator[str]:
@@ -147,13 +130,6 @@ def _list_unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
         if state.definitions is not None:
             parts += [unread for unread in state.definitions.unread if unread not in parts]
     return parts
-
-
-def _describe_history(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
-    """That the run is not kept in the history that was named."""
-    reason = explain_not_kept(suite, run, options)
-    if options.history is not None and reason:
-        yield f"the run is not kept in the history: {reason}"
 
 
 def explain_not_kept(suite: Suite, run: Run, options: RunOptions) -> str:
@@ -192,37 +168,30 @@ def _describe_deselection(
         yield f"{left_out} thresholds are not decided: they are about other queries than {query_filter}"
 
 
-def _describe_latency(suite: Suite, run: Run, server: Cluster | None) -> Iterator[str]:
-    """Which time of a service thresholds on latency compare."""
+def _describe_times(suite: Suite, run: Run, options: RunOptions, server: Cluster | None) -> Iterator[str]:
+    """Which time thresholds on latency compare, and how often the queries were sent."""
     template = suite.requests.get(run.request)
-    if template is None or template.http is None or not run.has_rankings:
-        return
+    if template is not None and template.http is not None and _has_latency_threshold(suite):
+        if template.http.took is not None:
+            yield f"latency is the service's own time, at `{template.http.took}` of each answer"
+        else:
+            together = ""
+            if server is not None and server.concurrency > 1:
+                together = f", with up to {server.concurrency} requests at the same time"
+            yield f"latency is the time to the last byte of each answer{together}, as the request has no path `took`"
+    warm_up = options.warm_up or suite.warm_up
+    if warm_up:
+        yield f"warm-up: all queries were sent {count(warm_up, 'time')} before, for answers that were thrown away"
+    repeats, wanted = len(run.repeats) + 1, options.repeat or 1
+    if repeats < wanted:
+        yield f"the time budget of the run sufficed for {repeats} of {wanted} repeats"
+
+
+def _has_latency_threshold(suite: Suite) -> bool:
     thresholds = list(suite.thresholds)
     for query in suite.queries:
         thresholds += query.thresholds
-    if not any(isinstance(threshold.condition, LatencyCondition) for threshold in thresholds):
-        return
-    if template.http.took is not None:
-        yield f"latency is the service's own time, at `{template.http.took}` of each answer"
-        return
-    together = ""
-    if server is not None and server.concurrency > 1:
-        together = f", with up to {server.concurrency} requests at the same time"
-    yield f"latency is the time to the last byte of each answer{together}, as the request has no path `took`"
-
-
-def _describe_warm_up(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
-    """That caches were warm when latencies were measured."""
-    times = options.warm_up or suite.warm_up
-    if times and run.has_rankings:
-        yield f"warm-up: all queries were sent {count(times, 'time')} before, for answers that were thrown away"
-
-
-def _describe_repeats(run: Run, options: RunOptions) -> Iterator[str]:
-    """That the budget left no time for all repeats."""
-    times = options.repeat or 1
-    if run.has_rankings and len(run.repeats) + 1 < times:
-        yield f"the time budget of the run sufficed for {len(run.repeats) + 1} of {times} repeats"
+    return any(isinstance(threshold.condition, LatencyCondition) for threshold in thresholds)
 
 
 def _describe_tails(run: Run, depth: int) -> Iterator[str]:
