@@ -26,6 +26,7 @@ from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grad
 from harness.model.kept import Reference
 from harness.model.run import Ranking, Status
 from harness.model.suite import Measure, Query
+from harness.statistics.paired import pair_defined
 from harness.words import count, counted, listed
 
 
@@ -158,7 +159,7 @@ def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) 
     undefined = tuple(query.id for query in queries if query.id in undefined_ids)
     if undefined and not suite.skip_undefined:
         return pairing.refuse(Status.FAILED, f"it {describe_undefined(undefined, now.size)}", undefined)
-    before = {query: value for query, value in then.counted.items() if query in now.counted}
+    before = {query: scores[0] for query, scores in pair_defined(then.counted, now.counted).items()}
     if not before:
         why = explain_nothing_left(now.skipped, undefined)
         return pairing.refuse(Status.FAILED, f"no query is left to compare: {why}", undefined)

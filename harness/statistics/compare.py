@@ -17,9 +17,9 @@ from harness.means import are_weighted, mean, weighed
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS, TESTS_OF_MEANS, Comparison, MeasureComparison
 from harness.statistics.intervals import FlipSettings, MeanTest, run_sign_flips, t_interval
 from harness.statistics.mean_intervals import count_by_weights, find_fewest
+from harness.statistics.paired import EQUAL, pair_defined
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.tests import (
-    EQUAL,
     Alternative,
     EffectSize,
     Floats,
@@ -70,16 +70,11 @@ def pair_up(
     Raises:
         UsageError: No query has both scores, or one that has them has no weight.
     """
-    queries: list[str] = []
-    scores: list[tuple[float, float]] = []
-    for query, before in reference.items():
-        after = candidate.get(query)
-        if before is not None and after is not None:
-            queries.append(query)
-            scores.append((before, after))
-    if not queries:
+    pairs = pair_defined(reference, candidate)
+    if not pairs:
         raise UsageError(f"no query has a score of {measure} in both runs")
-    before_and_after = np.array(scores, dtype=np.float64)
+    queries = list(pairs)
+    before_and_after = np.array(list(pairs.values()), dtype=np.float64)
     differences = before_and_after[:, 1] - before_and_after[:, 0]
     differences[np.abs(differences) <= EQUAL] = 0.0  # the same score, but summed in another order
     weights_of_queries = _list_weights(queries, weights)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from harness.means import are_weighted, mean, weighed
+from harness.statistics.paired import EQUAL
 
 CONFIDENCE = 0.95
 
@@ -24,9 +25,6 @@ LEAST_SHARE = 2 / 3
 Of the queries that unequal weights must count as. Below, a few queries decide the mean, and a sample seldom has those
 that decide the mean of all: then most intervals are far from it, and nothing in the sample shows how far.
 """
-
-EQUAL = 1e-9
-"""How far apart two equal scores may be: they are sums of the same terms in another order."""
 
 LONGEST_SERIES = 100
 """Up to so many degrees of freedom the quantile is exact; above, the expansion has an error below 1e-9 of it."""

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from harness.errors import StatisticError
 from harness.means import weighed
 from harness.model.comparison import POWER, SEED
-from harness.statistics.tests import EQUAL, Alternative, Floats, vector
+from harness.statistics.paired import EQUAL
+from harness.statistics.tests import Alternative, Floats, vector
 
 _SPREADS = 1 << 14
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import StatisticError
 from harness.model.comparison import SAMPLES, SEED
+from harness.statistics.paired import EQUAL
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -48,8 +49,6 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 Floats: TypeAlias = NDArray[np.float64]
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
-EQUAL = 1e-9
-"""How far apart two equal numbers may be: they are sums of the same terms in another order."""
 BLOCK = 1 << 22
 """Cells, a query of a sample each, that are drawn at a time; another size would draw other samples from a seed."""
 CACHED = 1 << 17

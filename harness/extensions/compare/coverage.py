@@ -19,6 +19,7 @@ from harness.metrics.unjudged import bound_differences, needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
 from harness.options import format_options
+from harness.statistics.paired import pair_defined
 
 
 def cover_sides(
@@ -62,11 +63,9 @@ def cover_sides(
 def _select_scored(scored: ScoredSides) -> tuple[Query, ...]:
     """The queries that have a score on both sides, by any measure."""
     first, second = (tabulate_scores(scored, scores) for scores in scored.scores)
-    ids = set()
+    ids: set[str] = set()
     for measure in first:
-        for query, value in first[measure].items():
-            if value is not None and second[measure][query] is not None:
-                ids.add(query)
+        ids.update(pair_defined(first[measure], second[measure]))
     return tuple(query for query in scored.suite.queries if query.id in ids)
 
 

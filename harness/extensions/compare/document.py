@@ -31,7 +31,6 @@ from harness.extensions.compare.sentences import (
     write_comparison_closing,
     write_comparison_headline,
 )
-from harness.gate.grammar import TOLERANCE
 from harness.model.comparison import Comparison, MeasureComparison, MovedDocument
 from harness.model.run import Verdict
 from harness.report.attention import LOOKED_AT, is_passed_of_query, list_looked_at, order_verdicts
@@ -59,6 +58,7 @@ from harness.report.document import (
 from harness.report.run_document import describe_verdict, make_grade_cell
 from harness.report.run_sentences import RANKS_SHOWN, count_hidden_lines, may_be_no_drop, name_blaming_thresholds
 from harness.report.sentences import format_difference, format_score
+from harness.statistics.paired import compute_change
 from harness.words import count, grouped, listed
 
 MOVED_SHOWN = 3
@@ -296,17 +296,10 @@ def make_strips(report: ComparisonReport, measure: str) -> list[QueryStrip]:
     for query, text in texts.items():
         pairs = [scores.get(query, (None, None)) for scores in scores_by_side]
         references = [before for before, _ in pairs if before is not None]
-        changes = tuple(_compute_change(before, after) for before, after in pairs)
+        changes = tuple(compute_change(before, after) for before, after in pairs)
         scores = tuple(after for _, after in pairs)
         strips.append(QueryStrip(query, text, references[0] if references else None, scores, changes))
     return sorted(strips, key=lambda strip: -strip.greatest_change)
-
-
-def _compute_change(before: float | None, after: float | None) -> float | None:
-    if before is None or after is None:
-        return None
-    # The same score may be summed in another order.
-    return 0.0 if abs(after - before) <= TOLERANCE else after - before
 
 
 def build_strips(report: ComparisonReport, most: int) -> Table:

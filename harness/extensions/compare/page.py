@@ -29,7 +29,6 @@ from harness.extensions.compare.sentences import (
     mark_change,
     mark_left,
 )
-from harness.gate.grammar import TOLERANCE
 from harness.model.comparison import MeasureComparison, MovedDocument
 from harness.model.run import Verdict
 from harness.report.attention import BAD, order_verdicts
@@ -70,6 +69,7 @@ from harness.report.html.charts import (
     round_up,
 )
 from harness.report.sentences import format_score, format_value
+from harness.statistics.paired import compute_change
 from harness.words import count, grouped
 
 TEMPLATE = "extensions/compare/page.html.jinja"
@@ -266,7 +266,7 @@ def make_spreads(report: ComparisonReport) -> Iterator[Spread]:
     if report.measures is not None:
         means = {row.measure: row.difference for row in report.measures.measures}
     for name in list_measures(report):
-        deltas = [compute_delta(query.scores.get(name)) for query in report.queries]
+        deltas = [compute_change(*query.scores.get(name, (None, None))) for query in report.queries]
         finite = [value for value in deltas if value is not None and math.isfinite(value)]
         changed = [value for value in finite if value != 0]
         rose = sum(value > 0 for value in changed)
@@ -296,19 +296,6 @@ def _plot(bins: Sequence[Bin], mean: float | None) -> Plot | None:
     if not bins:
         return None
     return plot_bins(bins, mean, lambda edge: format_value(float(f"{edge:.4g}")))
-
-
-def compute_delta(scores: tuple[float | None, float | None] | None) -> float | None:
-    """Candidate minus reference; None where a side has no score, 0 where only the order of summation differs."""
-    if scores is None:
-        return None
-    before, after = scores
-    if before is None or after is None:
-        return None
-    # An infinite score minus itself would be NaN.
-    if before == after or abs(after - before) <= TOLERANCE:
-        return 0.0
-    return after - before
 
 
 # The queries of two sides: those that thresholds blame first, then those that moved most.
@@ -400,7 +387,7 @@ def make_query_views(report: ComparisonReport, limits: Limits) -> tuple[Compared
             change=classify_change(query),
             known=_describe_query(query),
             tags=tuple(numbers[tag] for tag in query.tags),
-            deltas=tuple(compute_delta(query.scores.get(name)) for name in names),
+            deltas=tuple(compute_change(*query.scores.get(name, (None, None))) for name in names),
             blamed=query.id in blamed,
             detailed=is_detailed,
             greatest=greatest,

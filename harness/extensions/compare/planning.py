@@ -23,6 +23,7 @@ from harness.report.document import (
     make_words,
 )
 from harness.report.sentences import format_difference, format_score
+from harness.statistics.paired import pair_defined
 from harness.words import count, counted
 
 if TYPE_CHECKING:
@@ -50,11 +51,7 @@ def plan_comparison(prepared: PreparedComparison, settings: PlanSettings) -> Pla
     is_weighted = are_weighted(weights.values())
     plans = []
     for measure in reference:
-        has_pair = any(
-            score is not None and candidate[measure].get(query) is not None
-            for query, score in reference[measure].items()
-        )
-        if has_pair:
+        if pair_defined(reference[measure], candidate[measure]):
             scores = pair_up(measure, reference[measure], candidate[measure], weights if is_weighted else {})
             plans.append(plan_queries(scores, settings))
         else:

@@ -22,6 +22,7 @@ from harness.model.comparison import Comparison
 from harness.model.run import Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import AgreementCondition, Gain, Measure, Profile, Query, Suite, Target, Threshold
+from harness.statistics.paired import pair_defined
 from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
@@ -515,7 +516,7 @@ def compare_measures(
         candidate = tabulate_scores(scored, scored.settled)
     tested, notes = [], []
     for measure in reference:
-        pairs = _pair_values(reference[measure], candidate[measure])
+        pairs = pair_defined(reference[measure], candidate[measure])
         if len(pairs) >= FEWEST:
             tested.append(measure)
         else:
@@ -525,7 +526,7 @@ def compare_measures(
         return None, tuple(notes)
     weights = {query.id: query.weight for query in scored.suite.queries}
     if list_absent_packages():
-        pairs_of_tested = {measure: _pair_values(reference[measure], candidate[measure]) for measure in tested}
+        pairs_of_tested = {measure: pair_defined(reference[measure], candidate[measure]) for measure in tested}
         notes += [_describe_means(measure, pairs, weights) for measure, pairs in pairs_of_tested.items()]
         return None, tuple(notes)
     from harness.statistics.compare import compare
@@ -568,16 +569,6 @@ def tabulate_scores(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, T
     for measure in common_measures(scored.suite):
         tables[measure.text] = {query.id: values.get((query.id, measure.text)) for query in scored.suite.queries}
     return tables
-
-
-def _pair_values(reference: Table, candidate: Table) -> dict[str, tuple[float, float]]:
-    """Both values of each query that has a score on both sides."""
-    pairs = {}
-    for query, before in reference.items():
-        after = candidate.get(query)
-        if before is not None and after is not None:
-            pairs[query] = (before, after)
-    return pairs
 
 
 def _describe_means(measure: str, pairs: Mapping[str, tuple[float, float]], weights: Mapping[str, float]) -> str:

@@ -10,6 +10,7 @@ from harness.gate.ties import settle_ranking
 from harness.means import are_weighted, mean_of
 from harness.model.comparison import Comparison, MeasureComparison, ReorderedTies
 from harness.model.run import Ranking, Run
+from harness.statistics.paired import pair_defined
 
 Table = Mapping[str, float | None]
 
@@ -42,13 +43,12 @@ def _add_tie_moves_of_measure(
     """
     differences: dict[str, float] = {}
     moved = []
-    for query, before in reference.items():
-        after, after_settled = returned.get(query), settled.get(query)
-        if before is None or after is None or after_settled is None:
-            continue
-        differences[query] = after - before
-        if abs(after - after_settled) > TOLERANCE:
-            moved.append(query)
+    for query, (before, after) in pair_defined(reference, returned).items():
+        after_settled = settled.get(query)
+        if after_settled is not None:
+            differences[query] = after - before
+            if abs(after - after_settled) > TOLERANCE:
+                moved.append(query)
     if not moved:
         return row
     weights_of_queries: dict[str, float] = {}

@@ -42,7 +42,7 @@ from harness.extensions.tuning.trials import (
 from harness.files.hold_outs import draw_hold_out, group_same_queries
 from harness.gate.selection import collect_thresholds, is_for_request
 from harness.means import are_weighted
-from harness.statistics.tests import EQUAL
+from harness.statistics.paired import EQUAL
 from harness.suites.parameters import fill_parameters
 from harness.words import count, listed
 

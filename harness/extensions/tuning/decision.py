@@ -25,9 +25,10 @@ from harness.extensions.tuning.model import (
 from harness.means import are_weighted, mean_of
 from harness.model.suite import Json, TunedParameter, TuningSpace
 from harness.statistics.compare import ComparisonOptions, Pair, compare, pair_up
+from harness.statistics.paired import EQUAL, pair_defined
 from harness.statistics.planning import FEWEST_QUERIES
 from harness.statistics.power import detectable_by_t
-from harness.statistics.tests import EQUAL, effect_size
+from harness.statistics.tests import effect_size
 
 Table: TypeAlias = Mapping[int, Mapping[str, float]]
 """Trial to query to score; a query without a score is not in it."""
@@ -138,14 +139,13 @@ def compute_gain(
     With *is_tested* the difference has its p-value and its interval, by the sign-flip test of the gate and of
     `relevance compare`.
     """
-    common = today.keys() & chosen.keys()
-    if not common:
+    pairs = pair_defined(today, chosen)
+    if not pairs:
         return None
-    weights = weights if are_weighted(weights[query] for query in common) else {}
+    weights = weights if are_weighted(weights[query] for query in pairs) else {}
     if not is_tested:
-        pair = pair_up("", dict(today), dict(chosen), weights)
-        means = [mean_of({query: scores[query] for query in pair.queries}, weights) for scores in (today, chosen)]
-        return TuningGain(len(common), means[0], means[1], means[1] - means[0])
+        means = [mean_of({query: scores[query] for query in pairs}, weights) for scores in (today, chosen)]
+        return TuningGain(len(pairs), means[0], means[1], means[1] - means[0])
     comparison = compare(
         {"": dict(today)}, {"": dict(chosen)}, options=ComparisonOptions(level=TUNING_LEVEL), weights=weights or None
     )

@@ -23,9 +23,10 @@ from builders.html import Page
 from builders.odd_texts import assert_page_is_ours
 from builders.reports import HOSTILE
 from harness.extensions.compare.model import QueryComparison, SideKind
-from harness.extensions.compare.page import compute_delta, draw_intervals, render
+from harness.extensions.compare.page import draw_intervals, render
 from harness.model.comparison import MovedDocument
 from harness.report.html import Limits
+from harness.statistics.paired import compute_change
 
 
 def rows_of(page):
@@ -106,10 +107,9 @@ def test_differences_are_drawn_to_either_side_of_zero():
 
 
 def test_a_difference_in_the_last_bit_is_none():
-    assert compute_delta((0.1 + 0.2, 0.3)) == 0.0
-    assert compute_delta((math.inf, math.inf)) == 0.0
-    assert compute_delta((0.5, None)) is None
-    assert compute_delta(None) is None
+    assert compute_change(0.1 + 0.2, 0.3) == 0.0
+    assert compute_change(math.inf, math.inf) == 0.0
+    assert compute_change(0.5, None) is None
 
 
 def test_what_a_threshold_blames_comes_first_then_what_moved_most():
