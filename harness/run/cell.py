@@ -39,7 +39,7 @@ from harness.run.connections import FixtureBuilds, retarget
 from harness.run.keeping import FinishedSuite, find_history
 from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
-from harness.run.report import DecidedRun, ReportDetails, assemble
+from harness.run.report import DecidedRun, assemble
 from harness.run.search_templates import check_templates
 from harness.run.streams import (
     CountedSearch,
@@ -676,7 +676,14 @@ def conclude_cell(
     notes = [*describe_run(selection, run, options, answered.cell.server, verdicts), *notes]
     if inspected is None:
         notes += describe_other_requests(whole_suite, run.request)
-    details = ReportDetails(
+    decided = DecidedRun(
+        suite=selected,
+        run=run,
+        scores=scores,
+        verdicts=verdicts,
+        reference=reference,
+        located=located,
+        described=described,
         notes=notes,
         deselected=len(selection.others),
         decides=inspected is None,
@@ -687,8 +694,7 @@ def conclude_cell(
         searched=options.searched(),
         has_intervals=not options.no_intervals,
     )
-    decided = DecidedRun(selected, run, scores, verdicts, reference, located, described)
-    report = assemble(decided, answered.cluster, details)
+    report = assemble(decided, answered.cluster)
     if progress is not None:
         progress.suite_finished(run, verdicts)
     report = redact(report, masker.mask) if masker else report

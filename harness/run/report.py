@@ -56,7 +56,7 @@ from harness.words import listed
 
 @dataclass(frozen=True, slots=True)
 class DecidedRun:
-    """A run with its scores and the verdicts of the gate."""
+    """A run with its scores, the verdicts of the gate, and what else its report says."""
 
     suite: Suite
     """With the selected queries only."""
@@ -70,12 +70,6 @@ class DecidedRun:
     """Missing relevant documents of the queries for which a deeper search was made."""
     described: Mapping[str, Mapping[str, Hit]] = field(default_factory=dict)
     """Hits with the texts that reports show of them, by query and document."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportDetails:
-    """What the report of a suite says beside its run and its verdicts."""
-
     notes: Sequence[str] = ()
     """Sentences that precede the notes about the run."""
     deselected: int = 0
@@ -96,9 +90,8 @@ class ReportDetails:
     """Whether means are reported with their intervals."""
 
 
-def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = None) -> SuiteReport:
+def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
     """Assemble the report of one suite, which ran on the server named *cluster*."""
-    details = details or ReportDetails()
     suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
     template = suite.requests.get(run.request)
     scores = index_scores(decided.scores)
@@ -119,9 +112,9 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
     repeats = None
     if run.repeats:
         repeats = RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run))
-    notes = [*details.notes, *describe_baseline(suite, run, reference, before)]
-    if details.gates or details.report_only:
-        notes += explain_undecided_suite(verdicts, decides=details.decides, report_only=details.report_only)
+    notes = [*decided.notes, *describe_baseline(suite, run, reference, before)]
+    if decided.gates or decided.report_only:
+        notes += explain_undecided_suite(verdicts, decides=decided.decides, report_only=decided.report_only)
     if findings.twice:
         notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
     cut_answers = find_cut_answers(suite, run)
@@ -138,7 +131,7 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         fields=list_shown_fields(suite, [run.request]),
         titles=titles,
         before=before,
-        sent=details.sent,
+        sent=decided.sent,
         checks=run.checks,
         used=select_request_values(suite, run.request, hooked=run.hooked),
         template=template,
@@ -153,23 +146,23 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=summarize_measures(suite, decided.scores, before, has_intervals=details.has_intervals),
+        summaries=summarize_measures(suite, decided.scores, before, has_intervals=decided.has_intervals),
         verdicts=tuple(verdicts),
         queries=_assemble_queries(run, scores, shared, findings.outcomes),
         notes=tuple(notes),
-        deselected=details.deselected,
-        tags=summarize_tags(suite, decided.scores, verdicts, before, has_intervals=details.has_intervals),
+        deselected=decided.deselected,
+        tags=summarize_tags(suite, decided.scores, verdicts, before, has_intervals=decided.has_intervals),
         baseline=baseline,
         checks=checks,
         target_changed=changed,
-        report_only=details.report_only,
-        searched=details.searched,
+        report_only=decided.report_only,
+        searched=decided.searched,
         repeats=repeats,
         hits=findings.hits,
         judged_hits=findings.judged_hits,
         timing=_summarize_timing(run),
-        gates=details.gates,
-        for_other_requests=details.for_other_requests,
+        gates=decided.gates,
+        for_other_requests=decided.for_other_requests,
     )
 
 

@@ -18,22 +18,19 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
 
 from harness.config import CONFIG_NAME
-from harness.errors import HistoryError
+from harness.errors import FormatError, HistoryError
 from harness.files.beside import BesideFile
-from harness.files.versioned import MOST_READ
+from harness.files.versioned import MOST_READ, VersionedJson
 from harness.masking import fingerprint
 from harness.model.kept import HistoryEntry
 from harness.model.suite import Json
 from harness.store.history import SCHEMA, format_created
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+ENTRIES = VersionedJson(HistoryEntry, "history entry", SCHEMA, remedy="correct the file, or remove it")
 
 PACKED = "packed-"
 """How the names of files with several entries begin."""
@@ -162,49 +159,14 @@ def load_entry(text: str, path: str, *, first_line: int = 1) -> HistoryEntry:
     Raises:
         HistoryError: It is no entry, or of another version.
     """
-    from pydantic import ValidationError
-
-    place = f"{path}:{first_line}" if path.endswith(".jsonl") else path
-    # A history may have hundreds of files: this takes half of the time of `_load_checked`, which finds what is wrong.
     try:
-        entry = _make_adapter().validate_json(text)
-    except ValidationError:
-        entry = _load_checked(text, path, place, first_line)
-    if entry.schema != SCHEMA:
-        raise _refuse_version(place, entry.schema)
+        entry = ENTRIES.loads(text, path=path, first_line=first_line)
+    except FormatError as error:
+        raise HistoryError(f"the history cannot be read: {error}") from None
+    place = f"{path}:{first_line}" if path.endswith(".jsonl") else path
     _refuse_other_times(entry, place)
     _refuse_contradictions(entry, place)
     return entry
-
-
-def _load_checked(text: str, path: str, place: str, first_line: int) -> HistoryEntry:
-    """As `load_entry`, slowly: for a *text* in which something is wrong."""
-    from pydantic import ValidationError
-
-    try:
-        raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        line = first_line + error.lineno - 1
-        raise _refuse(f"{path}:{line}:{error.colno}", f"not JSON: {error.msg}{_suggest_conflict(text)}") from None
-    except (RecursionError, ValueError):
-        raise _refuse(place, "it is nested too deeply, or has a number of too many digits") from None
-    version = raw.get("schema") if isinstance(raw, dict) else None
-    if version != SCHEMA or isinstance(version, bool):
-        raise _refuse_version(place, version)
-    try:
-        return _make_adapter().validate_python(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise _refuse(place, f"at {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-
-
-def _refuse_version(place: str, version: Json) -> HistoryError:
-    found = "no schema version" if version is None else f"schema version {version!r}"
-    return _refuse(place, f"found {found}, expected {SCHEMA}: another version of the harness wrote it")
-
-
-def _suggest_conflict(text: str) -> str:
-    return "; git left the marks of a conflict in it: keep one side" if re.search(r"^<<<<<<< ", text, re.M) else ""
 
 
 def _refuse(place: str, problem: str) -> HistoryError:
@@ -312,7 +274,7 @@ def dump_entry(entry: HistoryEntry) -> str:
 
 def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
     """*entry* as JSON values; what a query has by default, or only in a baseline, is left out."""
-    plain: dict[str, Json] = _make_adapter().dump_python(entry, mode="json")
+    plain: dict[str, Json] = ENTRIES.adapter.dump_python(entry, mode="json")
     for query in plain["queries"].values():
         for name, default in (("weight", 1), ("closed", True), ("judged", 0)):
             if query[name] == default:
@@ -328,13 +290,6 @@ def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
 def _dump_json(value: Json) -> str:
     # ASCII, so that no editor takes a character in a text for the end of a line.
     return json.dumps(value, sort_keys=True, allow_nan=False)
-
-
-@cache
-def _make_adapter() -> TypeAdapter[HistoryEntry]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(HistoryEntry)
 
 
 # The order.

@@ -9,7 +9,7 @@ from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, S
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, HttpRequest, Query, RequestTemplate, Suite, Target, Waiver
 from harness.report.run_sentences import describe_causes
-from harness.run.report import DecidedRun, ReportDetails, assemble
+from harness.run.report import DecidedRun, assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
 
@@ -18,9 +18,7 @@ def report_on(queries, responses, *, verdicts=(), located=None, **fields):
     suite = Suite("suite", "s.relevance.yaml", Target(), fields.pop("requests", {}), MEASURES, tuple(queries), **fields)
     run = Run(responses, Engine("opensearch", "3.8.0"), "current", "products", 0.25)
     scores = score_run(suite, run)
-    return assemble(
-        DecidedRun(suite, run, scores, verdicts, located=located or {}), "default", ReportDetails(notes=["first"])
-    )
+    return assemble(DecidedRun(suite, run, scores, verdicts, located=located or {}, notes=["first"]), "default")
 
 
 QUERY = Query("shoes", "red shoes", tags=("head",), judgments={"a": 3, "b": 0, "c": 1, "d": 1, "e": 2})

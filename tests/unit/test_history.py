@@ -140,7 +140,7 @@ def test_entries_come_oldest_first_and_those_of_other_suites_are_left_out(tmp_pa
         (lambda plain: plain.update(created="zzz"), "at created: found 'zzz', expected a time in UTC such as"),
         (lambda plain: plain.update(created="2026-11-25T23:19:46"), "expected a time in UTC"),
         (lambda plain: plain.update(created="2026-11-25T23:19:46.000000+02:00"), "expected a time in UTC"),
-        (lambda plain: plain.update(depth="many"), "at depth: Input should be a valid integer"),
+        (lambda plain: plain.update(depth="many"), "not a history entry: depth: Input should be a valid integer"),
         (
             lambda plain: plain["queries"]["shoes"].update(ties=[[2, 9]]),
             r"at queries.shoes.ties: found \[2, 9\], expected ranks of its ranking",
@@ -191,7 +191,7 @@ def test_a_packed_file_that_lost_entries_is_refused(tmp_path, change):
 def test_the_marks_of_a_conflict_are_named(tmp_path):
     path = write_entry(tmp_path, entry_of(SUITE, run_of(SUITE)))
     path.write_text(f"<<<<<<< HEAD\n{path.read_text()}")
-    with pytest.raises(HistoryError, match=r":1:1 cannot be read: not JSON: .*; git left the marks of a conflict"):
+    with pytest.raises(HistoryError, match=r":1:1: this is not JSON: .*; git left the marks of a conflict"):
         read_file(path)
 
 
@@ -199,7 +199,7 @@ def test_a_line_of_a_packed_file_is_named(tmp_path):
     entry = entry_of(SUITE, run_of(SUITE))
     path = tmp_path / "packed-1.jsonl"
     path.write_text(f"{dump_line(entry)}\n\n{{")
-    with pytest.raises(HistoryError, match=r"packed-1.jsonl:3:\d+ cannot be read: not JSON"):
+    with pytest.raises(HistoryError, match=r"packed-1.jsonl:3:\d+: this is not JSON"):
         read_file(path)
 
 

@@ -456,7 +456,7 @@ def test_a_file_that_cannot_be_read_ends_the_run(suite, answers):
     suite.write_text(SINCE)
     run(suite, history=Path("kept"))
     next(Path("kept", "shop").iterdir()).write_text("{")
-    with pytest.raises(HistoryError, match=r"kept/shop/.*\.json:1:2 cannot be read: not JSON"):
+    with pytest.raises(HistoryError, match=r"kept/shop/.*\.json:1:2: this is not JSON"):
         run(suite, history=Path("kept"))
 
 

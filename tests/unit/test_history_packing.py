@@ -94,7 +94,7 @@ def test_a_kill_in_between_loses_nothing_and_the_next_one_ends_the_work(folder, 
 def test_nothing_is_packed_if_a_file_cannot_be_read(folder):
     (folder / "shop" / "2026-10-01.json").write_text("{")
     before = names(folder)
-    with pytest.raises(HistoryError, match=r"2026-10-01.json:1:2 cannot be read"):
+    with pytest.raises(HistoryError, match=r"2026-10-01.json:1:2: this is not JSON"):
         pack_suite(folder / "shop", keep=0)
     assert names(folder) == before
 

@@ -115,7 +115,7 @@ def test_a_file_that_is_no_entry_is_refused_with_its_place(history, folder):
     (folder / "history" / "shop" / "x.json").write_text("{")
     status, _, err = history("shop.relevance.yaml", "--history", "history")
     assert status == 2
-    assert "history/shop/x.json:1:2 cannot be read: not JSON" in err
+    assert "history/shop/x.json:1:2: this is not JSON" in err
 
 
 # Packing, and exports.
