@@ -27,9 +27,9 @@ SCHEMAS = {
     "report": "harness.report.json:report_schema",
     "comparison": "harness.extensions.compare.outputs:comparison_schema",
     "inspection": "harness.report.json:inspection_schema",
-    "verification": "harness.report.json:verification_schema",
+    "verification": "harness.extensions.migrate.verification_document:verification_schema",
     "plan": "harness.extensions.compare.outputs:plan_schema",
-    "tuning": "harness.report.json:tuning_schema",
+    "tuning": "harness.extensions.tuning.outputs:tuning_schema",
 }
 """The module and the function of each schema."""
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from harness.extensions.migrate.verification import VerificationReport
-from harness.extensions.tuning.model import TuningReport
 from harness.files.versioned import VersionedJson, dump_line, escape_json_commands
 from harness.model.inspection import QueryInspection
 from harness.model.report import QueryReport, Report
@@ -107,18 +105,6 @@ _INSPECTION_FORM = VersionedJson(QueryInspection, "inspection")
 
 dumps_inspection = _INSPECTION_FORM.dumps
 inspection_schema = _INSPECTION_FORM.schema
-
-_VERIFICATION_FORM = VersionedJson(VerificationReport, "verification")
-
-dumps_verification = _VERIFICATION_FORM.dumps
-verification_schema = _VERIFICATION_FORM.schema
-
-
-_TUNING_FORM = VersionedJson(TuningReport, "tuning")
-
-dumps_tuning = _TUNING_FORM.dumps
-loads_tuning = _TUNING_FORM.loads
-tuning_schema = _TUNING_FORM.schema
 
 
 def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, complete: bool = False) -> str:

@@ -82,8 +82,6 @@ EXTENSION_PAIRS = {("extensions/compare", "extensions/judging"), ("extensions/mi
 
 STILL = {
     ("harness.files.hold_outs", "extensions/tuning"),
-    ("harness.report.json", "extensions/migrate"),
-    ("harness.report.json", "extensions/tuning"),
 }
 """Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""
 

@@ -1,10 +1,18 @@
-"""The document of scores of suites beside those of `_rank_eval`."""
+"""The document of scores of suites beside those of `_rank_eval`, and their JSON form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from harness.extensions.migrate.verification import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
+from harness.extensions.migrate.verification import (
+    Cause,
+    CauseKind,
+    ScoreDifference,
+    Verification,
+    VerificationReport,
+    VerifiedMeasure,
+)
+from harness.files.versioned import VersionedJson
 from harness.report.document import (
     Cell,
     Column,
@@ -21,6 +29,11 @@ from harness.report.document import (
 )
 from harness.report.sentences import format_difference, format_score, name_mean_column, name_queries
 from harness.words import count, grouped, listed
+
+_FORM = VersionedJson(VerificationReport, "verification")
+
+dumps_verification = _FORM.dumps
+verification_schema = _FORM.schema
 
 DIFFERENCES_SHOWN = 20
 """Differences shown for each measure; JSON has all."""

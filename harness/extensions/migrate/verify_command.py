@@ -23,9 +23,8 @@ from harness.cli.shared_options import (
     suites_argument,
 )
 from harness.cli.terminal import run_progress, show
-from harness.extensions.migrate.verification_document import build_verification_document
+from harness.extensions.migrate.verification_document import build_verification_document, dumps_verification
 from harness.extensions.migrate.verify import TOLERANCE, verify_suites
-from harness.report.json import dumps_verification
 from harness.report.terminal import print_document
 
 

@@ -30,11 +30,10 @@ from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, SEED, TRIALS, TuningTrial
-from harness.extensions.tuning.page import render
+from harness.extensions.tuning.outputs import KINDS, dumps_tuning, render
 from harness.files.runs import read_measures
 from harness.options import read_seconds
 from harness.process import gc_paused
-from harness.report.json import dumps_tuning
 from harness.report.outputs import Output, write_output
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal import print_document
@@ -42,8 +41,6 @@ from harness.run import Runner
 from harness.suites.editing import FileChange
 from harness.suites.inputs import RunInputs
 from harness.words import count
-
-KINDS = ("html", "json")
 
 
 def _read_share(text: str) -> float:
@@ -214,8 +211,7 @@ def command(
         diff = list(chain.from_iterable(change.list_diff() for change in planned))
         for output in outputs:
             with delivery.writing():
-                text = dumps_tuning(report) if output.kind == "json" else render(report, change=diff)
-                write_output(output, text, "the tuning")
+                write_output(output, render(report, output.kind, diff), "the tuning")
                 if not quiet:
                     click.echo(f"wrote {output.path}", err=True)
         with delivery.printing():

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -98,20 +98,6 @@ SCRIPT = "report.js"
 """The script of a report's pages."""
 
 
-def render_template(
-    jinja: Environment, template: str, styles: Sequence[str], *, script: str = SCRIPT, **values: object
-) -> str:
-    """Render *template* with *values*, and with *styles* and a *script*; each is the name of a file."""
-    style, source = "".join(map(_read_template, styles)), _read_template(script)
-    return jinja.get_template(template).render(
-        **values,
-        style=Markup(style),
-        script=Markup(source),
-        style_hash=_hash_source(style),
-        script_hash=_hash_source(source),
-    )
-
-
 _BREAKS = re.compile(r"(?=@)|(?<=,)")
 
 
@@ -151,15 +137,26 @@ class Page:
 
 def render_page(page: Page) -> str:
     """*page* as HTML; each block is printed by the macro of its kind."""
-    return render_template(
-        _make_page_environment(),
-        "page.html.jinja",
-        ["report.css", page.style] if page.style else ["report.css"],
-        script=page.script,
-        page=replace(page, data=_embed_json(page.data)),
-        product=page.product,
-        headline=page.document.headline,
+    style = "".join(_read_template(name) for name in ("report.css", page.style) if name)
+    script = _read_template(page.script)
+    return (
+        _make_environment()
+        .get_template("page.html.jinja")
+        .render(
+            page=replace(page, data=_embed_json(page.data)),
+            style=Markup(style),
+            script=Markup(script),
+            style_hash=_hash_source(style),
+            script_hash=_hash_source(script),
+        )
     )
+
+
+def render_piece(blocks: Iterable[Block]) -> str:
+    """*blocks* as a piece of HTML, without styles and scripts."""
+    environment = _make_environment()
+    printed = Markup("\n").join(_print_block(environment, block) for block in blocks)
+    return Markup('<div class="relevance">\n{}\n</div>').format(printed)
 
 
 def _embed_json(text: str) -> Markup:
@@ -238,8 +235,8 @@ def _mark_sign(change: str) -> Markup:
     return Markup('<span class="since {}">{}</span>').format(way, change)
 
 
-def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
-    """A new environment of Jinja, with *filters* and those that every page uses."""
+@cache
+def _make_environment() -> Environment:
     made = Environment(
         loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined, finalize=_make_printable
     )
@@ -268,11 +265,18 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "shade": choose_shade,
         "since": _mark_sign,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
-        **filters,
+        "change": format_mean_change,
+        "changed": format_query_change,
+        "hardly_judged": is_hardly_judged,
+        "left": find_left_documents,
+        "matching": format_matching,
+        "missing_place": describe_place,
+        "old_ranks": find_old_ranks,
+        "ranks": lambda query: {document.id: document.rank for document in query.ranking},
+        "request_lines": format_request,
     }
     made.tests |= {
         "figure": lambda column: column.kind in (ColumnKind.FIGURE, ColumnKind.SCORE),
-        "passed_of_query": lambda threshold: is_passed_of_query(threshold.verdict),
         "trend": lambda column: column.kind is ColumnKind.TREND,
         "warning": lambda span: span.tone is Tone.WARNING,
     }
@@ -678,20 +682,3 @@ def format_request(sent: SentRequest) -> list[str]:
     if sent.body is not None:
         lines += json.dumps(sent.body, indent=2, ensure_ascii=False).splitlines()
     return lines
-
-
-@cache
-def _make_page_environment() -> Environment:
-    return make_environment(
-        {
-            "change": format_mean_change,
-            "changed": format_query_change,
-            "hardly_judged": is_hardly_judged,
-            "left": find_left_documents,
-            "matching": format_matching,
-            "missing_place": describe_place,
-            "old_ranks": find_old_ranks,
-            "ranks": lambda query: {document.id: document.rank for document in query.ranking},
-            "request_lines": format_request,
-        }
-    )

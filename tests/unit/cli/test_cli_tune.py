@@ -16,7 +16,7 @@ from pathlib import Path
 from builders.engine import ScriptedEngine, item_of
 from harness.cli import main
 from harness.extensions.tuning.asking import TrialSender
-from harness.report.json import dumps_tuning, loads_tuning
+from harness.extensions.tuning.outputs import dumps_tuning, loads_tuning
 
 QUERIES = 40
 SUITE = """\
