@@ -120,7 +120,7 @@ class ScaleType(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 
 
 
 scale_option = rare_option(
-    "--scale", metavar="LOW..HIGH", type=ScaleType(), help="The grades to choose from, such as 0..3."
+    "--scale", metavar="LOW..HIGH", type=ScaleType(), help="The lowest and the highest grade, such as 0..3."
 )
 
 rule_option = rare_option(

@@ -34,13 +34,14 @@ from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
 from harness.extensions.judging import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.extensions.judging.aging import AgeOptions, age_suites
+from harness.extensions.judging.commands.judged_suite import folder_option, scale_option
 from harness.extensions.judging.document import (
     build_pool_document,
     dump_findings,
     format_findings,
     write_findings_closing,
 )
-from harness.extensions.judging.findings import parse_scale
+from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.pool_files import WRITERS
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
@@ -145,9 +146,9 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Del
 @server_options
 @root_option
 @click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
-@rare_option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
+@scale_option
 @json_option
-def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **arguments: Any) -> int:
+def lint(suites: Sequence[Path], offline: bool, scale: Scale | None, as_json: bool, **arguments: Any) -> int:
     """
     Find errors in the judgments of suites, all of them at once.
 
@@ -158,10 +159,9 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     """
     if offline and (arguments["url"] or arguments["embedded"]):
         raise click.UsageError("--offline uses no engine; remove --url and --embedded")
-    parsed_scale = None if scale is None else parse_scale(scale)
     found = find_given_suites(suites, arguments["root"])
     options = make_run_options(**arguments)
-    lint = lint_suites(found.suites, options, offline=offline, scale=parsed_scale, environ=os.environ)
+    lint = lint_suites(found.suites, options, offline=offline, scale=scale, environ=os.environ)
     _print_lint(lint, as_json=as_json)
     print_left_out(found)
     if lint.problems:
@@ -196,13 +196,7 @@ def _print_lint(lint: Lint, *, as_json: bool) -> None:
 )
 @click.option("--record", is_flag=True, help="Keep what the documents of other grades are like today.")
 @click.option("--offline", is_flag=True, help="Do not look up the documents; list old grades only. Needs --before.")
-@rare_option(
-    "--progress",
-    "folder",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder with the grades of judges; by default the suite's.",
-)
+@folder_option
 @server_options
 @root_option
 @request_options

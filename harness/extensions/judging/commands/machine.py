@@ -20,7 +20,7 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
 from harness.cli.headings import Command, rare_option
 from harness.cli.run import make_run_choices
-from harness.cli.shared_options import cell_options, depth_option, engine_options
+from harness.cli.shared_options import cell_options, depth_option, engine_options, quiet_option
 from harness.cli.terminal import make_bars, run_progress
 from harness.config import find_machine_judge
 from harness.config.addresses import uses_tls
@@ -87,7 +87,7 @@ LARGEST_PROMPT = 2**16
 @depth_option
 @engine_options
 @cell_options
-@click.option("--quiet", "-q", is_flag=True, help="No progress of the searches.")
+@quiet_option
 @rare_option("--again", is_flag=True, help="Ask again for documents whose answer was no grade.")
 @seed_option
 @fields_option

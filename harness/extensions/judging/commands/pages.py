@@ -13,7 +13,7 @@ import click
 
 from harness.cli.headings import rare_option
 from harness.cli.run import make_run_choices
-from harness.cli.shared_options import Decorated, add_options, cell_options, depth_option, engine_options
+from harness.cli.shared_options import Decorated, add_options, cell_options, depth_option, engine_options, quiet_option
 from harness.cli.terminal import run_progress
 from harness.extensions.judging import PoolOptions, TextOptions
 from harness.extensions.judging.commands.judged_suite import (
@@ -74,7 +74,7 @@ def page_options(command: Decorated) -> Decorated:
         depth_option,
         engine_options,
         cell_options,
-        click.option("--quiet", "-q", is_flag=True, help="No progress of the searches."),
+        quiet_option,
         rare_option(
             "--sample",
             "sizes",
