@@ -17,9 +17,8 @@ import yaml
 
 from harness.agreement import group_by_query
 from harness.errors import UsageError
-from harness.files.opening import FileFormat
-from harness.files.records import detect_separator, read_number
-from harness.files.tables import format_json_lines, format_rows, mark_as_text, remove_mark
+from harness.files.opening import FileFormat, FileProblems
+from harness.files.tables import format_json_lines, format_rows, mark_as_text, read_number, read_table, remove_mark
 from harness.files.yaml import choose_yaml_loader, quote_doubly
 from harness.model.suite import Json
 
@@ -109,10 +108,10 @@ def _edit_trec(text: str, grades: Grades) -> list[Edit]:
 _CELL = '"(?:[^"]|"")*"|[^{separator}\\r\\n]*'
 
 
-def _iterate_csv_rows(text: str, separator: str) -> Iterator[list[tuple[int, int]]]:
-    """Where the cells of each row begin and end."""
+def _iterate_csv_rows(text: str, separator: str, offset: int) -> Iterator[list[tuple[int, int]]]:
+    """Where the cells of each row from *offset* on begin and end."""
     cell = re.compile(_CELL.format(separator=re.escape(separator)))
-    offset, row = 0, []
+    row = []
     while offset <= len(text):
         match = cell.match(text, offset)
         # The expression also matches an empty cell.
@@ -129,32 +128,31 @@ def _iterate_csv_rows(text: str, separator: str) -> Iterator[list[tuple[int, int
 
 def _edit_csv(text: str, grades: Grades) -> list[Edit]:
     """Grades in their cells, and rows at the end for documents that have none; raises as `edit_suite`."""
-    first_line = next((line for line in _split_lines(text) if line.strip()), "")
-    separator = detect_separator(first_line, "query")
-    header: list[str] = []
+    lines = _split_lines(text)
+    table = read_table(lines, FileProblems(""), ["query"])
+    if table is None:
+        raise NoPlace("the file has no header")
     edits: list[Edit] = []
     remaining = dict(grades)
-    for spans in _iterate_csv_rows(text, separator):
+    header_begin = len("".join(lines[: table.line - 1]))
+    rows = _iterate_csv_rows(text, table.separator, header_begin)
+    next(rows)
+    for spans in rows:
         cells = [_unquote_cell(text[slice(*span)]) for span in spans]
-        if not any(cell.strip() for cell in cells):
-            continue
-        if not header:
-            header = [cell.strip() for cell in cells]
-            continue
-        row = dict(zip(header, cells, strict=False))
-        spans_by_column = dict(zip(header, spans, strict=False))
+        row = dict(zip(table.columns, cells, strict=False))
+        spans_by_column = dict(zip(table.columns, spans, strict=False))
         pair = (remove_mark(row.get("query", "")), remove_mark(row.get("document", "")))
         if pair in remaining and "grade" in row:
             begin, end = spans_by_column["grade"]
             grade = remaining.pop(pair)
             is_quoted = text[begin:end].startswith('"')
             edits.append((begin, end, f'"{grade}"' if is_quoted else grade))
-    rows = []
+    new_rows = []
     for (query, document), grade in remaining.items():
         new = {"query": mark_as_text(query), "document": mark_as_text(document), "grade": grade}
-        rows.append([new.get(column, "") for column in header])
-    lines = format_rows(rows, separator).split("\n")[:-1]
-    return [*edits, _append(text, lines)] if lines else edits
+        new_rows.append([new.get(column, "") for column in table.columns])
+    new_lines = format_rows(new_rows, table.separator).split("\n")[:-1]
+    return [*edits, _append(text, new_lines)] if new_lines else edits
 
 
 def _unquote_cell(raw: str) -> str:

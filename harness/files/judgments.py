@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from harness.errors import InputError
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, Record, detect_format
-from harness.files.records import check_ids, find_first_lines, read_number, read_pairs, read_records
+from harness.files.records import check_ids, find_first_lines, read_pairs, read_records
+from harness.files.tables import read_number
 from harness.files.trec import Irregular, read_judgments_in_bulk
 from harness.words import did_you_mean
 

@@ -473,11 +473,16 @@ class FileProblems:
             FormatError: With all that was found, each with its line.
         """
         self.problems = add_excerpts(path, self.problems)
-        if self.others:
-            subject = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
-            self.problems.append(Problem(self.name, 0, 0, f"{subject} not shown", count=self.others))
-        if self.problems:
-            raise FormatError(self.problems)
+        problems = self.list_all()
+        if problems:
+            raise FormatError(problems)
+
+    def list_all(self) -> list[Problem]:
+        """The problems, the last of them one that counts those which are not shown."""
+        if not self.others:
+            return self.problems
+        subject = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
+        return [*self.problems, Problem(self.name, 0, 0, f"{subject} not shown", count=self.others)]
 
 
 def add_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:

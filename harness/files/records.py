@@ -1,15 +1,13 @@
 """
-Reads the lines of judgment and run files one by one, with all problems; and ids in cells of spreadsheets.
+Reads the lines of judgment and run files one by one, with all problems.
 
 TREC files are read in bulk first (`trec.py`), and here only to find an invalid line.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
@@ -17,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from harness.errors import missing_package
-from harness.files.json import WrongJson, parse_json
 from harness.files.opening import (
     JUDGMENTS,
     MOST_TIMES,
@@ -31,51 +28,21 @@ from harness.files.opening import (
     open_bytes,
 )
 from harness.files.parquet_pages import DICTIONARY, LENGTHS_FIRST, PLAIN, PLAIN_DICTIONARY, Page, WrongPages, list_pages
-from harness.files.tables import remove_mark
+from harness.files.tables import (
+    Row,
+    is_id,
+    iterate_all_lines,
+    iterate_lines,
+    read_json_rows,
+    read_number,
+    read_table,
+    remove_mark,
+)
 from harness.files.yaml import read_yaml
 from harness.words import count, list_repeated, shorten
 
-_SEPARATORS = (",", ";", "\t")
-
-
 FOREIGN_COLUMNS = frozenset({"doc id", "doc_id", "docid", "rating"})
 """Columns of Quepid's ratings in lower case, which have the texts of queries in place of ids."""
-
-
-def detect_separator(header: str, column: str) -> str:
-    """
-    The separator of a file with this *header*: the one for which a column is named *column*; else a comma.
-
-    >>> detect_separator("query;document;grade", "query"), detect_separator("query,document;grade", "query")
-    (';', ',')
-    """
-    for separator in _SEPARATORS:
-        names = [name.strip().strip('"').strip() for name in header.split(separator)]
-        if column in names:
-            return separator
-    return ","
-
-
-_SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
-
-
-def read_separator_line(line: str) -> str | None:
-    """
-    The separator that a first line names, as some spreadsheets write it before the header; None for another line.
-
-    >>> read_separator_line("sep=;"), read_separator_line("query;document;grade")
-    (';', None)
-    """
-    match = _SEPARATOR_LINE.fullmatch(line)
-    return None if match is None else match[1]
-
-
-def explain_csv_error(error: csv.Error, row_begin: int, line: int) -> tuple[int, str]:
-    """The line and the message for an *error* of the CSV reader at *line*, in the row that begins at *row_begin*."""
-    # The reader finds only at the end of the file that a quote has no counterpart.
-    if "end of data" in str(error):
-        return row_begin, "a quote in this row is not closed before the end of the file; expected a second one"
-    return line, f"this is not CSV: {error}"
 
 
 MACHINE_COLUMN = "graded_by_machine"
@@ -87,10 +54,8 @@ As judgments of a suite such grades would count as people's.
 COMMENT = "#"
 """The beginning of a comment line in a TREC file, as in trec_eval 10."""
 
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANKS = " \t\r\n\v\f"
 _BREAK_INSIDE = re.compile(r"[\r\v\f]")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 
 def read_records(path: Path, layout: Layout, findings: FileProblems) -> Iterator[Record]:
@@ -109,16 +74,6 @@ def read_records(path: Path, layout: Layout, findings: FileProblems) -> Iterator
         yield from readers[file_format](file, layout, findings)
 
 
-def read_number(value: str | float) -> float | None:
-    """*value* as a number, NaN and infinities included; None where it is not a number."""
-    if isinstance(value, str):
-        return float(value) if _NUMBER.fullmatch(value) else None
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
-
-
 def check_ids(record: Record, findings: FileProblems) -> bool:
     """Whether both ids are not blank; a blank one goes to *findings*."""
     for column, text in (("query", record.query), ("document", record.document)):
@@ -126,26 +81,6 @@ def check_ids(record: Record, findings: FileProblems) -> bool:
             findings.add(record.line, f"the {column} is empty; expected an id")
             return False
     return True
-
-
-def iterate_lines(file: IO[bytes], findings: FileProblems) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
-    for number, content in enumerate(file, start=1):
-        if number == 1 and content.startswith(_UTF_16):
-            findings.have_one_cause(0, "the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8", "")
-            return
-        if number == 1:
-            content = content.removeprefix(BOM_UTF8)
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            byte = content[error.start]
-            findings.add(number, f"byte 0x{byte:02x} is not UTF-8; expected a file in UTF-8", column=error.start + 1)
-            continue
-        if "\0" in text:
-            findings.add(number, "found a NUL byte; which a text file must not contain", column=text.index("\0") + 1)
-        elif text.strip():
-            yield number, text.rstrip("\r\n")
 
 
 def _read_trec(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
@@ -198,69 +133,21 @@ def split_blanks(text: str) -> list[str]:
 
 
 def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
-    lines = iterate_all_lines(file, findings)
-    first_lines = []
-    for line in lines:
-        first_lines.append(line)
-        if line.strip():
-            break
-    separator = detect_separator(first_lines[-1] if first_lines else "", "query")
-    rows = csv.reader(chain(first_lines, lines), strict=True, delimiter=separator)
-    header: list[str] | None = None
-    row_begin = 1
-    try:
-        for row in rows:
-            # A row with line breaks in quotes has several lines; its problems are noted at the first.
-            number, row_begin = row_begin, rows.line_num + 1
-            if not any(cell.strip() for cell in row):
-                continue
-            if header is None:
-                header = [cell.strip() for cell in row]
-                if not _is_valid_header(header, number, layout, findings):
-                    return
-                continue
-            if len(row) != len(header):
-                message = f"found {len(row)} columns, expected {len(header)} as in the header"
-                findings.add(number, message, separator.join(row))
-                continue
-            cells = dict(zip(header, row, strict=True))
-            if layout is JUDGMENTS and cells.get(MACHINE_COLUMN, "").strip():
-                findings.add(number, _refuse_machine(cells[MACHINE_COLUMN]), separator.join(row))
-                continue
-            query, document = remove_mark(cells["query"]), remove_mark(cells["document"])
-            yield Record(number, query, document, cells[layout.value].strip(), cells.get("subtopic", ""))
-    except csv.Error as error:
-        wrong_line, message = explain_csv_error(error, row_begin, rows.line_num)
-        findings.add(wrong_line, message)
-
-
-def iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]:
-    """Every line of a file as text, so that the CSV reader counts what the file has; a wrong line counts as blank."""
-    expected_number = 1
-    for number, text in iterate_lines(file, findings):
-        for _ in range(number - expected_number):
-            yield "\n"
-        yield text + "\n"
-        expected_number = number + 1
-
-
-def _is_valid_header(header: list[str], line: int, layout: Layout, findings: FileProblems) -> bool:
-    """Whether the header names usable columns; a problem goes to *findings*."""
-    missing = [column for column in layout.named_columns if column not in header]
-    repeated = sorted(filter(None, list_repeated(header)))
-    text = ",".join(header)
-    if read_separator_line(text) is not None:
-        findings.add(line, f"found {text!r}, which a spreadsheet wrote, expected the header; remove this line", text)
-        return False
-    if missing:
-        expected = ", ".join(layout.named_columns)
-        message = f"the header lacks {', '.join(missing)}; expected the columns {expected}"
-        if layout is JUDGMENTS and not FOREIGN_COLUMNS.isdisjoint(name.lower() for name in header):
-            message += "; `relevance import quepid` writes a suite from ratings of Quepid"
-        findings.add(line, message, text)
-    elif repeated:
-        findings.add(line, f"the header names {', '.join(repeated)} twice", text)
-    return not missing and not repeated
+    table = read_table(iterate_all_lines(file, findings), findings, ["query"])
+    if table is None:
+        return
+    hint = ""
+    if layout is JUDGMENTS and not FOREIGN_COLUMNS.isdisjoint(name.lower() for name in table.columns):
+        hint = "; `relevance import quepid` writes a suite from ratings of Quepid"
+    if not table.need(layout.named_columns, hint):
+        return
+    for row in table:
+        cells = row.cells
+        if layout is JUDGMENTS and cells.get(MACHINE_COLUMN, "").strip():
+            findings.add(row.line, _refuse_machine(cells[MACHINE_COLUMN]), row.text)
+            continue
+        query, document = remove_mark(cells["query"]), remove_mark(cells["document"])
+        yield Record(row.line, query, document, cells[layout.value].strip(), cells.get("subtopic", ""))
 
 
 def _refuse_machine(machine: str) -> str:
@@ -270,44 +157,29 @@ def _refuse_machine(machine: str) -> str:
 
 
 def _read_json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
-    for number, text in iterate_lines(file, findings):
-        try:
-            entry = parse_json(text)
-        except WrongJson as error:
-            findings.add(number, str(error), text, error.column)
-            continue
-        record = _make_record(entry, number, text, layout, findings)
+    for row in read_json_rows(iterate_lines(file, findings), findings, layout.named_columns):
+        record = _make_record(row, layout, findings)
         if record is not None:
             yield record
 
 
-def _make_record(entry: Any, number: int, text: str, layout: Layout, findings: FileProblems) -> Record | None:
+def _make_record(row: Row, layout: Layout, findings: FileProblems) -> Record | None:
     """The record in the object of a line; None where it has a problem, which goes to *findings*."""
-    names = layout.named_columns
-    missing = [name for name in names if name not in entry] if isinstance(entry, dict) else names
-    if missing:
-        found = f"the object lacks {', '.join(missing)}" if isinstance(entry, dict) else "found no object"
-        findings.add(number, f"{found}; expected an object with {', '.join(names)}", text)
+    if layout is JUDGMENTS and row.cells.get(MACHINE_COLUMN):
+        findings.add(row.line, _refuse_machine(str(row.cells[MACHINE_COLUMN])), row.text)
         return None
-    if layout is JUDGMENTS and entry.get(MACHINE_COLUMN):
-        findings.add(number, _refuse_machine(str(entry[MACHINE_COLUMN])), text)
-        return None
-    query, document, value = (entry[name] for name in names)
+    query, document, value = (row.cells[name] for name in layout.named_columns)
     for name, identifier in (("query", query), ("document", document)):
         if not is_id(identifier):
-            findings.add(number, f"found {json.dumps(identifier)} as {name}, expected a string or a whole number", text)
+            message = f"found {json.dumps(identifier)} as {name}, expected a string or a whole number"
+            findings.add(row.line, message, row.text)
             return None
     if value is None and layout is JUDGMENTS:
         value = ""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        findings.add(number, f"found {json.dumps(value)} as {layout.value}, expected a number", text)
+        findings.add(row.line, f"found {json.dumps(value)} as {layout.value}, expected a number", row.text)
         return None
-    return Record(number, str(query), str(document), value, str(entry.get("subtopic", "")))
-
-
-def is_id(value: Any) -> bool:
-    """Whether a value of JSON can be an id: a text, or a whole number."""
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    return Record(row.line, str(query), str(document), value, str(row.cells.get("subtopic", "")))
 
 
 ReadValue: TypeAlias = Callable[[Record, FileProblems], float | None]

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from harness.errors import GradeError, MeasureError, UsageError
 from harness.files.judgments import find_grade_line, read_judgments, read_subtopic_judgments
 from harness.files.opening import RUNS, FileFormat, FileProblems, Record, detect_format
-from harness.files.records import read_number, read_pairs
+from harness.files.records import read_pairs
+from harness.files.tables import read_number
 from harness.files.trec import Irregular, read_blocks, read_rankings_in_bulk
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
 from harness.metrics.evaluate import RunScores, evaluate, evaluate_novelty, evaluate_trec

@@ -17,9 +17,8 @@ from typing import Any
 
 from harness.errors import FormatError, InputError, missing_package
 from harness.files.border import is_quotable
-from harness.files.json import WrongJson, parse_json
 from harness.files.opening import FileFormat, FileProblems, detect_format, open_bytes, read_source
-from harness.files.records import is_id, iterate_lines
+from harness.files.tables import is_id, iterate_lines, read_json_rows
 from harness.words import count, listed
 
 _MOST_IDS = 256 * 2**20
@@ -148,32 +147,16 @@ def _is_finite(number: Any) -> bool:
 def _read_json_lines(path: Path, vectors: _Vectors) -> None:
     findings = vectors.findings
     with open_bytes(path, findings.name) as file:
-        for number, text in iterate_lines(file, findings):
-            try:
-                entry = parse_json(text)
-            except WrongJson as error:
-                findings.add(number, str(error), text, error.column)
-                continue
-            sentence = _explain_no_entry(entry)
-            if sentence:
-                findings.add(number, sentence, text)
+        for row in read_json_rows(iterate_lines(file, findings), findings, ("id", "vector")):
+            query, vector = row.cells["id"], row.cells["vector"]
+            if not is_id(query):
+                found = f"found {json.dumps(query)[:40]} as id"
+                findings.add(row.line, f"{found}, expected a string or a whole number", row.text)
+            elif not isinstance(vector, list):
+                found = f"found {json.dumps(vector)[:40]} as vector"
+                findings.add(row.line, f"{found}, expected a list of numbers", row.text)
             else:
-                vectors.add(str(entry["id"]), entry["vector"], f"line {number}", number, text)
-
-
-def _explain_no_entry(entry: Any) -> str:
-    """Why *entry* is not an id with a vector; empty if it is."""
-    expected = "expected an object with id and vector"
-    if not isinstance(entry, dict):
-        return f"found no object, {expected}"
-    missing = [name for name in ("id", "vector") if name not in entry]
-    if missing:
-        return f"the object lacks {' and '.join(missing)}, {expected}"
-    if not is_id(entry["id"]):
-        return f"found {json.dumps(entry['id'])[:40]} as id, expected a string or a whole number"
-    if not isinstance(entry["vector"], list):
-        return f"found {json.dumps(entry['vector'])[:40]} as vector, expected a list of numbers"
-    return ""
+                vectors.add(str(query), vector, f"line {row.line}", row.line, row.text)
 
 
 def _read_array(path: Path, rows: Sequence[str], rows_of: str, vectors: _Vectors) -> None:

@@ -7,18 +7,14 @@ A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header wit
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem
-from harness.files.json import WrongJson, parse_json
-from harness.files.opening import MOST_PROBLEMS, TextSource, read_source
-from harness.files.records import detect_separator, read_number
-from harness.files.tables import remove_mark
+from harness.files.opening import FileProblems, TextSource, add_excerpts, read_source
+from harness.files.tables import read_json_rows, read_number, read_table, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
 from harness.model.suite import Json, Mark, Query
@@ -31,10 +27,9 @@ from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import ThresholdReader, read_waiver
 from harness.suites.variants import WrittenVariants, add_variants, merge_variants
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
-from harness.words import count, did_you_mean, list_repeated, listed
+from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
-_CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _NO_PARAMS: Mapping[str, Json] = {}
 """The params of all queries without any, shared to save memory."""
 _LISTS = ("tags", "thresholds", "expect", "variants", "markers")
@@ -124,12 +119,14 @@ class _QueryReader:
         except InputError as error:
             suite_problems.extend(error.problems)
             return None
+        findings = FileProblems(file.name)
         line_problems = Problems(source)
         query_problems = Problems(source)
-        queries = self.read_all(_iterate_shapes(suffix, line_problems), query_problems)
-        if line_problems.found:
+        queries = self.read_all(_iterate_shapes(_READERS[suffix](source, findings), line_problems), query_problems)
+        wrong_lines = [*add_excerpts(file.path, findings.list_all()), *line_problems.found]
+        if wrong_lines:
             # What is wrong with single queries may follow from these lines, such as from a shifted column.
-            suite_problems.extend(line_problems.found)
+            suite_problems.extend(wrong_lines)
             return None
         if not queries:
             query_problems.note(Mark(file.name), "the file has no queries")
@@ -273,80 +270,53 @@ def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
 # Query files: each line becomes the node that the same query would be in YAML.
 
 
-def _iterate_shapes(suffix: str, problems: Problems) -> Iterator[QueryShape]:
+def _iterate_shapes(nodes: Iterable[MappingNode], problems: Problems) -> Iterator[QueryShape]:
     """The queries of a file one after the other, so that only one shape is in memory; *problems* is of its source."""
-    for node in _READERS[suffix](problems):
+    for node in nodes:
         shape = read_query(node, problems)
         if shape is not None:
             yield shape
 
 
-def _read_tsv(problems: Problems) -> Iterator[MappingNode]:
+def _iterate_lines(source: TextSource) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
+    for number, line in enumerate(source.drain_lines(), start=1):
+        if line.strip():
+            yield number, line
+
+
+def _read_tsv(source: TextSource, findings: FileProblems) -> Iterator[MappingNode]:
     is_first = True
-    for number, line in enumerate(problems.source.drain_lines(), start=1):
-        if not line.strip():
-            continue
-        mark = Mark(problems.source.path, number, 1)
+    for number, line in _iterate_lines(source):
         columns = line.split("\t")
         if len(columns) != 2:
             found = f"found {count(len(columns), 'column')} separated by tabs"
-            problems.note(mark, f"{found}, expected 2: id, text")
+            findings.add(number, f"{found}, expected 2: id, text", line)
         elif is_first and columns[0].strip().lower() in _ID_HEADERS and columns[1].strip().lower() in _TEXT_HEADERS:
-            problems.note(mark, "found a header, which a .tsv does not have; remove the line, or name the file .csv")
+            message = "found a header, which a .tsv does not have; remove the line, or name the file .csv"
+            findings.add(number, message, line)
         else:
+            mark = Mark(source.path, number, 1)
             query_id, text = columns
             yield _make_mapping({"id": _make_text(query_id, mark), "text": _make_text(text, mark)}, mark)
         is_first = False
 
 
-def _read_csv(problems: Problems) -> Iterator[MappingNode]:
-    source = problems.source
-    first_line = next((line for line in source.iterate_lines() if line.strip()), "")
-    rows = csv.reader(_iterate_csv_lines(source), strict=True, delimiter=detect_separator(first_line, "id"))
-    header: list[str] | None = None
-    row_begin = 1
-    try:
-        for row in rows:
-            # A row with line breaks in quotes has several lines; its problems are noted at the first.
-            mark = Mark(source.path, row_begin, 1)
-            row_begin = rows.line_num + 1
-            if not any(cell.strip() for cell in row):
-                continue
-            if header is None:
-                header = [cell.strip() for cell in row]
-                if not _is_valid_header(header, mark, problems):
-                    return
-            elif len(row) != len(header):
-                problems.note(mark, f"found {len(row)} columns, expected {len(header)} as in the header")
-            else:
-                yield _make_row(dict(zip(header, row, strict=True)), mark)
-    except csv.Error as error:
-        problems.note(Mark(source.path, rows.line_num, 1), f"this is not CSV: {error}")
-
-
-def _iterate_csv_lines(source: TextSource) -> Iterator[str]:
-    """The lines with their ends, which belong to a cell in quotes."""
-    for match in _CSV_LINE.finditer(source.text):
-        yield match.group()
-
-
-def _is_valid_header(header: Sequence[str], mark: Mark, problems: Problems) -> bool:
-    """Whether the columns can be read; notes problems."""
-    problems_before = len(problems.found)
-    for column in ("id", "text"):
-        if column not in header:
-            problems.note(mark, f"the header lacks the column {column}")
-    unknown = [name for name in header if name not in _COLUMNS and not name.startswith("params.")]
-    for column in unknown[:MOST_PROBLEMS]:
-        guess = did_you_mean(column, _COLUMNS)
-        problems.note(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
-    repeated = list_repeated(header)
-    for column in repeated[:MOST_PROBLEMS]:
-        problems.note(mark, f"the header names {column!r} twice")
-    others = len(unknown[MOST_PROBLEMS:]) + len(repeated[MOST_PROBLEMS:])
-    if others:
-        problems.note_others(f"{count(others, 'more problem')} of the header are not shown", others)
-    return len(problems.found) == problems_before
+def _read_csv(source: TextSource, findings: FileProblems) -> Iterator[MappingNode]:
+    lines = (f"{line}\n" for line in source.drain_lines())
+    table = read_table(lines, findings, ["id"])
+    if table is None:
+        return
+    can_be_read = table.need(["id", "text"])
+    for column in table.columns:
+        if column not in _COLUMNS and not column.startswith("params."):
+            can_be_read = False
+            guess = did_you_mean(column, _COLUMNS)
+            message = f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}"
+            findings.add(table.line, message, table.text)
+    if can_be_read:
+        for row in table:
+            yield _make_row(row.cells, Mark(source.path, row.line, 1))
 
 
 def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
@@ -372,24 +342,14 @@ def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     return _make_mapping(query, mark)
 
 
-def _read_json_lines(problems: Problems) -> Iterator[MappingNode]:
-    source = problems.source
-    for number, line in enumerate(source.drain_lines(), start=1):
-        if not line.strip():
-            continue
-        mark = Mark(source.path, number, 1)
+def _read_json_lines(source: TextSource, findings: FileProblems) -> Iterator[MappingNode]:
+    # The checks of a query find the keys that it lacks.
+    for row in read_json_rows(_iterate_lines(source), findings, ("id", "text"), needed=False):
+        mark = Mark(source.path, row.line, 1)
         try:
-            node = _make_node(parse_json(line), mark)
-        except WrongJson as error:
-            problems.note(Mark(source.path, number, error.column), str(error))
-            continue
+            yield _make_mapping({key: _make_node(value, mark) for key, value in row.cells.items()}, mark)
         except RecursionError:
-            problems.note(mark, "the JSON is nested too deeply")
-            continue
-        if isinstance(node, MappingNode):
-            yield node
-        else:
-            problems.note(mark, f"found {line.strip()[:60]}, expected an object with id and text")
+            findings.add(row.line, "the JSON is nested too deeply", row.text)
 
 
 _READERS = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_json_lines}

@@ -4,7 +4,8 @@ import pytest
 
 from harness.errors import FormatError
 from harness.files.opening import RUNS
-from harness.files.records import find_first_lines, read_number, read_pairs
+from harness.files.records import find_first_lines, read_pairs
+from harness.files.tables import read_number
 
 
 def number(record, findings):

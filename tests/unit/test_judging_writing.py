@@ -113,6 +113,7 @@ QUERIES = "queries:\n  - {id: q, text: shoes}\n  - {id: p, text: boots}\n"
 @pytest.mark.parametrize(
     ("name", "content", "diff"),
     [
+        ("j.csv", "sep=;\nquery;document;grade\nq;a;1\n", ["+ q;b;2", "+ q;c-1;0"]),
         ("j.qrels", "q 0 a 1\np 0 z 1\n", ["+ q 0 b 2", "+ q 0 c-1 0"]),
         ("j.qrels", "# of p\np\t0\tz\t1", ["+ q\t0\tb\t2", "+ q\t0\tc-1\t0", "+ "]),
         ("j.csv", "query,document,grade\nq,a,1\n", ["+ q,b,2", "+ q,c-1,0"]),

@@ -260,13 +260,13 @@ def test_hostile_cells_are_marked_and_read_back(graded, tmp_path):
     ("text", "message"),
     [
         ("query,document,position\nq,d,1\n", "log.csv:1:1: found the columns query, document, position, expected one"),
-        ("query,document,position,clicks,impressions\nq,d,x,1,1\n", "log.csv:2:1: found 'x' as position"),
+        ("query,document,position,clicks,impressions\nq,d,x,1,1\n", "log.csv:2:1: found 'x' as 'position'"),
         ("query,document,position,clicks,impressions\nq,,1,1,1\n", "log.csv:2:1: the document is empty"),
         (
             f"query,document,position,impressions,clicks\nq,d,1,1,1\n{'q,d,1,1e308,1e308' + chr(10)}",
-            "log.csv:3:1: found '1e308' as impressions, expected a whole number from 0 to 2^53",
+            "log.csv:3:1: found '1e308' as 'impressions', expected a whole number from 0 to 2^53",
         ),
-        ("query,document,position,clicks,impressions\nq,d,1,0.5,1\n", "log.csv:2:1: found '0.5' as clicks, expected"),
+        ("query,document,position,clicks,impressions\nq,d,1,0.5,1\n", "log.csv:2:1: found '0.5' as 'clicks', expected"),
         ("query,document,position,clicks,impressions\nq,d,1,0,30\n", "the sources have no click"),
         ("query,document,position,clicks,impressions\nq,d,1,5,3\n", "the sources have no click"),
     ],
@@ -557,7 +557,7 @@ def test_placeholders_of_reports_are_no_queries_and_change_no_rate(graded):
 def test_a_number_that_is_one_or_a_thousand_is_refused(graded):
     status, rows, _, told = graded("clicks", COUNTED.replace(",40,10", ",4.000,10"))
     assert (status, rows) == (2, {})
-    assert "found '4.000' as impressions" in told
+    assert "found '4.000' as 'impressions'" in told
 
 
 def test_several_clicks_without_a_column_of_impressions_are_named(graded):

@@ -632,6 +632,17 @@ def test_the_same_said_twice_is_no_contradiction(write):
 
 
 @pytest.mark.parametrize(
+    "content",
+    ["sep=;\nid;text;tags\n1;red, shoes\n", "\n;;\nid;text;tags\n1;red, shoes;;\n", 'id\ttext\r\n1\t"red, shoes"\r\n'],
+)
+def test_a_file_of_queries_may_be_written_as_spreadsheets_write_it(write, content):
+    path = write(
+        SMALL[: SMALL.index("queries:")] + "queries: q.csv\njudgments: a.qrels\n", q_csv=content, a_qrels="1 0 a 1\n"
+    )
+    assert [(query.id, query.text) for query in load_suite(path, {}).queries] == [("1", "red, shoes")]
+
+
+@pytest.mark.parametrize(
     ("suffix", "content", "message"),
     [
         ("tsv", "1 red shoes\n", "q.tsv:1:1: found 1 column separated by tabs, expected 2: id, text"),
@@ -640,7 +651,7 @@ def test_the_same_said_twice_is_no_contradiction(write):
         ("tsv", "id\ttext\n1\ta\n", "q.tsv:1:1: found a header, which a .tsv does not have; remove the line, or name"),
         ("tsv", "Query_ID\tquery\n1\ta\n", "q.tsv:1:1: found a header, which a .tsv does not have; remove the line"),
         ("tsv", "\n", "q.tsv: the file has no queries"),
-        ("csv", "id,name\n1,a\n", "q.csv:1:1: the header lacks the column text"),
+        ("csv", "id,name\n1,a\n", "q.csv:1:1: the header lacks text; expected the columns id, text"),
         (
             "csv",
             "id,text,tag\n1,a,b\n",
@@ -648,14 +659,14 @@ def test_the_same_said_twice_is_no_contradiction(write):
             "markers, xfail, xfail.until, skip, skip.until or params.NAME; did you mean 'tags'?",
         ),
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
-        ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),
+        ("csv", 'id,text\n1,"a\n', "q.csv:2:1: a quote in this row is not closed before the end of the file; expected"),
         ("jsonl", "{\n", "q.jsonl:1:2: this is not JSON: Expecting property name enclosed in double quotes"),
         (
             "jsonl",
             '{"id": 1, "text": "a", "params": {"b": 1, "b": 2}}\n',
             "q.jsonl:1:43: the object has the key 'b' twice",
         ),
-        ("jsonl", "[1]\n", "q.jsonl:1:1: found [1], expected an object with id and text"),
+        ("jsonl", "[1]\n", "q.jsonl:1:1: found no object; expected an object with id and text"),
         ("jsonl", '{"id": [1], "text": "a"}\n', "q.jsonl:1:1: id: found a list, expected"),
         ("jsonl", '{"text": "a"}\n', "q.jsonl:1:1: the key 'id' is missing"),
         ("jsonl", '{"id": 1}\n', "q.jsonl:1:1: query '1' has no text, but the request uses {{text}}"),

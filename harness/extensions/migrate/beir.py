@@ -14,7 +14,7 @@ from typing import TypeAlias
 from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import UsageError
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.extensions.migrate.table import read_table
+from harness.extensions.migrate.table import import_table
 from harness.files.border import check_found
 from harness.files.opening import read_source
 from harness.files.tables import format_json_lines
@@ -93,7 +93,7 @@ def _choose_split(folder: Path) -> Path:
 def _read_qrels(path: Path, draft: Draft) -> dict[str, list[_Judged]]:
     """The judged documents of each query."""
     judged: dict[str, list[_Judged]] = {}
-    table = read_table(path)
+    table = import_table(path)
     query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
     score = table.need("score")
     for row in table.rows:

@@ -15,27 +15,17 @@ from typing import TypeAlias
 
 from harness.drafts.draft import Leftovers
 from harness.extensions.migrate.json_nodes import read_import
-from harness.extensions.migrate.table import InputTable, TableRow, read_table
-from harness.extensions.sampling.columns import (
-    DOCUMENT_NAMES,
-    PRODUCT_NAMES,
-    QUERY_NAMES,
-    WHOLE_NUMBER_REMEDY,
-    may_be_thousands,
-)
+from harness.extensions.migrate.table import InputTable, TableRow, import_table
 from harness.extensions.sampling.tally import is_placeholder
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import TextSource
-from harness.files.tables import remove_mark
+from harness.files.tables import DOCUMENT_NAMES, PRODUCT_NAMES, QUERY_NAMES, read_count, remove_mark
 from harness.model.suite import Json, Mark
 
 CLICKS = ("click", "click_through")
 """The actions of UBI events that count as clicks on a hit."""
 
 IMPRESSION = "impression"
-
-MOST_COUNTED = 2**53
-"""The largest number up to which a 64-bit float represents every whole number."""
 
 Pair: TypeAlias = tuple[str, str]
 """The text of a query and the id of a document."""
@@ -326,7 +316,7 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     """
     log = ClickLog(basis="CSV", source=sources[0])
     for path in map(Path, sources):
-        table = read_table(path)
+        table = import_table(path)
         # "query" may be an id beside a text, so the columns that can only be a text come first.
         query = table.column("query_text", "user_query") or table.column("query", "text") or table.column(*QUERY_NAMES)
         document = table.column(*DOCUMENT_NAMES) or table.column(*PRODUCT_NAMES)
@@ -431,11 +421,7 @@ def _read_count(row: TableRow, column: str) -> int:
     text = row.cells[column].strip().lower()
     if text in ("true", "false"):
         return int(text == "true")
-    number = row.grade(column)
-    if number is None or number != int(number) or not 0 <= number <= MOST_COUNTED:
-        row.refuse(f"found {text[:60]!r} as {column}, expected a whole number from 0 to 2^53")
-    if may_be_thousands(text):
-        row.refuse(
-            f"found {text!r} as {column}, which may be {int(number)} or {int(number)},000; {WHOLE_NUMBER_REMEDY}"
-        )
-    return int(number)
+    try:
+        return read_count(text, column)
+    except ValueError as error:
+        row.refuse(str(error))

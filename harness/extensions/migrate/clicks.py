@@ -34,7 +34,7 @@ from harness.drafts.draft import Draft
 from harness.drafts.writing import DraftOptions, WrittenFiles, write_drafts, write_files
 from harness.errors import UsageError
 from harness.extensions.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalize_text, read_csv, read_ubi
-from harness.extensions.migrate.table import read_table
+from harness.extensions.migrate.table import import_table
 from harness.files.paths import refuse_repeated
 from harness.files.tables import format_json_lines, format_table, is_unwritable
 from harness.model.suite import Json, Mark, Profile, Suite
@@ -202,7 +202,7 @@ def read_propensities(path: Path) -> dict[int, float]:
         InputError: The file cannot be read, a position is not a whole number or is repeated, or a propensity is not
             above 0.
     """
-    table = read_table(path)
+    table = import_table(path)
     position_column = table.need("position", "rank")
     propensity_column = table.need("propensity", "bias", "examination")
     propensities: dict[int, float] = {}

@@ -29,7 +29,7 @@ from harness.extensions.migrate.formats import FORMATS, Format, ImportOptions, i
 from harness.extensions.migrate.json_nodes import read_node
 from harness.extensions.migrate.live_index import read_live_documents
 from harness.extensions.migrate.matching import IdMatching
-from harness.files.records import read_number
+from harness.files.tables import read_number
 from harness.options import RunOptions
 from harness.suites import load_suite
 

@@ -13,7 +13,7 @@ from harness.drafts.draft import Draft
 from harness.errors import InputError
 from harness.files.json import NOT_JSON, PlacedJson, WrongJson, build_tree, check_syntax
 from harness.files.opening import TextSource, read_source
-from harness.files.records import read_number
+from harness.files.tables import read_number
 from harness.model.suite import Json, Mark
 from harness.words import grouped, shorten
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.drafts.draft import Draft, DraftQuery
 from harness.extensions.migrate.json_nodes import read_import
 from harness.files.opening import TextSource
-from harness.files.records import read_number
+from harness.files.tables import read_number
 from harness.model.suite import Mark
 
 _LINE = re.compile(

@@ -21,9 +21,9 @@ from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import FormatError
 from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_members, parse_text, read_node
 from harness.extensions.migrate.ltr import read_ltr
-from harness.extensions.migrate.table import InputTable, read_table
+from harness.extensions.migrate.table import InputTable, import_table
 from harness.extensions.migrate.templates import convert_placeholders
-from harness.files.records import read_number
+from harness.files.tables import read_number
 from harness.model.suite import Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.words import format_exactly
@@ -63,7 +63,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         elif path.suffix.lower() == ".txt":
             read_ltr(path, draft)
         else:
-            _read_csv(read_table(path), draft)
+            _read_csv(import_table(path), draft)
         draft.name = draft.name or path.stem
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "the file has no queries")

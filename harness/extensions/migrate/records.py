@@ -19,10 +19,19 @@ from harness.extensions.migrate.exported import (
     find_machine,
 )
 from harness.extensions.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.extensions.migrate.table import InputTable, TableRow, read_table
-from harness.extensions.sampling.columns import AMBIGUOUS_NAMES, COUNT_NAMES, DOCUMENT_NAMES, PRODUCT_NAMES, QUERY_NAMES
+from harness.extensions.migrate.table import InputTable, TableRow, import_table
 from harness.files.records import MACHINE_COLUMN
-from harness.files.tables import format_json_lines, format_table, is_unwritable, remove_mark
+from harness.files.tables import (
+    DOCUMENT_NAMES,
+    OTHER_COUNT_NAMES,
+    PRODUCT_NAMES,
+    QUERY_NAMES,
+    SEARCH_COUNT_NAMES,
+    format_json_lines,
+    format_table,
+    is_unwritable,
+    remove_mark,
+)
 from harness.model.suite import PEOPLE, Json, Mark, Profile, Query, Suite
 from harness.suites.discovery import strip_suite_suffix
 from harness.words import choose_unused, simplify_number
@@ -145,7 +154,7 @@ def _find_query_columns(table: InputTable) -> tuple[str | None, str | None, str 
 
 
 def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
-    table = read_table(path)
+    table = import_table(path)
     query_id, query, text = _find_query_columns(table)
     document, grade = _find_judgment_columns(table)
     tags, weight = table.column("tags"), table.column("weight")
@@ -171,7 +180,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
             yield entry
     table.raise_problems()
     if document is None and weight is None:
-        searches = table.column(*[name for name in COUNT_NAMES if name not in AMBIGUOUS_NAMES])
+        searches = table.column(*SEARCH_COUNT_NAMES, *OTHER_COUNT_NAMES)
         if searches is not None:
             remedy = f"`relevance queries sample {path}` draws queries with weights made of it"
             draft.leave(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")

@@ -21,7 +21,7 @@ from harness.errors import UsageError
 from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_text, read_import, read_node
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.files.border import Border, check_found
-from harness.files.records import read_number
+from harness.files.tables import read_number
 from harness.model.suite import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.suites.request_files import SELECTING_KEYS

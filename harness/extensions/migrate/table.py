@@ -1,10 +1,7 @@
-"""Reads CSV files of other systems: rows by column name, with their line numbers."""
+"""CSV files of other systems: rows with the ids, texts and grades in them, and what was not read."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,13 +9,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness.drafts.draft import Leftovers
-from harness.errors import FormatError, Problem
+from harness.errors import FormatError
 from harness.extensions.migrate.json_nodes import explain_grades, read_import
-from harness.extensions.sampling.columns import normalize_name
 from harness.files.opening import FileProblems, TextSource
-from harness.files.records import detect_separator, explain_csv_error, read_number, read_separator_line
+from harness.files.tables import Row, normalize_name, read_number, read_table
 from harness.model.suite import Mark
-from harness.words import list_repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +82,8 @@ class InputTable:
     source: TextSource
     columns: list[str]
     rows: list[TableRow]
+    findings: FileProblems
     used: set[str] = field(default_factory=set)
-    problems: list[Problem] = field(default_factory=list)
     trimmed: Leftovers = field(default_factory=Leftovers)
     """The blanks around ids and texts of its rows."""
 
@@ -98,7 +93,8 @@ class InputTable:
         try:
             yield
         except FormatError as error:
-            self.problems += error.problems
+            for problem in error.problems:
+                self.findings.add(problem.line, problem.message, self.source.get_line(problem.line))
 
     def column(self, *names: str) -> str | None:
         """
@@ -133,10 +129,7 @@ class InputTable:
         Raises:
             FormatError: With those of all rows.
         """
-        found = FileProblems(self.source.path)
-        for problem in self.problems:
-            found.add(problem.line, problem.message, self.source.lines[problem.line - 1])
-        found.raise_any(Path(self.source.path))
+        self.findings.raise_any(Path(self.source.path))
 
     def leave_unread(self, leftovers: Leftovers) -> None:
         """Note what was not read: columns that are not empty, and blanks around ids and texts."""
@@ -147,7 +140,7 @@ class InputTable:
             leftovers.add(blanks.place, blanks.what, blanks.count, blanks.first)
 
 
-def read_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
+def import_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
     """
     Read a CSV file, with commas, semicolons or tabs as separators.
 
@@ -159,60 +152,19 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
         InputError: The file cannot be read, is empty, repeats a column, or has a line with more cells than the header.
     """
     source = read_import(path)
-    separator, lines_skipped = _detect_separator(source)
-    text = io.StringIO(source.text, newline="")
-    for _ in range(lines_skipped):
-        text.readline()
-    rows = csv.reader(text, strict=True, delimiter=separator)
-    table: InputTable | None = None
-    next_line = 1 + lines_skipped
-    try:
-        for cells in rows:
-            # A cell may have line breaks: a row begins behind the end of the one before.
-            line, next_line = next_line, rows.line_num + 1 + lines_skipped
-            if not any(cell.strip() for cell in cells):
-                continue
-            if table is None:
-                has_header = len(cells) != len(header) or read_number(cells[-1].strip()) is None
-                columns = [cell.strip() for cell in cells] if has_header else list(header)
-                _check_header(source, columns, line)
-                table = InputTable(source, columns, [])
-                if has_header:
-                    continue
-            table.rows.append(_make_row(table, cells, line))
-    except csv.Error as error:
-        line, message = explain_csv_error(error, next_line, rows.line_num + lines_skipped)
-        raise source.make_error(line, 1, message) from None
+    findings = FileProblems(source.path)
+    table = read_table((f"{line}\n" for line in source.iterate_lines()), findings)
+    findings.raise_any(path)
     if table is None:
         raise FormatError.at(source.path, 0, 0, "the file is empty; expected CSV with a header")
-    return table
-
-
-def _detect_separator(source: TextSource) -> tuple[str, int]:
-    """
-    The separator, and how many lines stand before the header.
-
-    A first line ``sep=;`` names it. Else it is that of the first line, which depends on the name in its first cell.
-    """
-    first_line = next((line for line in source.lines if line.strip()), "")
-    separator = read_separator_line(first_line)
-    if separator is not None:
-        return separator, source.lines.index(first_line) + 1
-    first_cell = re.split(r"[,;\t]", first_line)[0]
-    unquoted = next(csv.reader([first_cell]), [])
-    return detect_separator(first_line, unquoted[0].strip() if unquoted else ""), 0
-
-
-def _check_header(source: TextSource, columns: Sequence[str], line: int) -> None:
-    repeated = sorted(filter(None, list_repeated(columns)))
-    if repeated:
-        raise source.make_error(line, 1, f"the header names {', '.join(repeated)} twice")
-
-
-def _make_row(table: InputTable, cells: Sequence[str], line: int) -> TableRow:
-    # Spreadsheets write separators behind the last cell, and leave them out behind the last one with a text.
-    if any(cell.strip() for cell in cells[len(table.columns) :]):
-        message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
-        raise table.source.make_error(line, 1, message)
-    padded = [*cells, *[""] * len(table.columns)]
-    return TableRow(table.source, line, dict(zip(table.columns, padded, strict=False)), table.trimmed)
+    first_rows = []
+    if len(table.columns) == len(header) and read_number(table.columns[-1]) is not None:
+        first_rows = [Row(table.line, dict(zip(header, table.columns, strict=True)), table.text)]
+        table.columns = list(header)
+    table.need([])
+    findings.raise_any(path)
+    rows = [*first_rows, *table]
+    findings.raise_any(path)
+    imported = InputTable(source, table.columns, [], findings)
+    imported.rows = [TableRow(source, row.line, row.cells, imported.trimmed) for row in rows]
+    return imported

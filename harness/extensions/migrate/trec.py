@@ -19,11 +19,12 @@ from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import FormatError
 from harness.extensions.migrate.exported import Exported
 from harness.extensions.migrate.json_nodes import MOST_BYTES
-from harness.extensions.migrate.table import read_table
+from harness.extensions.migrate.table import import_table
 from harness.files.judgments import read_subtopic_judgments
 from harness.files.opening import FileFormat, TextSource, decode, detect_format, open_bytes
-from harness.files.records import COMMENT, read_number
+from harness.files.records import COMMENT
 from harness.files.runs import read_run
+from harness.files.tables import read_number
 from harness.model.suite import Mark, Profile, Suite
 from harness.store.baseline import read_entry
 from harness.store.baseline_files import has_baseline
@@ -483,7 +484,7 @@ def _read_qrels(path: Path, draft: Draft, queries: dict[str, DraftQuery], *, has
     judgments = read_subtopic_judgments(path)
     place = Mark(str(path))
     if detect_format(path) is FileFormat.CSV:
-        table = read_table(path)
+        table = import_table(path)
         table.used.update(("query", "document", "grade", "subtopic"))
         table.leave_unread(draft.leftovers)
     _leave_subtopics(judgments, draft, place)

@@ -24,7 +24,7 @@ from harness.extensions.migrate.json_nodes import (
     read_import,
     read_node,
 )
-from harness.extensions.migrate.table import read_table
+from harness.extensions.migrate.table import import_table
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model.suite import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
@@ -293,7 +293,7 @@ def _split_fields(text: str) -> tuple[str, dict[str, Json]]:
 
 def _read_csv(path: Path, draft: Draft) -> None:
     """Read judgments with the columns ``query,docid,rating``; like the dashboard, also without this header."""
-    table = read_table(path, header=("query", "docid", "rating"))
+    table = import_table(path, header=("query", "docid", "rating"))
     text, document = table.need("query"), table.need("docid", "doc_id")
     rating = table.need("rating")
     for row in table.rows:

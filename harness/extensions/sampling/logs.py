@@ -6,41 +6,31 @@ Source of UBI: the JSON schemas of UBI 1.3.0 (o19s/ubi).
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from harness.errors import FormatError, Problem
-from harness.extensions.sampling.columns import (
-    AMBIGUOUS_NAMES,
-    QUERY_NAMES,
-    WHOLE_NUMBER_REMEDY,
-    CountColumn,
-    UnreadNumbers,
-    find_column,
-    find_count_column,
-    may_be_thousands,
-    normalize_name,
-)
 from harness.extensions.sampling.tally import QueryTally
-from harness.files.json import WrongJson, parse_json
 from harness.files.opening import FileProblems, open_bytes
-from harness.files.records import (
-    explain_csv_error,
+from harness.files.tables import (
+    OTHER_COUNT_NAMES,
+    QUERY_NAMES,
+    SEARCH_COUNT_NAMES,
+    Row,
+    is_id,
     iterate_all_lines,
     iterate_lines,
-    read_number,
-    read_separator_line,
+    normalize_name,
+    read_count,
+    read_json_rows,
+    read_table,
+    remove_mark,
 )
-from harness.files.tables import remove_mark
 from harness.words import list_repeated, one_of
-
-MOST_COUNTED = 2**53
-"""The largest number of searches of a line, up to which a 64-bit float represents every whole number."""
 
 _PACKED = (".gz", ".zst")
 
@@ -84,20 +74,15 @@ class _LogReader:
     findings: FileProblems
     seen: set[int]
     """Hashes of the searches of UBI that were counted: a search has a document and several events."""
+    unread: _UnreadNumbers
+    """Columns that may be the number of searches, where none is read."""
     form: str = ""
     searches: int = 0
-    unread: UnreadNumbers = field(default_factory=UnreadNumbers)
-    """Columns that may be the number of searches, where none is read."""
 
     def add(self, text: str, traffic: int) -> None:
         """Count *traffic* searches for *text*."""
         self.tally.add(text, traffic)
         self.searches += traffic
-
-    def watch(self, values: Mapping[str, object], query: str) -> None:
-        """Look at *values* of a line that has no number of searches; the column or key *query* is read."""
-        if not self.options.count_lines:
-            self.unread.watch(values, (query,))
 
 
 def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> tuple[ReadLog, ...]:
@@ -118,7 +103,7 @@ def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> 
     for path in paths:
         name = str(path)
         read = _choose_reader(path)
-        reader = _LogReader(options, tally, FileProblems(name), seen)
+        reader = _LogReader(options, tally, FileProblems(name), seen, _UnreadNumbers())
         with open_bytes(path, name) as file:
             read(file, reader)
         findings = reader.findings
@@ -165,278 +150,181 @@ def _read_plain(file: IO[bytes], reader: _LogReader) -> None:
         reader.findings.have_one_cause(0, f"{message}; {remedy}", "")
 
 
-# CSV.
+# Rows of CSV and of JSON lines.
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """The columns of a CSV file, and which of them are read."""
-
-    columns: Sequence[str]
-    separator: str
-    query: int
-    count: int | None
-
-    def join(self, row: Sequence[str]) -> str:
-        """*row* as one line, for an excerpt."""
-        return self.separator.join(row).replace("\n", " ")
-
-    def describe(self) -> str:
-        """What is read, in words."""
-        count = None if self.count is None else self.columns[self.count]
-        return _describe_columns("CSV", self.columns[self.query], count)
-
-
-def _describe_columns(form: str, query: str, count: str | None) -> str:
-    if count is None:
-        return f"{form}: queries in {query!r}, each line a search"
-    return f"{form}: queries in {query!r}, searches in {count!r}"
-
-
-def _read_csv(file: IO[bytes], reader: _LogReader) -> None:
-    _read_rows(file, reader, ",;\t")
-
-
-def _read_tab_separated(file: IO[bytes], reader: _LogReader) -> None:
-    _read_rows(file, reader, "\t")
-
-
-def _read_rows(file: IO[bytes], reader: _LogReader, separators: str) -> None:
-    findings = reader.findings
-    lines = iterate_all_lines(file, findings)
-    number, first_line = _find_header_line(lines)
-    if first_line is None:
-        return
-    try:
-        separator = _detect_separator(first_line, separators, reader.options)
-        header = _read_header(first_line, number, separator, reader)
-    except csv.Error as error:
-        # Such as a carriage return, with which old spreadsheets end lines.
-        findings.have_one_cause(number, f"this header is not CSV: {error}", first_line.rstrip("\n"))
-        return
-    if header is None:
-        return
-    reader.form = header.describe()
-    rows = csv.reader(lines, strict=True, delimiter=separator)
-    row_begin = number + 1
-    try:
-        for row in rows:
-            # A row with line breaks in quotes has several lines; its problems are noted at the first.
-            line, row_begin = row_begin, number + rows.line_num + 1
-            if not any(cell.strip() for cell in row):
-                continue
-            _take_row(row, line, header, reader)
-    except csv.Error as error:
-        wrong_line, message = explain_csv_error(error, row_begin, number + rows.line_num)
-        findings.add(wrong_line, message)
-
-
-def _take_row(row: Sequence[str], line: int, header: _Header, reader: _LogReader) -> None:
-    """Count the searches of *row*, which begins in *line*; a problem goes to the findings."""
-    # Spreadsheets leave out empty cells behind the last one with a text; what is read must be there.
-    missing = len(header.columns) - len(row)
-    if missing > 0 and max(header.query, header.count or 0) < len(row):
-        row = [*row, *[""] * missing]
-    if len(row) != len(header.columns):
-        message = f"found {len(row)} columns, expected {len(header.columns)} as in the header"
-        reader.findings.add(line, message, header.join(row))
-        return
-    traffic = 1
-    if header.count is None:
-        reader.watch(dict(zip(header.columns, row, strict=True)), header.columns[header.query])
-    else:
-        cell = row[header.count].strip()
-        problem = _find_count_problem(cell, header.columns[header.count], reader.options)
-        if problem:
-            column = len(header.join([*row[: header.count], ""])) + 1
-            reader.findings.add(line, problem, header.join(row), column)
-            return
-        traffic = int(float(cell))
-    text = row[header.query]
-    # Most texts have no apostrophe, and a log has millions.
-    if "'" in text:
-        text = remove_mark(text)
-    reader.add(text, traffic)
-
-
-def _find_header_line(lines: Iterator[str]) -> tuple[int, str | None]:
-    """The first line with content and its number; exports of web analytics have comments with # above the header."""
-    for number, line in enumerate(lines, start=1):
-        is_skipped = line.startswith("#") or read_separator_line(line.rstrip("\n")) is not None
-        if line.strip() and not is_skipped:
-            return number, line
-    return 0, None
-
-
-def _detect_separator(header: str, separators: str, options: LogOptions) -> str:
-    """The separator for which *header* has a column with queries; else the most frequent one."""
-    for separator in separators:
-        columns = _split_header(header, separator)
-        if len(columns) > 1 and find_column(columns, options.query_column, QUERY_NAMES) is not None:
-            return separator
-    return max(separators, key=header.count)
-
-
-def _split_header(header: str, separator: str) -> list[str]:
-    row = next(csv.reader([header], delimiter=separator), [])
-    return [cell.strip() for cell in row]
-
-
-def _read_header(first_line: str, line: int, separator: str, reader: _LogReader) -> _Header | None:
-    """The header; None where a column is missing, which goes to the findings as the one problem of the file."""
-    options = reader.options
-    columns = _split_header(first_line, separator)
-    query = find_column(columns, options.query_column, QUERY_NAMES)
-    found = _choose_count_column(columns, options)
-    count = found.place
-    chosen = [columns[place] for place in (query, count) if place is not None]
-    repeated = [name for name in list_repeated(columns) if name in chosen]
-    problem = ""
-    if query is None:
-        problem = _describe_missing(columns, options.query_column, "--query-column")
-    elif count is None and options.count_column is not None:
-        problem = _describe_missing(columns, options.count_column, "--count-column")
-    elif found.problem:
-        problem = found.problem
-    elif query == count:
-        problem = f"the column {columns[query]!r} cannot be both the query and the number of searches"
-    elif repeated:
-        problem = f"the header names {', '.join(repeated)} twice"
-    if query is None or problem:
-        reader.findings.have_one_cause(line, problem, first_line.rstrip("\n"))
-        return None
-    return _Header(columns, separator, query, count)
-
-
-def _describe_missing(columns: Sequence[str], given: str | None, option: str) -> str:
-    found = f"found the columns {', '.join(columns)}"
-    if given is not None:
-        return f"{found}, expected one named {given!r}, as {option} says"
-    return f"{found}, expected one with the queries, such as {', '.join(QUERY_NAMES[:4])}; name it with {option}"
-
-
-def _choose_count_column(columns: Sequence[str], options: LogOptions) -> CountColumn:
-    if options.count_lines:
-        return CountColumn()
-    if options.count_column is not None:
-        return CountColumn(find_column(columns, options.count_column, ()))
-    return find_count_column(columns)
-
-
-def _find_count_problem(value: Any, name: str, options: LogOptions) -> str:
-    """Why *value*, in the column or key *name*, is no number of searches; empty where it is one."""
-    if value is None:
-        return f"the object lacks {name!r}; expected a number of searches"
-    is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
-    number = read_number(value) if is_scalar else None
-    if number is None or not 0 <= number <= MOST_COUNTED or number != int(number):
-        return f"found {value!r} as {name!r}, expected a whole number from 0 to 2^53"
-    if isinstance(value, str) and may_be_thousands(value):
-        return f"found {value!r} as {name!r}, which may be {int(number)} or {int(number)},000; {WHOLE_NUMBER_REMEDY}"
-    if number == 0 and options.count_column is None and normalize_name(name) in AMBIGUOUS_NAMES:
-        remedy = f"if it is the number of results, give --count-lines, else --count-column {name}"
-        return f"found 0 as {name!r}, expected a number of searches; {remedy}"
-    return ""
-
-
-# JSON lines.
-
-
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """The keys that are read of each object; *search_id* is that of UBI, by which a search counts once."""
+class _Columns:
+    """The columns or keys that are read; *search_id* is that of UBI, by which a search counts once."""
 
     query: str
     count: str | None = None
     search_id: str | None = None
 
-    def describe(self) -> str:
+    def describe(self, form: str) -> str:
         """What is read, in words."""
         if self.search_id is not None:
             return f"UBI: queries in {self.query!r}, each {self.search_id} a search"
-        return _describe_columns("JSON lines", self.query, self.count)
+        if self.count is None:
+            return f"{form}: queries in {self.query!r}, each line a search"
+        return f"{form}: queries in {self.query!r}, searches in {self.count!r}"
+
+
+class _WrongLog(ValueError):
+    """What is wrong with the columns of a log or, with *column*, with its cell in a row."""
+
+    def __init__(self, message: str, column: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def _read_csv(file: IO[bytes], reader: _LogReader) -> None:
+    _read_table(file, reader, ",;\t")
+
+
+def _read_tab_separated(file: IO[bytes], reader: _LogReader) -> None:
+    _read_table(file, reader, "\t")
+
+
+def _read_table(file: IO[bytes], reader: _LogReader, separators: str) -> None:
+    findings, given = reader.findings, reader.options.query_column
+    names = QUERY_NAMES if given is None else (given,)
+    # Exports of web analytics have comments with # above the header.
+    lines = iterate_all_lines(file, findings)
+    table = read_table(lines, findings, names, separators=separators, comment="#")
+    if table is None:
+        return
+    try:
+        columns = _choose_columns(table.columns, "columns", reader.options)
+        _check_header(table.columns, columns, reader.options)
+    except _WrongLog as error:
+        findings.have_one_cause(table.line, str(error), table.text)
+        return
+    reader.form = columns.describe("CSV")
+    chosen = [table.columns.index(name) for name in (columns.query, columns.count) if name is not None]
+    table.fewest_cells = max(chosen) + 1
+    for row in table:
+        text = row.cells[columns.query]
+        # Most texts have no apostrophe, and a log has millions.
+        if "'" in text:
+            row.cells[columns.query] = remove_mark(text)
+        try:
+            _count_row(row, columns, reader)
+        except _WrongLog as error:
+            findings.add(row.line, str(error), row.text.replace("\n", " "), table.find_column(row, error.column))
 
 
 def _read_json_lines(file: IO[bytes], reader: _LogReader) -> None:
-    keys: _Keys | None = None
-    for number, text in iterate_lines(file, reader.findings):
-        try:
-            entry = parse_json(text)
-        except WrongJson as error:
-            reader.findings.add(number, str(error), text, error.column)
-            continue
-        if not isinstance(entry, dict):
-            reader.findings.add(number, "found no object, expected one with a query", text)
-            continue
+    findings = reader.findings
+    columns: _Columns | None = None
+    for row in read_json_rows(iterate_lines(file, findings), findings, ["query"], needed=False):
         # Exports have documents in the envelope of a search, or behind the lines of a bulk request.
-        if entry and entry.keys() <= {"index", "create"}:
+        if row.cells and row.cells.keys() <= {"index", "create"}:
             continue
-        envelope = entry.get("_source")
-        document = envelope if isinstance(envelope, dict) else entry
-        if keys is None:
-            keys = _choose_keys(document, number, text, reader)
-            if keys is None:
+        envelope = row.cells.get("_source")
+        if isinstance(envelope, dict):
+            row = row._replace(cells=envelope)
+        if columns is None:
+            try:
+                columns = _choose_columns(list(row.cells), "keys", reader.options)
+            except _WrongLog as error:
+                findings.have_one_cause(row.line, str(error), row.text)
                 return
-            reader.form = keys.describe()
-        problem = _take_document(document, keys, reader)
-        if problem:
-            message, key = problem
-            reader.findings.add(number, message, text, max(text.find(json.dumps(key)), 0) + 1)
+            reader.form = columns.describe("JSON lines")
+        try:
+            _count_row(row, columns, reader)
+        except _WrongLog as error:
+            place = row.text.find(json.dumps(error.column))
+            findings.add(row.line, str(error), row.text, max(place, 0) + 1)
 
 
-def _choose_keys(document: Mapping[str, Any], line: int, text: str, reader: _LogReader) -> _Keys | None:
-    """The keys to read; None where the first object lacks one, which goes to the findings as the one problem."""
-    options = reader.options
-    names = list(document)
-    is_ubi = "query_id" in document and ("user_query" in document or "action_name" in document)
-    if is_ubi and options.query_column is None and options.count_column is None and not options.count_lines:
-        return _Keys("user_query", search_id="query_id")
+def _choose_columns(names: Sequence[str], kind: str, options: LogOptions) -> _Columns:
+    """
+    The columns that are read of those with *names*, which are columns or keys, as *kind* says.
+
+    Raises:
+        _WrongLog: None has the queries, or it is not known which has the numbers of searches.
+    """
     query, count = options.query_column, options.count_column
+    is_ubi = kind == "keys" and "query_id" in names and ("user_query" in names or "action_name" in names)
+    if is_ubi and query is None and count is None and not options.count_lines:
+        return _Columns("user_query", search_id="query_id")
     if query is None:
-        place = find_column(names, None, QUERY_NAMES)
-        if place is None:
-            message = _describe_missing(names, None, "--query-column")
-            reader.findings.have_one_cause(line, message.replace("columns", "keys"), text)
-            return None
-        query = names[place]
-    if count is None:
-        found = _choose_count_column(names, options)
-        if found.problem:
-            reader.findings.have_one_cause(line, found.problem, text)
-            return None
-        count = None if found.place is None else names[found.place]
-    return _Keys(query, count)
+        query = _find_column(names, QUERY_NAMES)
+    if query is None:
+        expected = f"expected one with the queries, such as {', '.join(QUERY_NAMES[:4])}; name it with --query-column"
+        raise _WrongLog(f"found the {kind} {', '.join(names)}, {expected}")
+    if options.count_lines:
+        count = None
+    elif count is None:
+        count = _find_count_column(names)
+    return _Columns(query, count)
 
 
-def _take_document(document: Mapping[str, Any], keys: _Keys, reader: _LogReader) -> tuple[str, str] | None:
-    """Count the searches of *document*; returns the message of a problem and its key."""
-    query = _find_value(document, keys.query)
+def _find_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
+    """The one of *columns* that has the first of *names*, whatever their case, blanks, _ and -; None if none has."""
+    by_name: dict[str, str] = {}
+    for column in columns:
+        by_name.setdefault(normalize_name(column), column)
+    for name in names:
+        if normalize_name(name) in by_name:
+            return by_name[normalize_name(name)]
+    return None
+
+
+def _check_header(names: Sequence[str], columns: _Columns, options: LogOptions) -> None:
+    """Raise _WrongLog where the header of a table lacks one of *columns*, or has one of them twice."""
+    for given, option in ((options.query_column, "--query-column"), (options.count_column, "--count-column")):
+        if given is not None and given not in names:
+            raise _WrongLog(f"found the columns {', '.join(names)}, expected one named {given!r}, as {option} says")
+    if columns.query == columns.count:
+        raise _WrongLog(f"the column {columns.query!r} cannot be both the query and the number of searches")
+    repeated = [name for name in list_repeated(names) if name in (columns.query, columns.count)]
+    if repeated:
+        raise _WrongLog(f"the header names {', '.join(repeated)} twice")
+
+
+def _count_row(row: Row, columns: _Columns, reader: _LogReader) -> None:
+    """Count the searches of *row*; raises _WrongLog where it has none."""
+    query = _find_value(row.cells, columns.query)
     # Events of UBI may do without the text, which the document of their search has.
-    if query is None and keys.search_id is not None:
-        return None
+    if query is None and columns.search_id is not None:
+        return
     if query is None:
-        return f"the object lacks {keys.query!r}; expected the text of a query", keys.query
-    if not isinstance(query, str) and (not isinstance(query, int) or isinstance(query, bool)):
-        return f"found {json.dumps(query)[:60]} as {keys.query!r}, expected a text", keys.query
+        raise _WrongLog(f"the object lacks {columns.query!r}; expected the text of a query", columns.query)
+    if not is_id(query):
+        found = f"found {json.dumps(query)[:60]} as {columns.query!r}"
+        raise _WrongLog(f"{found}, expected a text", columns.query)
     text, traffic = str(query), 1
-    if keys.search_id is not None:
-        search_id = document.get(keys.search_id)
+    if columns.search_id is not None:
+        search_id = row.cells.get(columns.search_id)
         if not isinstance(search_id, str) or not search_id:
-            return f"the document lacks {keys.search_id!r}; expected the id of its search", keys.search_id
+            message = f"the document lacks {columns.search_id!r}; expected the id of its search"
+            raise _WrongLog(message, columns.search_id)
         search = hash((search_id, text))
         if search in reader.seen:
-            return None
+            return
         reader.seen.add(search)
-    if keys.count is not None:
-        count = _find_value(document, keys.count)
-        problem = _find_count_problem(count, keys.count, reader.options)
-        if problem:
-            return problem, keys.count
-        traffic = int(float(count))
-    elif keys.search_id is None:
-        reader.watch(document, keys.query)
+    elif columns.count is not None:
+        traffic = _read_traffic(row, columns.count, reader.options)
+    elif not reader.options.count_lines:
+        reader.unread.watch(row.cells, (columns.query,))
     reader.add(text, traffic)
-    return None
+
+
+def _read_traffic(row: Row, name: str, options: LogOptions) -> int:
+    """The number of searches in the column or key *name*."""
+    value = _find_value(row.cells, name)
+    if value is None:
+        raise _WrongLog(f"the object lacks {name!r}; expected a number of searches", name)
+    try:
+        number = read_count(value, name)
+    except ValueError as error:
+        raise _WrongLog(str(error), name) from None
+    if number == 0 and options.count_column is None and normalize_name(name) == _AMBIGUOUS_NAME:
+        remedy = f"if it is the number of results, give --count-lines, else --count-column {name}"
+        raise _WrongLog(f"found 0 as {name!r}, expected a number of searches; {remedy}", name)
+    return number
 
 
 def _find_value(document: Mapping[str, Any], path: str) -> Any:
@@ -460,3 +348,142 @@ _READERS: Mapping[str, Callable[[IO[bytes], _LogReader], None]] = {
     ".log": _read_plain,
 }
 """What reads a file, by its suffix."""
+
+
+# The number of searches, by the usual names of its column. A column of whole numbers that is not read may have it: to
+# count each line as one search would then give wrong weights without a word, so `_UnreadNumbers` finds such columns.
+
+_AMBIGUOUS_NAME = "hits"
+"""The name that logs use for the number of searches and for that of results, which may be 0."""
+
+_OF_ONE_SEARCH = frozenset((
+    "@timestamp", "timestamp", "time", "datetime", "took", "latency", "duration", "ms", "userid", "sessionid",
+    "clientid", "visitorid", "requestid", "queryid", "searchid", "createdat", "searchedat", "ip",
+))  # fmt: skip
+"""Names of columns that describe one search: beside them `_AMBIGUOUS_NAME` has numbers of results."""
+
+_DAYS = frozenset(("date", "day"))
+"""Names that searches have, and sums of a day."""
+
+_NO_COUNTS = frozenset((
+    "found", "id", "ids", "uid", "uuid", "timestamp", "time", "datetime", "date", "day", "week", "month", "year",
+    "hour", "minute", "second", "ms", "took", "latency", "duration", "position", "rank", "page", "price", "offset",
+    "limit", "size", "status", "code", "version", "session", "user", "ip", "zip",
+))  # fmt: skip
+"""Last words in the names of whole numbers that are no numbers of searches."""
+
+_RESULTS = frozenset(("result", "results"))
+"""Words in names of numbers of results, whatever the other words."""
+
+_COUNTS = frozenset(("searches", "queries", "volume", "frequency", "occurrences"))
+"""Words in names of numbers of searches, whatever the last word, as in "searches per month"."""
+
+_WHOLE_NUMBER = re.compile(r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+|\d+(?:[.,]0+)?")
+"""A whole number as reports write it, also in groups of three digits."""
+
+_PERCENTAGE = re.compile(r"\d+(?:[.,]\d+)?\s*%")
+
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
+
+
+def _find_count_column(columns: Sequence[str]) -> str | None:
+    """
+    The column with the number of searches, by its name; None if there is none. Raises _WrongLog if several may be it.
+
+    >>> _find_count_column(["Month", "Search query", "Total searches"])
+    'Total searches'
+    >>> _find_count_column(["timestamp", "query", "hits"])  # numbers of results
+    """
+    for names in (SEARCH_COUNT_NAMES, OTHER_COUNT_NAMES):
+        known = set(map(normalize_name, names))
+        found = [column for column in columns if normalize_name(column) in known]
+        if len(found) > 1:
+            may_be = " and ".join(map(repr, found))
+            raise _WrongLog(f"{may_be} may each be the number of searches; name one with --count-column")
+        if found:
+            return found[0]
+    normalized = set(map(normalize_name, columns))
+    name = _find_column(columns, [_AMBIGUOUS_NAME])
+    if name is None or not _OF_ONE_SEARCH.isdisjoint(normalized):
+        return None
+    if not _DAYS.isdisjoint(normalized):
+        remedy = f"give --count-column {name}, or --count-lines"
+        raise _WrongLog(f"{name!r} may be the number of searches or of results; {remedy}")
+    return name
+
+
+def _may_be_count(name: str) -> bool:
+    """
+    Whether a column *name* with whole numbers may have numbers of searches, as its name says nothing else.
+
+    >>> [_may_be_count(name) for name in ("nb_visits", "searches per month", "user_id", "numResults")]
+    [True, True, False, False]
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    if normalize_name(name) == _AMBIGUOUS_NAME or not _RESULTS.isdisjoint(words):
+        return False
+    return not words or words[-1] not in _NO_COUNTS or not _COUNTS.isdisjoint(words)
+
+
+@dataclass(slots=True)
+class _UnreadNumbers:
+    """Columns, or keys of JSON, of which all values are whole numbers: what they may count is not read."""
+
+    greatest: dict[str, int] = field(default_factory=dict)
+    """The greatest number of each."""
+    shares: set[str] = field(default_factory=set)
+    """Columns with a percentage: what has one is no line for a single search."""
+    others: set[str] = field(default_factory=set)
+    """Columns with another value, or another meaning."""
+
+    def watch(self, values: Mapping[str, object], read: Collection[str]) -> None:
+        """Look at *values* of a line by column; the columns *read* are none of them."""
+        for name, value in values.items():
+            if name in self.others or name in read:
+                continue
+            number = _read_whole_number(value)
+            if isinstance(value, str) and _PERCENTAGE.fullmatch(value.strip()):
+                self.shares.add(name)
+            if number is None or (name not in self.greatest and not _may_be_count(name)):
+                self.others.add(name)
+                self.greatest.pop(name, None)
+            else:
+                self.greatest[name] = max(number, self.greatest.get(name, 0))
+
+    def describe(self) -> str:
+        """Why it is not known what the log counts; empty if no column has numbers above 1, which all lines count."""
+        names = [name for name, number in self.greatest.items() if number > 1]
+        if not names and self.shares:
+            found = " and ".join(map(repr, sorted(self.shares)))
+            verb = "has" if len(self.shares) == 1 else "have"
+            sentence = f"{found} {verb} percentages, and no column with the number of searches was found"
+            return f"{sentence}; name one with --count-column, or say --count-lines"
+        if not names:
+            return ""
+        found = " and ".join(map(repr, names))
+        if len(names) == 1:
+            sentence = f"{found} has whole numbers and was not read"
+        else:
+            sentence = f"{found} have whole numbers and were not read"
+        return f"{sentence}; name the number of searches with --count-column, or say --count-lines"
+
+
+def _read_whole_number(value: object) -> int | None:
+    """*value* as a whole number, 0 for an empty one; None for any other."""
+    if value is None or value == "":
+        return 0
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if value >= 0 else None
+    if isinstance(value, float):
+        return int(value) if value >= 0 and value.is_integer() else None
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    if not text:
+        return 0
+    if not _WHOLE_NUMBER.fullmatch(text):
+        return None
+    digits = re.sub(r"[.,]0{1,2}$", "", text)
+    return int(re.sub(r"\D", "", digits)[:20])
