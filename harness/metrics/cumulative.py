@@ -53,7 +53,7 @@ def _list_gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
     gains = gains_of(settings.gain, ranking.grades, settings.optional("unjudged"))
     if settings.cutoff is None or not settings.given("missing"):
         return gains
-    return fixed_length(gains, settings.cutoff, settings.number("missing"))
+    return fill_ranks(gains, settings.cutoff, settings.number("missing"))
 
 
 def _find_worth(grade: float | None, settings: Settings) -> float:
@@ -94,13 +94,13 @@ def _check(settings: Settings) -> str | None:
     return None
 
 
-def fixed_length(gains: Sequence[float], cutoff: int, missing: float) -> Sequence[float]:
+def fill_ranks(gains: Sequence[float], cutoff: int, missing: float) -> Sequence[float]:
     """
     *gains* filled up to *cutoff* ranks with the gain of a *missing* document.
 
     So a ranking that is too short loses against one that is not.
 
-    >>> fixed_length([1.0, 1.0], 4, -1.0)
+    >>> fill_ranks([1.0, 1.0], 4, -1.0)
     [1.0, 1.0, -1.0, -1.0]
     """
     return [*gains, *[missing] * (cutoff - len(gains))]
@@ -133,14 +133,14 @@ def _(batch: Batch, settings: Settings) -> Floats:
     return total
 
 
-def discount(kind: Discount, base: float) -> Callable[[int], float]:
+def choose_divisor(kind: Discount, base: float) -> Callable[[int], float]:
     """
     The divisor of a gain at a rank (from 1), as a function of the rank.
 
     ``log`` is log_base(rank + 1), which every engine and trec_eval use. ``jarvelin`` is the discount of Järvelin &
     Kekäläinen (2002): none before rank *base*, log_base(rank) from there on.
 
-    >>> round(discount("log", 2)(3), 6), discount("jarvelin", 2)(2)
+    >>> round(choose_divisor("log", 2)(3), 6), choose_divisor("jarvelin", 2)(2)
     (2.0, 1.0)
     """
     scale = log2(base)
@@ -150,28 +150,30 @@ def discount(kind: Discount, base: float) -> Callable[[int], float]:
 
 
 @lru_cache(maxsize=64)
-def divisors(kind: Discount, base: float, depth: int) -> tuple[float, ...]:
+def list_divisors(kind: Discount, base: float, depth: int) -> tuple[float, ...]:
     """
     The divisors of ranks 1 to *depth*, computed once for all queries.
 
-    >>> divisors("log", 2, 1)
+    >>> list_divisors("log", 2, 1)
     (1.0,)
     """
-    return tuple(map(discount(kind, base), range(1, depth + 1)))
+    return tuple(map(choose_divisor(kind, base), range(1, depth + 1)))
 
 
-def _divisors(settings: Settings) -> Callable[[int], Sequence[float]]:
-    return partial(divisors, settings.word("discount"), settings.number("log"))
+def _choose_divisors(settings: Settings) -> Callable[[int], Sequence[float]]:
+    return partial(list_divisors, settings.word("discount"), settings.number("log"))
 
 
 def _sum_discounted(gains: Sequence[float], settings: Settings) -> float:
-    return exact_sum(gain / divisor for gain, divisor in zip(gains, _divisors(settings)(len(gains)), strict=True))
+    return exact_sum(
+        gain / divisor for gain, divisor in zip(gains, _choose_divisors(settings)(len(gains)), strict=True)
+    )
 
 
 def _sum_discounts(settings: Settings) -> float | None:
     if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
         return None
-    return exact_sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
+    return exact_sum(1.0 / divisor for divisor in _choose_divisors(settings)(settings.cutoff))
 
 
 def _dcg_range(settings: Settings) -> Range:
@@ -209,12 +211,12 @@ def batch_dcg(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     hits, gains = batch.gains(settings.gain, settings.cutoff)
-    divisor_by_rank = np.array((1.0, *_divisors(settings)(int(hits.rank.max(initial=0)))))  # ranks count from 1
+    divisor_by_rank = np.array((1.0, *_choose_divisors(settings)(int(hits.rank.max(initial=0)))))  # ranks count from 1
     total = batch.per_query(hits.query, gains / divisor_by_rank[hits.rank])
     missing = settings.optional("missing")
     if missing and settings.cutoff is not None:
         # The weight of the ranks behind the last hit is that of all ranks, less that of the ranks with a hit.
-        weights = np.cumsum([0.0, *(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))])
+        weights = np.cumsum([0.0, *(1.0 / divisor for divisor in _choose_divisors(settings)(settings.cutoff))])
         total += missing * (weights[settings.cutoff] - weights[batch.hits(settings.cutoff)])
     return total
 
@@ -241,7 +243,7 @@ def _ndcg_range(settings: Settings) -> Range:
     weight = _sum_discounts(settings)
     if weight is None or not positive:
         return None, 1.0
-    first = _divisors(settings)(1)[0]
+    first = _choose_divisors(settings)(1)[0]
     return least * weight * first / min(positive), 1.0
 
 
@@ -277,7 +279,7 @@ def _(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     ends = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}
-    ideal = batch.ideal_dcg(settings.gain, ends[settings.word("ideal")], _divisors(settings))
+    ideal = batch.ideal_dcg(settings.gain, ends[settings.word("ideal")], _choose_divisors(settings))
     share = batch.ratio(batch_dcg(batch, settings), ideal)
     return np.where(np.abs(share - 1.0) < BATCH_ROUNDING, 1.0, share)
 
@@ -310,9 +312,9 @@ def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContr
     end = _find_ideal_end(ranking, settings) if "ideal" in settings.values else settings.cutoff
     ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
     length = max(len(gains), len(ideal))
-    gains, ideal = fixed_length(gains, length, 0.0), fixed_length(ideal, length, 0.0)
+    gains, ideal = fill_ranks(gains, length, 0.0), fill_ranks(ideal, length, 0.0)
     ranks = []
-    for place, divisor in enumerate(_divisors(settings)(length)):
+    for place, divisor in enumerate(_choose_divisors(settings)(length)):
         has_hit = place < len(ranking.ids)
         rank = RankContribution(
             rank=place + 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -170,7 +170,10 @@ def _read_table(text: str) -> dict[float, float]:
     if not text.endswith("}"):
         raise MeasureError(f"expected }} at the end of the map {text}", len(text))
     table: dict[float, float] = {}
-    for entry, offset in _split_entries(text):
+    end = 0
+    for entry in text[1:-1].split(","):
+        start, end = end + 1, end + 1 + len(entry)
+        offset = start + len(entry) - len(entry.lstrip())
         grade_text, colon, gain_text = entry.partition(":")
         if not colon:
             raise MeasureError(f"expected grade: gain in the map, found {_quote(entry.strip())}", offset)
@@ -182,13 +185,6 @@ def _read_table(text: str) -> dict[float, float]:
             raise MeasureError(f"grade {as_text(grade)} occurs twice in the map", offset)
         table[grade] = gain
     return table
-
-
-def _split_entries(text: str) -> Iterator[tuple[str, int]]:
-    offset = 1
-    for entry in text[1:-1].split(","):
-        yield entry, offset + len(entry) - len(entry.lstrip())
-        offset += len(entry) + 1
 
 
 def _read_number(text: str) -> float:

@@ -17,11 +17,11 @@ from harness.metrics.ranking import DiverseRanking
 NOVELTY: Mapping[str, Kind] = {**LEVEL, "alpha": Number(0.5, 0.0, 1.0)}
 
 
-def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float]:
+def list_novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float]:
     """
     The gain at each rank: 1 for each subtopic covered, times 1 - *alpha* for each document that covered it before.
 
-    >>> novelty_gains([{"s", "t"}, {"s"}], alpha=0.5)
+    >>> list_novelty_gains([{"s", "t"}, {"s"}], alpha=0.5)
     [2.0, 0.5]
     """
     seen: Counter[str] = Counter()
@@ -33,7 +33,7 @@ def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float
 
 
 def _sum_novelty(covers: Iterable[Collection[str]], alpha: float) -> float:
-    return exact_sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
+    return exact_sum(gain / log2(rank + 1) for rank, gain in enumerate(list_novelty_gains(covers, alpha), start=1))
 
 
 @Definition("alpha_DCG", parameters=NOVELTY, reach=lambda _: (0.0, None)).add_diverse
@@ -52,14 +52,14 @@ def alpha_dcg(ranking: DiverseRanking, settings: Settings) -> float:
     return _sum_novelty(ranking.covers, settings.number("alpha"))
 
 
-def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int | None) -> list[Collection[str]]:
+def find_ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int | None) -> list[Collection[str]]:
     """
     The documents in the order that gains most at each rank, which is close to the ideal order.
 
     The ideal order is hard to compute (Carterette 2009), so this is the greedy one, as in TREC's ndeval. The order of
     *documents* breaks ties of gain; those that cover nothing are left out.
 
-    >>> ideal_covers([{"s"}, {"s", "t"}, {"u"}], alpha=0.5, cutoff=2) == [{"s", "t"}, {"u"}]
+    >>> find_ideal_covers([{"s"}, {"s", "t"}, {"u"}], alpha=0.5, cutoff=2) == [{"s", "t"}, {"u"}]
     True
     """
     candidates = [covered for covered in documents if covered]
@@ -86,7 +86,7 @@ def alpha_ndcg(ranking: DiverseRanking, settings: Settings) -> float:
     0.8406
     """
     alpha = settings.number("alpha")
-    ideal = ideal_covers(ranking.judged_covers, alpha, settings.cutoff)
+    ideal = find_ideal_covers(ranking.judged_covers, alpha, settings.cutoff)
     return _sum_novelty(ranking.covers, alpha) / _sum_novelty(ideal, alpha)
 
 
@@ -101,7 +101,7 @@ def err_ia(ranking: DiverseRanking, settings: Settings) -> float:
     0.7
     """
     alpha = settings.number("alpha")
-    value = exact_sum(gain / rank for rank, gain in enumerate(novelty_gains(ranking.covers, alpha), start=1))
+    value = exact_sum(gain / rank for rank, gain in enumerate(list_novelty_gains(ranking.covers, alpha), start=1))
     # The ranks that the perfect documents fill.
     depth = len(ranking.covers) if settings.cutoff is None else settings.cutoff
     perfect_gains = [ranking.subtopics * (1.0 - alpha) ** seen for seen in range(depth)]

@@ -41,20 +41,17 @@ def parse_measure(text: str) -> Measure:
     parts = take_apart(text)
     definition = definition_named(parts.name.text, parts.name.offset)
     given = _read_parameters(definition, parts)
-    cutoff = _read_cutoff(definition, parts) if definition.at is None else None
+    cutoff = None
+    if definition.at is None:
+        cutoff = parts.cutoff
+        if definition.cutoff is Cutoff.NONE and parts.at is not None:
+            raise MeasureError(f"{definition.name} has no cutoff; remove @{cutoff}", parts.at.offset)
     parameters = tuple((name, given[name]) for name in definition.parameters if name in given)
-    measure = Measure(definition.name, cutoff, parameters, _canonical(definition, parameters, cutoff))
+    measure = Measure(definition.name, cutoff, parameters, _format_measure(definition, parameters, cutoff))
     objection = definition.check(settings_of(measure))
     if objection:
         raise MeasureError(f"{measure.text}: {objection}", parts.name.offset)
     return measure
-
-
-def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
-    cutoff = parts.cutoff
-    if definition.cutoff is Cutoff.NONE and parts.at is not None:
-        raise MeasureError(f"{definition.name} has no cutoff; remove @{cutoff}", parts.at.offset)
-    return cutoff
 
 
 def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Parameter]:
@@ -65,7 +62,7 @@ def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Paramete
     for name, value in parameters:
         kind = definition.parameters.get(name.text)
         if kind is None:
-            raise MeasureError(_unknown_parameter(definition, name.text), name.offset)
+            raise MeasureError(_describe_unknown_parameter(definition, name.text), name.offset)
         if name.text in given:
             raise MeasureError(f"{name.text} is given twice", name.offset)
         try:
@@ -79,7 +76,7 @@ def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Paramete
     return given
 
 
-def _unknown_parameter(definition: Definition, name: str) -> str:
+def _describe_unknown_parameter(definition: Definition, name: str) -> str:
     known = list(definition.parameters)
     if not known:
         return f"{definition.name} has no parameters, found {name}"
@@ -88,7 +85,7 @@ def _unknown_parameter(definition: Definition, name: str) -> str:
     return f"{definition.name} has no parameter {name}; {hint}"
 
 
-def _canonical(definition: Definition, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
+def _format_measure(definition: Definition, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
     texts = {name: as_text(value) for name, value in parameters}
     text, ending = definition.name, ""
     if cutoff is not None:
@@ -128,13 +125,13 @@ def read_agreement(text: str) -> Measure:
             raise MeasureError(f"{parts.name.text} has no parameter {name.text}; {known}", name.offset)
         if parameters:
             raise MeasureError("p is given twice", name.offset)
-        parameters = (("p", _persistence(value.text, value.offset)),)
+        parameters = (("p", _read_persistence(value.text, value.offset)),)
     inside = "".join(f"(p={value:g})" for _, value in parameters)
     cutoff = "" if parts.cutoff is None else f"@{parts.cutoff}"
     return Measure(parts.name.text, parts.cutoff, parameters, f"{parts.name.text}{inside}{cutoff}")
 
 
-def _persistence(text: str, offset: int) -> float:
+def _read_persistence(text: str, offset: int) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -173,7 +170,7 @@ class Parts:
         Raises:
             MeasureError: the part behind ``@`` is not a cutoff.
         """
-        return None if self.at is None else _cutoff(self.at)
+        return None if self.at is None else _read_cutoff(self.at)
 
 
 def take_apart(text: str) -> Parts:
@@ -186,12 +183,16 @@ def take_apart(text: str) -> Parts:
     start = _skip_blanks(text, 0)
     match = NAME.match(text, start)
     if not match:
-        raise MeasureError(f"expected the name of a measure, such as nDCG@10, found {_found(text, start)}", start)
+        found = repr(text[start:]) if start < len(text) else "nothing"
+        raise MeasureError(f"expected the name of a measure, such as nDCG@10, found {found}", start)
     at = _skip_blanks(text, match.end())
     parameters: tuple[tuple[Part, Part], ...] = ()
     if text[at : at + 1] == "(":
-        close = _closing(text, at)
-        parameters = tuple(_parameters(text, at + 1, close))
+        # Braces of a gain map may hold commas, but no parentheses.
+        close = text.find(")", at)
+        if close < 0:
+            raise MeasureError(f"the parenthesis of {text[: at + 1].strip()} is not closed", at)
+        parameters = tuple(_split_parameters(text, at + 1, close))
         at = _skip_blanks(text, close + 1)
     behind = None
     if text[at : at + 1] == "@":
@@ -202,7 +203,7 @@ def take_apart(text: str) -> Parts:
     return Parts(Part(match.group(), start), parameters, behind)
 
 
-def _cutoff(at: Part) -> int:
+def _read_cutoff(at: Part) -> int:
     if not DIGITS.fullmatch(at.text):
         found = repr(at.text) if at.text else "nothing"
         raise MeasureError(f"expected a cutoff after @, a whole number of at least 1, found {found}", at.offset)
@@ -214,18 +215,10 @@ def _cutoff(at: Part) -> int:
     return int(digits)
 
 
-def _closing(text: str, opening: int) -> int:
-    """Where the parenthesis closes; braces of a gain map may hold commas, but no parentheses."""
-    close = text.find(")", opening)
-    if close < 0:
-        raise MeasureError(f"the parenthesis of {text[: opening + 1].strip()} is not closed", opening)
-    return close
-
-
-def _parameters(text: str, start: int, end: int) -> Iterator[tuple[Part, Part]]:
+def _split_parameters(text: str, start: int, end: int) -> Iterator[tuple[Part, Part]]:
     if not text[start:end].strip():
         raise MeasureError("expected a parameter such as rel=2 in the parentheses, found none", start)
-    for piece_start, piece_end in _pieces(text, start, end):
+    for piece_start, piece_end in _split_at_commas(text, start, end):
         piece = text[piece_start:piece_end]
         name, equals, value = piece.partition("=")
         name_offset = piece_start + len(piece) - len(piece.lstrip())
@@ -238,7 +231,7 @@ def _parameters(text: str, start: int, end: int) -> Iterator[tuple[Part, Part]]:
         yield Part(name.strip(), name_offset), Part(value.strip(), value_offset)
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_at_commas(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cut at the commas that stand outside braces."""
     depth = 0
     for at in range(start, end):
@@ -253,7 +246,3 @@ def _skip_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
-
-
-def _found(text: str, at: int) -> str:
-    return repr(text[at:]) if at < len(text) else "nothing"

@@ -92,11 +92,11 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
     return 1.0 - 2.0 * _count_inversions(ranks) / pairs
 
 
-def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: int) -> float:
+def sum_overlaps(first: Sequence[str], second: Sequence[str], p: float, depth: int) -> float:
     """
     The overlap at depths 1 to *depth*, each weighted p^(d-1), unnormalized: what compatibility compares.
 
-    >>> overlap_sum(["a"], ["a"], p=0.5, depth=2)
+    >>> sum_overlaps(["a"], ["a"], p=0.5, depth=2)
     1.25
     """
     looked_at = min(depth, ceil(log(_NO_WEIGHT) / log(p)))
@@ -177,9 +177,9 @@ def compatibility(ranking: GradedRanking, settings: Settings) -> float:
     # Of all ideal rankings, the most similar one has documents of one grade in the order of the ranking.
     ideal = sorted(positive, key=lambda document: (-judgments[document], place.get(document, len(place))))
     depth = max(len(ranking.ids), len(ideal))
-    value = overlap_sum(ranking.ids, ideal, p, depth)
+    value = sum_overlaps(ranking.ids, ideal, p, depth)
     if settings.values["normalize"]:
-        return value / overlap_sum(ideal, ideal, p, depth)
+        return value / sum_overlaps(ideal, ideal, p, depth)
     return value * (1 - p) / (1 - p**depth)  # the weights of *depth* ranks add up to 1
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import MeasureError
 from harness.metrics import parse_measure, score_query
-from harness.metrics.cumulative import divisors
+from harness.metrics.cumulative import list_divisors
 from harness.metrics.ranking import gain_of, gains_of, ideal_gains
 from harness.model.suite import Gain, GainKind
 
@@ -32,7 +32,7 @@ def score(measure, grades_by_rank, *, not_returned=(), gain=LINEAR):
 
 
 def terms(gains):
-    return [gain / divisor for gain, divisor in zip(gains, divisors("log", 2, len(gains)), strict=True)]
+    return [gain / divisor for gain, divisor in zip(gains, list_divisors("log", 2, len(gains)), strict=True)]
 
 
 def dcg(gains, base=2):
@@ -59,7 +59,7 @@ class TestDiscountedCumulativeGain:
         assert score("DCG", SEED_002_GRADES) == pytest.approx(SEED_002_GRADES[0] + tail, abs=1e-12)
 
     def test_seed_002_table_of_linear_terms(self):
-        assert [round(divisor, 3) for divisor in divisors("log", 2, 6)] == [1, 1.585, 2, 2.322, 2.585, 2.807]
+        assert [round(divisor, 3) for divisor in list_divisors("log", 2, 6)] == [1, 1.585, 2, 2.322, 2.585, 2.807]
         assert [round(term, 3) for term in terms(SEED_002_GRADES)] == [3, 1.262, 1.5, 0, 0.387, 0.712]
         assert round(score("DCG@6", SEED_002_GRADES), 3) == 6.861
 

@@ -65,7 +65,13 @@ def score_batches(
         MeasureError: a grade that a gain map or a measure's scale does not hold, a score beyond what can be summed, a
             measure that has no batch formula under the profile.
     """
-    formulas = {measure: _require_formula(measure, profile) for measure in measures}
+    formulas: dict[Measure, BatchFormula] = {}
+    for measure in measures:
+        formula = batch_formula_of(measure, profile)
+        if formula is None:
+            message = f"{measure} is computed from ids, query by query, under the profile {profile}; use evaluate"
+            raise MeasureError(message)
+        formulas[measure] = formula
     parts: dict[str, list[Floats]] = {measure.text: [] for measure in measures}
     for batch in batches:
         for measure, formula in formulas.items():
@@ -75,13 +81,6 @@ def score_batches(
         # Most runs are one batch, which need not be copied.
         scores[text] = columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0), *columns])
     return scores
-
-
-def _require_formula(measure: Measure, profile: Profile) -> BatchFormula:
-    formula = batch_formula_of(measure, profile)
-    if formula is None:
-        raise MeasureError(f"{measure} is computed from ids, query by query, under the profile {profile}; use evaluate")
-    return formula
 
 
 def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | None, profile: Profile) -> Floats:
