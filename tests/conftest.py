@@ -18,7 +18,7 @@ from harness.embedded.jars import CACHE_VARIABLE, cache_folder
 from harness.pytest_plugin.node import NodeHost
 from harness.store.baseline import CI_VARIABLES
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "builders.engine_fixtures", "builders.browser_fixtures"]
 
 # Two workers and an engine share a machine: how long an example takes proves nothing.
 # Hypothesis takes 100 examples by default; half of them keep .ci/run short.
@@ -57,9 +57,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def _group(nodeid: str) -> str:
     path, _, test = nodeid.partition("::")
-    if path.startswith("tests/browser/"):
+    if "/browser/" in path:
         return "browser"
-    if path.startswith("tests/cluster/"):
+    if "/cluster/" in path:
         return path + "".join(re.findall(r"elasticsearch\d*|opensearch", test.partition("[")[2]))
     return path
 

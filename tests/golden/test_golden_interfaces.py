@@ -63,7 +63,10 @@ def test_no_output_is_kept_that_no_test_gives():
     """A test holds its own folder; here, that each folder has its test."""
     tests = {
         name
-        for path in (*HERE.glob("test_*.py"), HERE.parent / "browser" / "test_judging_page.py")
+        for path in (
+            *HERE.glob("test_*.py"),
+            HERE.parent / "extensions" / "judging" / "browser" / "test_judging_page.py",
+        )
         for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert {path.name for path in (HERE / "outputs").iterdir()} - tests == set()

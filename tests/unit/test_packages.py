@@ -12,7 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = set(PROJECT["project"]["optional-dependencies"])
-[BROWSERS] = re.findall(r"^BROWSERS = (.*)$", (ROOT / "tests/browser/conftest.py").read_text("utf-8"), re.MULTILINE)
+[BROWSERS] = re.findall(
+    r"^BROWSERS = (.*)$", (ROOT / "tests/builders/browser_fixtures.py").read_text("utf-8"), re.MULTILINE
+)
 FETCH_BROWSER = re.search(
     r"^fetch_browser\(\) \{.*?^\}", (ROOT / ".ci/run").read_text("utf-8"), re.MULTILINE | re.DOTALL
 )

@@ -20,7 +20,7 @@ from harness.search.engine import EngineSearch
 from harness.search.transport import TransportConnection
 from harness.suites import load_suite
 
-CATALOGUE = Path(__file__).parents[2] / "suites"
+CATALOGUE = Path(__file__).parents[4] / "suites"
 
 DOCUMENTS = {
     "sku-1": {"title": "Red running shoes", "text": "Light shoes for long runs on roads.", "code": "x" * 400},

@@ -9,7 +9,7 @@ import pytest
 from builders.typed_page import assert_shown, follow_page, hold_index, type_command
 from harness.extensions.migrate.scaffold import list_scaffold_files
 
-PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
+PAGES = Path(__file__).parents[4] / "docs" / "coming-from"
 TEXT = {"type": "text", "analyzer": "english"}
 COMMANDS = {
     "csv.md": 3,

@@ -378,7 +378,7 @@ SLOW = """
 import sys
 sys.path[:0] = {paths!r}
 import harness.search
-from cli.test_cli_judge_machine import Index
+from test_cli_judge_machine import Index
 harness.search.open_search = lambda *_, **__: Index({{}})
 from harness.cli import main
 sys.exit(main({words!r}))
@@ -386,7 +386,7 @@ sys.exit(main({words!r}))
 
 
 def start(folder):
-    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+    paths = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
     words = ["judge", "machine", "shop.relevance.yaml", "-q", "--judge", "gpt", "--documents", "all"]
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen([sys.executable, "-c", SLOW.format(paths=paths, words=words)], cwd=folder, env=environ)

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("optuna")
 pytest.importorskip("cmaes")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 QUERIES = 225
 
 

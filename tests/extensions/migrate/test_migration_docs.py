@@ -8,7 +8,7 @@ import pytest
 from builders.typed_page import assert_shown, follow_page, type_command
 from harness.extensions.migrate.formats import FORMATS
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 PAGES = [*sorted((DOCS / "coming-from").glob("*.md")), DOCS / "guides" / "clicks.md"]
 
 

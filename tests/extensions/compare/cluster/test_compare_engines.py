@@ -21,7 +21,7 @@ from harness.model.request import Cluster
 from harness.options import RunOptions
 from harness.search import open_search
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "guides" / "compare.md").read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ import pytest
 import harness.extensions.judging.page
 from harness.extensions.judging.commands.page import SOMEBODY, command
 
-TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "judging.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "guides" / "judging.md").read_text(encoding="utf-8")
 PAGE = Path(harness.extensions.judging.page.__file__).parent
 SCRIPT = (PAGE / "judge.js").read_text(encoding="utf-8")
 SCRIPTS = "".join(path.read_text(encoding="utf-8") for path in sorted(PAGE.glob("*.js")))

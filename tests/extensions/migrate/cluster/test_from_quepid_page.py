@@ -18,7 +18,7 @@ from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands,
 for _package in ("werkzeug", "waitress", "krippendorff", "openai"):
     pytest.importorskip(_package, reason="people and a machine judge with the extras judge and llm")
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 PAGE = (DOCS / "guides" / "judging-together.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("\n## From Quepid to a gate")[2].partition("\n## ")[0]
 DATA = Path(__file__).parent / "from_quepid"

@@ -319,5 +319,5 @@ def test_findings_are_sorted_by_place():
 def test_every_kind_has_a_row_in_the_documentation():
     from pathlib import Path
 
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
     assert [kind for kind in FindingKind if f"| `{kind}` |" not in text] == []

@@ -18,7 +18,7 @@ from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands,
 pytest.importorskip("werkzeug", reason="the page of relevance judge needs the extra judge")
 pytest.importorskip("waitress", reason="the page of relevance judge needs the extra judge")
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-index.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "tutorials" / "own-index.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parent / "own_index"
 SUITE = Path("articles.relevance.yaml")
 EXAMPLE_URL = "http://127.0.0.1:9200"

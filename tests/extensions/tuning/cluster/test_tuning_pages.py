@@ -12,7 +12,7 @@ pytest.importorskip("optuna")
 from builders.typed_page import BLOCK, assert_shown, split_commands, type_command
 from harness.cli import main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
 HOLD_OUT = (ROOT / "docs" / "explanation" / "hold-out.md").read_text(encoding="utf-8")
 

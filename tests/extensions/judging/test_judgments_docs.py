@@ -9,7 +9,7 @@ import pytest
 from harness.cli import main
 from harness.extensions.judging.commands.judgments import command
 
-TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "judgments.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ relevance judgments (.*)$", TEXT, re.MULTILINE)
 
 SUITE = """\
@@ -40,7 +40,7 @@ def test_the_commands_and_their_options_exist(line):
     assert {word for word in words if word.startswith("--")} <= options
     for word in words:
         if word.endswith(".relevance.yaml") and "/" in word:
-            assert (Path(__file__).parents[2] / word).is_file()
+            assert (Path(__file__).parents[3] / word).is_file()
 
 
 def test_the_findings_are_those_of_the_command(shop, capsys):

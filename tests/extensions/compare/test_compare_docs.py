@@ -13,7 +13,7 @@ from harness.cli import main
 from harness.extensions.compare import read_thresholds
 from harness.extensions.compare.forms import SideWord
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "compare.md"
+PAGE = Path(__file__).parents[3] / "docs" / "guides" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
