@@ -59,7 +59,7 @@ from harness.report.run_document import describe_verdict, make_grade_cell
 from harness.report.run_sentences import RANKS_SHOWN, count_hidden_lines, may_be_no_drop, name_blaming_thresholds
 from harness.report.sentences import format_difference, format_score
 from harness.statistics.paired import compute_change
-from harness.words import count, grouped, listed
+from harness.words import NAMES_SHOWN, count, grouped, listed
 
 MOVED_SHOWN = 3
 """Queries of a measure that are named, those that changed most first."""
@@ -260,8 +260,10 @@ def build_measure_notes(report: ComparisonReport) -> Notes:
         if row.moved and not report.further:
             queries = [f"{query} {before:.4f} → {after:.4f}" for query, before, after in row.moved[:MOVED_SHOWN]]
             moved.append(Span(f"{row.measure}: changed most: {', '.join(queries)}"))
-    notes = [Span(f"{listed(subjects)}: {text}", Tone.NOTED) for text, subjects in grouped(limits).items()]
-    notes += [Span(f"{listed(subjects)}: {text}") for text, subjects in grouped(detectable).items()]
+    # Several sides have too many measures to name all.
+    most = NAMES_SHOWN if report.further else len(rows)
+    notes = [Span(f"{listed(subjects, most)}: {text}", Tone.NOTED) for text, subjects in grouped(limits).items()]
+    notes += [Span(f"{listed(subjects, most)}: {text}") for text, subjects in grouped(detectable).items()]
     return Notes((*notes, *moved))
 
 

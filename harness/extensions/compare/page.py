@@ -29,7 +29,7 @@ from harness.extensions.compare.sentences import (
     mark_change,
     mark_left,
 )
-from harness.model.comparison import MeasureComparison, MovedDocument
+from harness.model.comparison import MovedDocument
 from harness.model.run import Verdict
 from harness.report.attention import BAD, order_verdicts
 from harness.report.document import (
@@ -132,7 +132,13 @@ def _list_blocks(report: ComparisonReport, document: ComparisonDocument, limits:
     yield from _list_notes(report, document, limits)
     yield Heading("Queries", anchor="c-queries")
     if not report.further:
-        yield make_query_table(report, views)
+        yield ComparedQueries(
+            queries=views,
+            measures=list_measures(report),
+            changes=Counter(sorted(map(classify_change, report.queries), key=list(Change).index)),
+            tags=_list_tags(report.queries),
+            is_decided=bool(report.verdicts),
+        )
         return
     yield Paragraph(
         make_words(
@@ -213,7 +219,9 @@ def draw_intervals(report: ComparisonReport) -> Iterator[DrawnInterval]:
     common_reach = 0.0
     reaches: dict[str, float] = {}
     for row, _, _ in rows:
-        reaches[row.measure] = max(reaches.get(row.measure, 0.0), find_reach(row))
+        # How far from zero the difference and its interval reach.
+        reach = max(abs(row.difference), abs(row.low or 0.0), abs(row.high or 0.0))
+        reaches[row.measure] = max(reaches.get(row.measure, 0.0), reach)
     for reach in reaches.values():
         if reach <= 1:
             common_reach = max(common_reach, reach)
@@ -229,11 +237,6 @@ def draw_intervals(report: ComparisonReport) -> Iterator[DrawnInterval]:
             high = end if row.high is None else row.high
             whisker = draw_whisker(low, high, row.difference, end)
         yield DrawnInterval(whisker, way)
-
-
-def find_reach(row: MeasureComparison) -> float:
-    """How far from zero the difference and its interval reach."""
-    return max(abs(row.difference), abs(row.low or 0.0), abs(row.high or 0.0))
 
 
 # How differences and agreements spread over the queries.
@@ -344,17 +347,6 @@ class ComparedQueries(Drawing):
     changes: Mapping[Change, int]
     tags: Sequence[str]
     is_decided: bool
-
-
-def make_query_table(report: ComparisonReport, queries: Sequence[ComparedQueryView]) -> ComparedQueries:
-    """The table of *queries* of *report*."""
-    return ComparedQueries(
-        queries=queries,
-        measures=list_measures(report),
-        changes=Counter(sorted(map(classify_change, report.queries), key=list(Change).index)),
-        tags=_list_tags(report.queries),
-        is_decided=bool(report.verdicts),
-    )
 
 
 def _list_tags(queries: Iterable[QueryComparison]) -> list[str]:
