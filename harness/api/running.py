@@ -21,6 +21,7 @@ from harness.api.choices import (
 from harness.api.evaluation import Scores, evaluate
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
+from harness.extensions import load_extensions
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter
 from harness.masking import Environment
@@ -36,6 +37,21 @@ from harness.run.keeping import FinishedSuite, choose_history, keep_suite
 from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
+
+
+def _find_method(name: str) -> Callable[..., Any]:
+    """
+    The function of an extension that a method calls.
+
+    Raises:
+        UsageError: No extension has it.
+    """
+    for extension in load_extensions():
+        for method in extension.methods:
+            if method.name == name:
+                function: Callable[..., Any] = getattr(import_module(method.module), method.function)
+                return function
+    raise UsageError(f"{name} is no part of this installation")
 
 
 class SuiteRun(Scores):
@@ -251,7 +267,7 @@ class Relevance(Closing):
             options: Options of this comparison; those of `run` apply to sides that are searched.
 
         Returns:
-            `harness.extensions.compare.api.ComparedRuns`.
+            What was compared: a `ComparedRuns`.
 
         Raises:
             InputError: the suite, or a file that is compared, is wrong.
@@ -261,9 +277,7 @@ class Relevance(Closing):
         """
         path = None if suite is None else self._root / read_argument("suite", suite)
         caller = Caller(self._options, self._answer, self._environ)
-        # An extension: the core runs without it.
-        extension = import_module("harness.extensions.compare.api")
-        return extension.compare_sides(caller, (reference, candidate), path, options)
+        return _find_method("compare")(caller, (reference, candidate), path, options)
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         """Run the suite at *path*; overridden where a session runs each suite once."""

@@ -18,63 +18,48 @@ from harness import __version__
 from harness.cli.exits import READER_LEFT, WRONG_USE, run_guarded
 from harness.cli.streams import silence_stdout
 from harness.errors import UsageError
+from harness.extensions import load_extensions
 from harness.words import did_you_mean
 
-COMMAND_GROUPS = {
+_OF_THE_CORE = {
     "Daily": {
-        "init": "Write a suite for your own index, or a small one with documents.",
         "validate": "Check suites without an engine and report all problems.",
         "run": "Run suites against an engine and report the results.",
         "show": "Show one query: its request, its ranking by rank, and why documents score.",
         "baseline": "Save the rankings of suites as baselines for later runs.",
-        "judge": "Grade unjudged documents: on a page in the browser, as a team, by a model.",
-        "compare": "Compare two runs side by side, with tests of significance.",
     },
-    "Queries and judgments": {
-        "queries": "Draw queries for a suite from a log of searches.",
-        "judgments": "Collect unjudged documents, and find errors in judgments.",
-        "import": "Write a suite from Quepid, RRE and others, or grades from clicks.",
-        "export": "Write suites as TREC files, CSV or JSON lines.",
-    },
+    "Queries and judgments": {},
     "Analysis": {
-        "history": "Show how measures went over the runs that were kept.",
-        "tune": "Tune the parameters of a request, and decide on queries held out.",
-        "plan": "Count the queries that would show an effect, from two sides.",
         "evaluate": "Score the run file of any system against a judgment file, without an engine.",
     },
     "Engines": {
-        "doctor": "Check a server: connection, privileges, index, fields, clock.",
         "engine": "Start and stop the embedded engine.",
-        "verify": "Compare the scores of suites with those of the cluster's own _rank_eval.",
     },
     "Others": {
-        "merge": "Report as one run what several machines sent in parts, by run --shard.",
         "schema": "Print what lets an editor check suites: the JSON Schema of a kind of file.",
-        "info": "Print versions, extras and plugins, for an issue report.",
     },
 }
+"""The commands of the core and what they do, in all groups of the help."""
+
+_ADDED = {command.name: command for extension in load_extensions() for command in extension.commands}
+"""The commands of extensions."""
+
+
+def _list_group(title: str) -> dict[str, str]:
+    """The commands of a group, those of the core and of extensions."""
+    added = [command for command in _ADDED.values() if command.group == title]
+    sentences = {}
+    for name, sentence in _OF_THE_CORE[title].items():
+        sentences.update({command.name: command.sentence for command in added if command.before == name})
+        sentences[name] = sentence
+    sentences.update({command.name: command.sentence for command in added if not command.before})
+    return sentences
+
+
+COMMAND_GROUPS = {title: _list_group(title) for title in _OF_THE_CORE}
 """Each command and what it does, in the groups of the help."""
 
 COMMANDS = {name: sentence for group in COMMAND_GROUPS.values() for name, sentence in group.items()}
-
-
-_EXTENSIONS = {
-    "judge": "harness.extensions.judging.commands.judge",
-    "judgments": "harness.extensions.judging.commands.judgments",
-    "compare": "harness.extensions.compare.command",
-    "plan": "harness.extensions.compare.plan_command",
-    "queries": "harness.extensions.sampling.command",
-    "import": "harness.extensions.migrate.import_command",
-    "export": "harness.extensions.migrate.export_command",
-    "verify": "harness.extensions.migrate.verify_command",
-    "history": "harness.extensions.history.command",
-    "tune": "harness.extensions.tuning.command",
-    "merge": "harness.extensions.distributed.merge_command",
-    "init": "harness.extensions.migrate.init_command",
-    "doctor": "harness.extensions.start.doctor_command",
-    "info": "harness.extensions.start.info_command",
-}
-"""The modules of commands that are no part of the core."""
 
 
 class LazyGroup(click.Group):
@@ -90,7 +75,7 @@ class LazyGroup(click.Group):
             return None
         from harness.cli.added_options import add_options_of_extensions
 
-        module = _EXTENSIONS.get(cmd_name, f"harness.cli.{cmd_name}")
+        module = _ADDED[cmd_name].module if cmd_name in _ADDED else f"harness.cli.{cmd_name}"
         command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         return add_options_of_extensions(command)
@@ -124,8 +109,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list of commands, without importing one."""
         for title, commands in COMMAND_GROUPS.items():
-            with formatter.section(title):
-                formatter.write_dl(list(commands.items()))
+            if commands:
+                with formatter.section(title):
+                    formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -28,6 +28,7 @@ from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
+from harness.extensions import load_extensions
 from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model.kept import Baseline
@@ -55,19 +56,30 @@ baseline_option = click.option(
 
 
 class BaselineGroup(Group):
-    """The commands of baselines, with that of an extension."""
+    """The commands of baselines, with those of extensions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, as the help lists them."""
-        return [*super().list_commands(ctx), "diff"]
+        return [*super().list_commands(ctx), *_list_added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None; the module of an extension is imported when it is called."""
-        if cmd_name != "diff":
+        module = _list_added().get(cmd_name)
+        if module is None:
             return super().get_command(ctx, cmd_name)
-        found = import_module("harness.extensions.compare.diff_command").command
+        found = import_module(module).command
         assert isinstance(found, click.Command)
         return found
+
+
+def _list_added() -> dict[str, str]:
+    """The commands of extensions, each with its module."""
+    added = {}
+    for extension in load_extensions():
+        for subcommand in extension.subcommands:
+            if subcommand.group == "baseline":
+                added[subcommand.name] = subcommand.module
+    return added
 
 
 @click.group("baseline", cls=BaselineGroup)

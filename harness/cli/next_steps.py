@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.config import Configs
+from harness.extensions import Step, load_extensions
 from harness.report.sentences import make_loggable
 from harness.suites.discovery import is_misnamed, is_suite_name
 from harness.words import count, listed
@@ -16,13 +17,6 @@ _FIXTURE = re.compile(r"^fixture:", re.MULTILINE)
 
 SHOWN = 5
 """Suites that are named."""
-
-FIRST_STEPS = (
-    ("relevance init", "write a small suite with documents, ready to run"),
-    ("relevance init --url http://localhost:9200", "write a suite from an index of this server"),
-    ("relevance import --help", "take suites and judgments over from other systems"),
-)
-"""Where there is no suite yet."""
 
 
 def describe_next_steps(folder: Path) -> list[str]:
@@ -34,22 +28,25 @@ def describe_next_steps(folder: Path) -> list[str]:
             where = folder
         target = shlex.quote(str(where.relative_to(folder)))
         lines = [_describe_suites(folder, suites)]
-        steps = [(f"relevance validate {target}", "check the suites, without an engine")]
+        steps = [Step(f"relevance validate {target}", "check the suites, without an engine")]
         if Configs().path is None:
-            steps.append((f"relevance run {target} --url http://localhost:9200", "run them on this server"))
+            steps.append(Step(f"relevance run {target} --url http://localhost:9200", "run them on this server"))
         else:
-            steps.append((f"relevance run {target}", "run them on the clusters that they name"))
+            steps.append(Step(f"relevance run {target}", "run them on the clusters that they name"))
         if any(map(_has_fixture, suites[:SHOWN])):
-            steps.append((f"relevance run {target} --embedded --allow-write", "run them on an embedded OpenSearch"))
-        steps.append(("relevance doctor --help", "check a server before a run"))
+            steps.append(Step(f"relevance run {target} --embedded --allow-write", "run them on an embedded OpenSearch"))
+        for extension in load_extensions():
+            steps += extension.steps
     else:
         lines = ["There is no suite (*.relevance.yaml) in this folder, nor one folder down."]
         lines += _describe_misnamed(folder)
-        steps = list(FIRST_STEPS)
+        steps = []
+        for extension in load_extensions():
+            steps += extension.first_steps
     lines.append("")
-    width = max(len(command) for command, _ in steps)
-    for command, purpose in steps:
-        lines.append(f"  {make_loggable(command):{width}}  {purpose}")
+    width = max((len(step.command) for step in steps), default=0)
+    for step in steps:
+        lines.append(f"  {make_loggable(step.command):{width}}  {step.purpose}")
     lines += ["", "relevance --help lists all commands."]
     return lines
 

@@ -11,27 +11,25 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
 from harness.errors import UsageError
+from harness.extensions import AddedSchema, load_extensions
 from harness.files.writing import is_device, write_whole
 from harness.report.sentences import make_loggable
 from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME
 
 EDITOR_HINT = f"""\b
-relevance init and relevance import write the schema beside a suite, and name it in the first line.
-For other suites, write the file and add the line:
+What writes suites writes the schema beside them, and names it in their first line.
+For suites by hand, write the file and add the line:
   {SCHEMA_COMMENT.strip()}
 """
 
 SCHEMAS = {
-    "suite": "harness.suites.shape:suite_schema",
-    "settings": "harness.config.schema:settings_schema",
-    "report": "harness.report.json:report_schema",
-    "comparison": "harness.extensions.compare.outputs:comparison_schema",
-    "inspection": "harness.report.json:inspection_schema",
-    "verification": "harness.extensions.migrate.verification_document:verification_schema",
-    "plan": "harness.extensions.compare.outputs:plan_schema",
-    "tuning": "harness.extensions.tuning.outputs:tuning_schema",
+    "suite": AddedSchema("suite", "harness.suites.shape", "suite_schema"),
+    "settings": AddedSchema("settings", "harness.config.schema", "settings_schema"),
+    "report": AddedSchema("report", "harness.report.json", "report_schema"),
+    "inspection": AddedSchema("inspection", "harness.report.json", "inspection_schema"),
 }
-"""The module and the function of each schema."""
+for _extension in load_extensions():
+    SCHEMAS.update({schema.kind: schema for schema in _extension.schemas})
 
 
 @click.command(
@@ -43,17 +41,17 @@ SCHEMAS = {
         before=EDITOR_HINT,
     ),
 )
-@click.argument("kind", metavar="[KIND]", type=click.Choice(list(SCHEMAS)), default="suite")
+@click.argument("kind", type=click.Choice(list(SCHEMAS)), default="suite")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it to FILE.")
 def command(kind: str, output: Path | None) -> None:
     """
     Print the JSON Schema by which an editor completes and checks a suite while you write it, or that of another file.
 
-    KIND is `suite` if it is left out, `settings` for relevance.toml, or, for programs that read our JSON: `report` of a
-    run, `comparison` of two sides or more, `inspection` of relevance show, `verification`, `plan` or `tuning`.
+    KIND is `suite` if it is left out, `settings` for relevance.toml, or, for programs that read our JSON, what it is
+    of: a `report` of a run, or what another command prints with --json.
     """
-    module, name = SCHEMAS[kind].split(":")
-    schema = getattr(importlib.import_module(module), name)()
+    place = SCHEMAS[kind]
+    schema = getattr(importlib.import_module(place.module), place.function)()
     text = json.dumps(schema, indent=2) + "\n"
     if output is None:
         click.echo(text, nl=False)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli.exits import COMMAND
-from harness.cli.headings import Option, rare_option
+from harness.cli.headings import Option
 from harness.cli.streams import print_command
 from harness.errors import HarnessError, InputError, Problem, SearchError, UsageError
-from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.options import (
     DECIDING_OPTIONS,
     FILE,
@@ -45,7 +44,6 @@ from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:
-    from harness.statistics.compare import ComparisonOptions
     from harness.store.journal import Journal
 
 
@@ -178,63 +176,6 @@ def make_run_options(**arguments: Any) -> RunOptions:
     return options
 
 
-_STATISTICS_OPTIONS = (
-    rare_option(
-        "--test",
-        type=click.Choice(TESTS),
-        default=TESTS[0],
-        show_default=True,
-        help="The paired test.",
-    ),
-    rare_option(
-        "--alternative",
-        type=click.Choice(["two-sided", "less", "greater"]),
-        default="two-sided",
-        show_default=True,
-        help="less: the candidate is worse.",
-    ),
-    rare_option("--level", type=float, default=0.05, show_default=True, help="The significance level."),
-    rare_option(
-        "--correction",
-        type=click.Choice(CORRECTIONS),
-        default=CORRECTIONS[0],
-        show_default=True,
-        help="The correction of p for several measures and candidates.",
-    ),
-    rare_option(
-        "--samples",
-        type=click.IntRange(min=1),
-        default=SAMPLES,
-        show_default=True,
-        help="The number of random sign flips, if not all are counted.",
-    ),
-    rare_option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=SEED,
-        show_default=True,
-        help="The random seed; the same seed gives the same figures.",
-    ),
-)
-
-
-def statistics_options(command: Decorated) -> Decorated:
-    """Give *command* the options on statistics."""
-    return add_options(command, _STATISTICS_OPTIONS)
-
-
-def read_statistics_options(**arguments: Any) -> ComparisonOptions:
-    """
-    The values of the options of `statistics_options`; needs numpy.
-
-    Raises:
-        UsageError: The level is invalid.
-    """
-    from harness.statistics.compare import ComparisonOptions
-
-    return ComparisonOptions(**arguments)
-
-
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -273,12 +214,6 @@ def find_one_suite(given_path: Path, root: Path | None) -> Path:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
-depth_option = click.option(
-    "--depth",
-    metavar="RANK",
-    type=click.IntRange(min=1),
-    help="Pool this many hits per query; by default the suite's deepest cutoff.",
-)
 
 
 github_option = click.option(

@@ -11,8 +11,64 @@ import importlib
 from dataclasses import dataclass
 from functools import cache
 
-NAMES = ("distributed",)
-"""The folders. Without its line an extension is not there."""
+NAMES = (
+    "sampling",
+    "judging",
+    "migrate",
+    "history",
+    "tuning",
+    "compare",
+    "distributed",
+    "start",
+)
+"""The folders, in the order of the help. Without its line an extension is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCommand:
+    """A command, which is `command` in its *module*; the help says the *sentence*, in the *group* of that title."""
+
+    name: str
+    group: str
+    sentence: str
+    module: str
+    before: str = ""
+    """The command of the core that it stands before; without one it stands at the end of its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedSubcommand:
+    """A command in the *group* of the core, such as ``relevance baseline``; it is `command` in its *module*."""
+
+    group: str
+    name: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddedSchema:
+    """The JSON Schema of a *kind* of file: what the *function* in *module* returns."""
+
+    kind: str
+    module: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddedMethod:
+    """What a method of `harness.api.running.Relevance` does: it calls the *function* in *module*."""
+
+    name: str
+    module: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command to go on with, and its purpose."""
+
+    command: str
+    purpose: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +104,17 @@ class AddedOptions:
 class Extension:
     """What an extension adds to the core; modules are named, and imported when they are used."""
 
+    commands: tuple[AddedCommand, ...] = ()
+    subcommands: tuple[AddedSubcommand, ...] = ()
     options: tuple[AddedOptions, ...] = ()
+    schemas: tuple[AddedSchema, ...] = ()
+    methods: tuple[AddedMethod, ...] = ()
+    first_steps: tuple[Step, ...] = ()
+    """What to do in a folder without suites."""
+    steps: tuple[Step, ...] = ()
+    """What to do in a folder with suites."""
+    pages: tuple[str, ...] = ()
+    """The pages of the documentation that go with it, in the folder docs."""
 
 
 @cache

@@ -28,9 +28,9 @@ from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.extensions.history import page as history
 from harness.extensions.history.timeline import build_timelines
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.session import GradeChoice
 from harness.files.judge_files import JudgeFile
-from harness.model.judging import PooledDocument
 from harness.pytest_plugin.node import RemoteNode
 from harness.suites import load_suite
 

@@ -10,13 +10,13 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import AccessFile
 from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import GradeChoice, JudgeView, JudgingTask
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
-from harness.model.judging import PooledDocument
 from harness.model.suite import Query, Suite, Target
 
 

@@ -6,11 +6,13 @@ pytester forgets the modules that an inner run was the first to import, and some
 
 import importlib
 
+from harness.extensions import load_extensions
+
 for _name in (
+    *(method.module for extension in load_extensions() for method in extension.methods),
     "harness.api",
     "harness.api.running",
     "harness.cli.run",
-    "harness.extensions.compare",
     "harness.statistics.compare",
     "harness.files.query_samples",
     "harness.pytest_plugin.fixture",
@@ -21,7 +23,6 @@ for _name in (
     "harness.report.html",
     "harness.report.json",
     "harness.report.markdown",
-    "harness.extensions.compare.printers",
     "harness.report.terminal.run",
     "harness.run.sent_requests",
     "harness.search.client_object",

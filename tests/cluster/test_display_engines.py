@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.extensions.judging import PoolOptions, TextOptions, pool_suites
-from harness.model.judging import PooledDocument
+from harness.extensions.judging.model import PooledDocument
+from harness.extensions.judging.pools_and_lint import PoolOptions, TextOptions, pool_suites
 from harness.model.run import Highlight
 from harness.options import RunOptions
 from harness.run import Matrix

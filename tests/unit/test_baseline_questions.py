@@ -13,13 +13,13 @@ from harness.errors import BaselineError
 from harness.extensions.compare.assembly import remove_changed_queries
 from harness.extensions.compare.model import SideKind
 from harness.extensions.compare.sides import make_baseline_side, make_report_side, make_run_side
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.page.session_json import build_session
 from harness.files.judge_files import JudgeFile, fingerprint_questions
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model.judging import PooledDocument
 from harness.model.kept import BaselineFile
 from harness.model.run import IndexFacts
 from harness.model.suite import HttpRequest, RequestTemplate

@@ -195,13 +195,6 @@ def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
 LATE = {
     "harness.cli": {"harness.cli.added_options", "harness.cli.next_steps"},  # the help imports click and nothing else
     "harness.cli.streams": {"harness.report.sentences"},  # for errors alone
-    "harness.extensions.compare.plan_command": {"harness.statistics.planning"},  # numpy, which an extra brings
-    "harness.cli.shared_options": {"harness.statistics.compare"},  # numpy, which an extra brings
-    "harness.extensions.tuning.command": {
-        "harness.extensions.tuning",
-        "harness.extensions.tuning.study",
-    },  # numpy and scipy, which an extra brings
-    "harness.extensions.distributed.scheduler": {"distributed"},  # which an extra brings
     "harness.pytest_plugin.node": {"harness.embedded"},
     "harness.pytest_plugin.plugin_options": {"harness.store.baseline", "harness.config"},
 }

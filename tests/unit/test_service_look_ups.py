@@ -13,7 +13,7 @@ from werkzeug import Request, Response
 
 from builders.catalogue_service import CatalogueService
 from harness.cli import main
-from harness.extensions.judging import PoolOptions, pool_suites
+from harness.extensions.judging.pools_and_lint import PoolOptions, pool_suites
 from harness.options import RunOptions
 from harness.run import Matrix
 

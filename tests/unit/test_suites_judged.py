@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.extensions.judging import read_judged
+from harness.extensions.judging.pools_and_lint import read_judged
 from harness.suites import load_suite
 
 SUITE = """\

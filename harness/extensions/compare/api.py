@@ -20,15 +20,15 @@ from harness.api.evaluation import Scores
 from harness.api.frames import ColumnType, TypedColumn, make_columns, make_frame, read_content
 from harness.api.running import Caller
 from harness.errors import UsageError
-from harness.extensions.compare import (
+from harness.extensions.compare import printers
+from harness.extensions.compare.model import ComparisonReport, QueryComparison, SideKind
+from harness.extensions.compare.preparing import (
     CompareOptions,
     ComparisonRequest,
     PreparedComparison,
     prepare,
-    printers,
     read_thresholds,
 )
-from harness.extensions.compare.model import ComparisonReport, QueryComparison, SideKind
 from harness.extensions.compare.scores import list_absent_packages
 from harness.extensions.compare.sides import ComparedSide, make_run_side
 from harness.files.runs import read_measures

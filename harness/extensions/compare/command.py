@@ -18,15 +18,20 @@ from harness.cli.shared_options import (
     existing_file,
     json_option,
     make_run_options,
-    read_statistics_options,
     remove_outdated_on_error,
-    statistics_options,
 )
 from harness.cli.terminal import run_progress, show
-from harness.extensions.compare import CompareOptions, ComparisonRequest, add_all_requests, prepare, read_thresholds
 from harness.extensions.compare.outputs import KINDS, render
+from harness.extensions.compare.preparing import (
+    CompareOptions,
+    ComparisonRequest,
+    add_all_requests,
+    prepare,
+    read_thresholds,
+)
 from harness.extensions.compare.printers import QUERIES_SHOWN, print_comparison_report
 from harness.extensions.compare.scores import list_absent_packages
+from harness.extensions.compare.statistics_options import read_statistics_options, statistics_options
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model.comparison import TEST_OPTIONS

@@ -22,7 +22,7 @@ from harness.cli.shared_options import (
     suites_argument,
 )
 from harness.cli.terminal import run_progress, show
-from harness.extensions.compare import compare_with_baseline
+from harness.extensions.compare.preparing import compare_with_baseline
 from harness.extensions.compare.printers import print_comparison_report
 from harness.run import Runner
 

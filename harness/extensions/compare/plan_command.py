@@ -13,10 +13,10 @@ from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import run_progress, show
-from harness.extensions.compare import CompareOptions, ComparisonRequest, prepare
 from harness.extensions.compare.command import RUN_ARGUMENTS, SIDES
 from harness.extensions.compare.outputs import dumps_plan
 from harness.extensions.compare.planning import build_plan_document, plan_comparison
+from harness.extensions.compare.preparing import CompareOptions, ComparisonRequest, prepare
 from harness.extensions.compare.scores import require_packages
 from harness.files.runs import read_measures
 from harness.process import gc_paused

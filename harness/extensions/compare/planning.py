@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
-from harness.extensions.compare import PreparedComparison
 from harness.extensions.compare.model import PlanReport
+from harness.extensions.compare.preparing import PreparedComparison
 from harness.extensions.compare.scores import tabulate_scores
 from harness.masking import Masker, redact
 from harness.means import are_weighted

@@ -1,8 +1,17 @@
 """One run in several parts: shards with their journals, and workers of a Dask scheduler."""
 
-from harness.extensions import AddedOption, AddedOptions, Extension
+from harness.extensions import AddedCommand, AddedOption, AddedOptions, Extension
 
 EXTENSION = Extension(
+    commands=(
+        AddedCommand(
+            "merge",
+            "Others",
+            "Report as one run what several machines sent in parts, by run --shard.",
+            "harness.extensions.distributed.merge_command",
+            before="schema",
+        ),
+    ),
     options=(
         AddedOptions(
             "run",
@@ -27,4 +36,5 @@ EXTENSION = Extension(
             (AddedOption("scheduler", "ADDRESS", "Score the files of a folder on the workers of this Dask cluster."),),
         ),
     ),
+    pages=("guides/scale.md",),
 )

@@ -15,9 +15,10 @@ from pathlib import Path
 from harness.agreement import Pair
 from harness.config import Configs
 from harness.errors import SearchError
-from harness.extensions.judging import Lint, read_judged
 from harness.extensions.judging.findings import PlacedJudgment
+from harness.extensions.judging.model import FindingKind, JudgmentFinding
 from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
+from harness.extensions.judging.pools_and_lint import Lint, read_judged
 from harness.extensions.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
 from harness.files.beside import BesideFile
 from harness.files.graded_documents import (
@@ -29,7 +30,6 @@ from harness.files.graded_documents import (
 from harness.files.judge_files import JudgeFile, describe_outdated, fingerprint_questions, read_judge_files
 from harness.masking import redact
 from harness.metrics.score import failure_text
-from harness.model.judging import FindingKind, JudgmentFinding
 from harness.model.request import ANY_TEXT
 from harness.model.run import Failure, Hit, Ranking
 from harness.model.suite import Mark, Suite

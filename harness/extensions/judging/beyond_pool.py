@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from harness.errors import HarnessError, SearchError, UsageError
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
 from harness.extensions.judging.texts import TextOptions, look_up_texts, read_pooled_texts
 from harness.masking import redact
 from harness.metrics.score import failure_text
-from harness.model.judging import PooledDocument
 from harness.model.run import Failure, Hit, Ranking, Response
 from harness.model.suite import Query, Suite, select_by_id
 from harness.run.cell import AnsweredCell

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+from harness.extensions.judging.model import JudgmentFinding, MachineTrust, Pool, RequestRanks
+from harness.extensions.judging.sentences import describe_unanswered, describe_zero_hits
 from harness.files.versioned import escape_json_commands
-from harness.model.judging import JudgeAgreement, JudgmentFinding, MachineTrust, Pool, RequestRanks
+from harness.model.judging import JudgeAgreement
 from harness.report.document import (
     Block,
     Cell,
@@ -23,7 +25,7 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, make_loggable
+from harness.report.sentences import format_score, make_loggable
 from harness.words import count, format_exactly
 
 NAME, FIGURE, WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.errors import UsageError
+from harness.extensions.judging.model import FindingKind, JudgmentFinding
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures, measures_of
-from harness.model.judging import FindingKind, JudgmentFinding
 from harness.model.suite import GainKind, Mark, Suite, Target
 from harness.words import describe_difference, did_you_mean, find_other_names, fold_id, format_exactly
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from harness.extensions.judging.model import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.means import are_weighted, mean_of
 from harness.metrics import deepest_cutoff, parse_measure, unjudged_bounds
 from harness.metrics.score import common_measures, failure_text, measures_of, score_of
 from harness.metrics.unjudged import find_scale_ends, needs_grades
-from harness.model.judging import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.model.run import Failure, Hit, Ranking, Run
 from harness.model.suite import Display, Measure, Query, Suite
 

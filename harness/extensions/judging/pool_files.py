@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from harness.errors import UsageError
+from harness.extensions.judging.model import Pool, PooledDocument
 from harness.files.tables import format_table
 from harness.files.yaml import quote_doubly
-from harness.model.judging import Pool, PooledDocument
 from harness.report.sentences import join_lines, printable
 from harness.words import grouped, shorten
 

@@ -14,14 +14,15 @@ from pathlib import Path
 from harness.agreement import Pair, find_disagreements
 from harness.config import Configs
 from harness.errors import FormatError, HarnessError, Problem, UsageError
-from harness.extensions.judging import PooledSuite, PoolOptions, answer_and_pool
 from harness.extensions.judging.assignment import assign_documents
 from harness.extensions.judging.beyond_pool import BeyondPool
 from harness.extensions.judging.findings import Scale, list_scales
+from harness.extensions.judging.model import Pool, PooledDocument
+from harness.extensions.judging.pools_and_lint import PooledSuite, PoolOptions, answer_and_pool
+from harness.extensions.judging.sentences import describe_unanswered, describe_zero_hits
 from harness.files.judge_files import JudgeFile, describe_outdated
-from harness.model.judging import JudgeAnswer, Pool, PooledDocument
+from harness.model.judging import JudgeAnswer
 from harness.model.suite import GainKind, Suite
-from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run import Runner
 from harness.run.cell import Progress
 from harness.suites import load_suites

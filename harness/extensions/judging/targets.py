@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness.agreement import Pair, ResolutionRule, resolve
 from harness.errors import UsageError
-from harness.extensions.judging import read_judged
 from harness.extensions.judging.findings import Scale
+from harness.extensions.judging.pools_and_lint import read_judged
 from harness.extensions.judging.session import check_on_scale
 from harness.extensions.judging.writing import GradedFiles, check_output, format_grades_csv, format_grades_json_lines
 from harness.files.judge_files import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from harness.extensions.judging.model import Pool, PooledDocument
 from harness.extensions.judging.pool import PooledRun
 from harness.masking import fingerprint
-from harness.model.judging import Pool, PooledDocument
 from harness.model.request import ANY_TEXT
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Display, Suite

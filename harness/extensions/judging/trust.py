@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.agreement import Grades, Weights, cohen_kappa, krippendorff_alphas
+from harness.extensions.judging.model import GradedAlike, MachineTrust, RequestMeans, RequestRanks
 from harness.gate.finding import read_weights
 from harness.means import mean_of
 from harness.metrics.rank_correlation import kendall_tau
 from harness.metrics.score import score_of
-from harness.model.judging import GradedAlike, MachineTrust, RequestMeans, RequestRanks
 from harness.model.run import Run
 from harness.model.suite import Measure, Query, Suite
 

@@ -13,8 +13,8 @@ from yaml import YAMLError
 from harness.agreement import Pair
 from harness.config import Configs
 from harness.errors import InputError, UsageError
-from harness.extensions.judging import read_judged
 from harness.extensions.judging.findings import PlacedJudgment
+from harness.extensions.judging.pools_and_lint import read_judged
 from harness.files.editing import (
     EDITORS,
     NoPlace,

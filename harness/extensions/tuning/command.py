@@ -177,7 +177,8 @@ def command(
     from harness.extensions.tuning.study import require_optuna
 
     require_optuna()
-    from harness.extensions.tuning import TuningOptions, tune
+    from harness.extensions.tuning.preparing import TuningOptions
+    from harness.extensions.tuning.tune import tune
 
     run = make_run_options(**arguments, locate=False)
     options = TuningOptions(

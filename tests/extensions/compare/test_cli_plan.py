@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
-from harness.extensions.compare import PreparedComparison
+from harness.extensions.compare.preparing import PreparedComparison
 
 SUITE = """\
 suite: shop

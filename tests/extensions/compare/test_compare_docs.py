@@ -10,8 +10,8 @@ import shlex
 from pathlib import Path
 
 from harness.cli import main
-from harness.extensions.compare import read_thresholds
 from harness.extensions.compare.forms import SideWord
+from harness.extensions.compare.preparing import read_thresholds
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import date
 
 from harness.errors import MeasureError, UsageError
-from harness.extensions.compare import CompareOptions, assemble_comparison, read_thresholds
 from harness.extensions.compare.assembly import assemble_report, sort_by_change
 from harness.extensions.compare.forms import SideText, SideWord
 from harness.extensions.compare.model import QueryComparison, SideKind
+from harness.extensions.compare.preparing import CompareOptions, assemble_comparison, read_thresholds
 from harness.extensions.compare.scores import score_by_judgments, score_by_suite, use_stored_scores
 from harness.extensions.compare.sides import add_empty_rankings, make_report_side, make_run_side
 from harness.files.runs import FileScorer

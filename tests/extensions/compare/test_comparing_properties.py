@@ -11,8 +11,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.extensions.compare import CompareOptions, assemble_comparison
 from harness.extensions.compare.model import SideKind
+from harness.extensions.compare.preparing import CompareOptions, assemble_comparison
 from harness.extensions.compare.scores import score_by_suite, use_stored_scores
 from harness.extensions.compare.sides import make_run_side
 from harness.metrics import parse_measure

@@ -8,9 +8,10 @@ import harness.search
 from builders.judged_shop import DOCUMENTS, SUITE, Index
 from harness.cli import main
 from harness.errors import EngineUnreachable
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.texts import fingerprint_texts
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
-from harness.model.judging import JudgeAnswer, PooledDocument
+from harness.model.judging import JudgeAnswer
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Display, Query, Suite, Target
 from harness.search.testing import FakeSearch

@@ -9,8 +9,8 @@ import pytest
 from werkzeug import Response
 
 from harness.errors import SearchError
-from harness.extensions.judging import PoolOptions
 from harness.extensions.judging.beyond_pool import MOST_SEARCHES
+from harness.extensions.judging.pools_and_lint import PoolOptions
 from harness.extensions.judging.session import JudgeOptions, open_views
 from harness.files.judge_files import JudgeFile
 from harness.options import RunOptions

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from builders.judging import link_of, make_server, make_view
 from harness.errors import UsageError
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.server import HEADERS
 from harness.extensions.judging.server.slow_requests import LONGEST_REQUEST
 from harness.extensions.judging.session import GradeChoice
 from harness.extensions.judging.writing import FilesChanged
 from harness.files.judge_files import JudgeFile
-from harness.model.judging import PooledDocument
 from harness.model.suite import Query, Suite, Target
 
 SUITE = Suite("shop", "s.yaml", Target(), {}, (), (Query("q", "red shoes", {"n": 1}),))

@@ -9,6 +9,7 @@ import pytest
 from builders.judging import make_view
 from harness.errors import FormatError, UsageError
 from harness.extensions.judging.findings import parse_scale
+from harness.extensions.judging.model import Pool, PooledDocument
 from harness.extensions.judging.page.session_json import build_session
 from harness.extensions.judging.session import check_on_scale, list_choices, shuffle_documents, sort_by_query
 from harness.files.judge_files import (
@@ -19,7 +20,7 @@ from harness.files.judge_files import (
     read_judge_files,
 )
 from harness.metrics import parse_measure
-from harness.model.judging import JudgeAnswer, MachineAnswer, Pool, PooledDocument
+from harness.model.judging import JudgeAnswer, MachineAnswer
 from harness.model.suite import Gain, GainKind, Query, Suite, Target
 
 A, B = ("q", "a"), ("q", "b")

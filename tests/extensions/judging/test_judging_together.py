@@ -17,6 +17,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
 
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.page.session_json import build_session
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import AccessFile
@@ -25,7 +26,7 @@ from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import GradeChoice, JudgeView, JudgingTask
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
-from harness.model.judging import JudgeAnswer, PooledDocument
+from harness.model.judging import JudgeAnswer
 from harness.model.suite import Query, Suite, Target
 
 SUITE = Suite("shop", "s.yaml", Target(), {}, (), (Query("q", "red shoes"),))

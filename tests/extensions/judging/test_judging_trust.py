@@ -6,9 +6,9 @@ import pytest
 
 from builders.gating import ranking
 from harness.agreement import Weights, cohen_kappa
+from harness.extensions.judging.model import GradedAlike, RequestMeans
 from harness.extensions.judging.trust import compare_machine, rank_requests
 from harness.metrics import parse_measure
-from harness.model.judging import GradedAlike, RequestMeans
 from harness.model.run import Engine, Run
 from harness.model.suite import Query, Suite, Target
 

@@ -17,8 +17,8 @@ from harness.extensions.judging.findings import (
     list_scales,
     parse_scale,
 )
+from harness.extensions.judging.model import FindingKind
 from harness.metrics import parse_measure
-from harness.model.judging import FindingKind
 from harness.model.suite import Gain, GainKind, Mark, Profile, Query, Suite, Target
 from harness.words import describe_difference, fold_id, list_spellings
 

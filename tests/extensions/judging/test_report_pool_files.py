@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from harness.errors import FormatError, UsageError
 from harness.extensions.judging.document import build_pool_document
+from harness.extensions.judging.model import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.extensions.judging.pool_files import WRITERS, format_pool_csv, format_pool_yaml
+from harness.extensions.judging.sentences import describe_unanswered
 from harness.files.judgments import read_judgments
-from harness.model.judging import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
-from harness.report.sentences import describe_unanswered
+from harness.model.judging import UnjudgedBounds
 from harness.report.terminal import print_document, render_plain
 
 SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")

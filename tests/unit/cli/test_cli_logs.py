@@ -15,7 +15,7 @@ from harness.cli import main
 from harness.cli.exits import run_guarded
 from harness.cli.streams import print_command
 from harness.extensions.judging.document import dump_findings
-from harness.model.judging import JudgmentFinding
+from harness.extensions.judging.model import JudgmentFinding
 from harness.model.suite import Mark
 
 COMMANDS = ["::stop-commands::x", "##[stop-commands]x", "##vso[task.complete result=Succeeded]", "##teamcity[x]"]

@@ -26,12 +26,12 @@ from harness.extensions.judging.commands.judged_suite import (
 )
 from harness.extensions.judging.document import build_agreement_document, dump_agreement
 from harness.extensions.judging.findings import Scale
+from harness.extensions.judging.model import MachineTrust
 from harness.extensions.judging.pool import choose_bounded_measure
 from harness.extensions.judging.session import check_on_scale, list_choices
 from harness.extensions.judging.trust import compare_machine, rank_requests
 from harness.files.judge_files import describe_outdated
 from harness.metrics import parse_measure
-from harness.model.judging import MachineTrust
 from harness.model.run import Run
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable

@@ -16,8 +16,8 @@ from harness.cli.headings import rare_option
 from harness.cli.shared_options import Decorated, OutputType, add_options, find_one_suite
 from harness.config import Configs
 from harness.errors import UsageError
-from harness.extensions.judging import read_judged
 from harness.extensions.judging.findings import Scale, parse_scale
+from harness.extensions.judging.pools_and_lint import read_judged
 from harness.extensions.judging.targets import WRITERS, GradeTarget
 from harness.extensions.judging.writing import GradedFiles
 from harness.files.judge_files import JudgeFile, Questions, build_judge_path, fingerprint_questions, read_judge_files
@@ -26,6 +26,14 @@ from harness.options import RunOptions
 from harness.report.outputs import Output
 from harness.suites.files import find_roots
 from harness.words import did_you_mean
+
+depth_option = click.option(
+    "--depth",
+    metavar="RANK",
+    type=click.IntRange(min=1),
+    help="Pool this many hits per query; by default the suite's deepest cutoff.",
+)
+
 
 RULES = [str(rule) for rule in ResolutionRule]
 

@@ -18,7 +18,6 @@ from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     OutputType,
     cell_options,
-    depth_option,
     engine_options,
     find_given_suites,
     json_option,
@@ -32,9 +31,8 @@ from harness.cli.shared_options import (
 )
 from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
-from harness.extensions.judging import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.extensions.judging.aging import AgeOptions, age_suites
-from harness.extensions.judging.commands.judged_suite import folder_option, scale_option
+from harness.extensions.judging.commands.judged_suite import depth_option, folder_option, scale_option
 from harness.extensions.judging.document import (
     build_pool_document,
     dump_findings,
@@ -42,10 +40,11 @@ from harness.extensions.judging.document import (
     write_findings_closing,
 )
 from harness.extensions.judging.findings import Scale
+from harness.extensions.judging.model import Pool
 from harness.extensions.judging.pool_files import WRITERS
+from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
-from harness.model.judging import Pool
 from harness.report.outputs import Output, refuse_inputs, write_output
 from harness.report.sentences import make_loggable
 from harness.report.terminal import print_document

@@ -20,14 +20,14 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
 from harness.cli.headings import Command, rare_option
 from harness.cli.run import make_run_choices
-from harness.cli.shared_options import cell_options, depth_option, engine_options, quiet_option
+from harness.cli.shared_options import cell_options, engine_options, quiet_option
 from harness.cli.terminal import make_bars, run_progress
 from harness.config import find_machine_judge
 from harness.config.addresses import uses_tls
 from harness.errors import FormatError, UsageError
-from harness.extensions.judging import PoolOptions
 from harness.extensions.judging.commands.judged_suite import (
     JudgedSuite,
+    depth_option,
     folder_option,
     scale_option,
     split_names,
@@ -50,6 +50,7 @@ from harness.extensions.judging.machine.task import (
     open_task,
     plan_asking,
 )
+from harness.extensions.judging.pools_and_lint import PoolOptions
 from harness.extensions.judging.texts import TextOptions
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, build_judge_path, describe_outdated

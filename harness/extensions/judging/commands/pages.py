@@ -13,17 +13,18 @@ import click
 
 from harness.cli.headings import rare_option
 from harness.cli.run import make_run_choices
-from harness.cli.shared_options import Decorated, add_options, cell_options, depth_option, engine_options, quiet_option
+from harness.cli.shared_options import Decorated, add_options, cell_options, engine_options, quiet_option
 from harness.cli.terminal import run_progress
-from harness.extensions.judging import PoolOptions, TextOptions
 from harness.extensions.judging.commands.judged_suite import (
     JudgedSuite,
     WritingOptions,
+    depth_option,
     folder_option,
     split_names,
     writing_options,
 )
 from harness.extensions.judging.judge_lock import hold_judge_file
+from harness.extensions.judging.pools_and_lint import PoolOptions, TextOptions
 from harness.extensions.judging.server import require_installed
 from harness.extensions.judging.session import JudgeOptions, JudgeView, open_views
 from harness.files.judge_files import JudgeFile

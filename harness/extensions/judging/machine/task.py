@@ -11,15 +11,16 @@ from pathlib import Path
 
 from harness.agreement import Pair
 from harness.config import Configs
-from harness.extensions.judging import PoolOptions, pool_suites
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.machine.prompt import OfferedGrade, ShownPair
+from harness.extensions.judging.model import PooledDocument
+from harness.extensions.judging.pools_and_lint import PoolOptions, pool_suites
+from harness.extensions.judging.sentences import describe_unanswered, describe_zero_hits
 from harness.extensions.judging.session import list_choices
 from harness.extensions.judging.texts import fingerprint_texts
 from harness.files.judge_files import JudgeFile, read_shown_params
-from harness.model.judging import JudgeAnswer, MachineJudge, PooledDocument
+from harness.model.judging import JudgeAnswer, MachineJudge
 from harness.model.suite import Query, Suite
-from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run.cell import Progress
 from harness.suites import load_suites
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.session import JudgeView
 from harness.files.judge_files import read_shown_params
-from harness.model.judging import JudgeAnswer, PooledDocument
+from harness.model.judging import JudgeAnswer
 from harness.model.run import Highlight
 from harness.model.suite import Query
 

@@ -12,11 +12,12 @@ from builders.judging import link_of, make_server, make_view
 from builders.pages import contrasts
 from builders.reports import HOSTILE
 from harness.errors import SearchError
+from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.page.session_json import build_session
 from harness.extensions.judging.session import GradeChoice
 from harness.extensions.judging.writing import FilesChanged
 from harness.files.judge_files import JudgeFile
-from harness.model.judging import JudgeAnswer, PooledDocument
+from harness.model.judging import JudgeAnswer
 from harness.model.run import Highlight
 from harness.model.suite import Display, Query, Suite, Target
 
