@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -87,20 +88,13 @@ class JarSource:
         staged.replace(final)
 
     def _download(self, jar: Jar, staged: Path) -> str:
-        """The SHA-256 of *jar* from the first repository that has it, each asked again where that may help."""
-        from requests import ConnectTimeout, HTTPError
-
+        """The SHA-256 of *jar* from the first repository that has it."""
         failures: list[OSError] = []
         for url in self.urls:
-            for pause in PAUSES:
-                self.stopped.wait(pause)
-                try:
-                    return self._stream(f"{url}/{jar.path.as_posix()}", staged, jar)
-                except OSError as error:  # requests' errors are of this kind, too
-                    failures.append(error)
-                    is_refused = isinstance(error, HTTPError) and error.response.status_code not in PASSING
-                    if is_refused or isinstance(error, ConnectTimeout):
-                        break
+            try:
+                return self._ask_repository(f"{url}/{jar.path.as_posix()}", staged, jar)
+            except OSError as error:  # requests' errors are of this kind, too
+                failures.append(error)
         lock = self.lock
         raise EngineStartError(
             f"the embedded node could not be downloaded ({lock.server} {lock.version}, {len(lock.jars)} jars, "
@@ -110,6 +104,23 @@ class JarSource:
             f"or copy {cache_folder()} from another machine and set {CACHE_VARIABLE} to the copy, "
             "or use the URL of a running engine"
         ) from failures[0]
+
+    def _ask_repository(self, url: str, staged: Path, jar: Jar) -> str:
+        """The SHA-256 of the file at *url*, which is asked for again where that may help."""
+        from requests import ConnectTimeout, HTTPError
+
+        failure: OSError | None = None
+        for pause in PAUSES:
+            self.stopped.wait(pause)
+            try:
+                return self._stream(url, staged, jar)
+            except OSError as error:
+                failure = error
+            is_refused = isinstance(failure, HTTPError) and failure.response.status_code not in PASSING
+            if is_refused or isinstance(failure, ConnectTimeout):
+                break
+        assert failure is not None
+        raise failure
 
     def _stream(self, url: str, staged: Path, jar: Jar) -> str:
         """Write the file at *url* to *staged*; its SHA-256."""
@@ -151,12 +162,12 @@ class JarSource:
         )
 
     def _name_places(self) -> str:
-        return " or ".join(map(_without_login, self.urls))
-
-
-def _without_login(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+        places = []
+        for url in self.urls:
+            parts = urlsplit(url)
+            without_login = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
+            places.append(without_login.geturl())
+        return " or ".join(places)
 
 
 def _explain_error(error: OSError) -> str:
@@ -275,7 +286,7 @@ def show_download(title: str, jars: Sequence[Jar], *, quiet: bool) -> Iterator[C
     speed = (TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, *speed, console=Console(file=sys.stderr), disable=not has_bar) as bars:
         task = bars.add_task(f"{title}, {len(jars)} jars", total=size)
-        yield lambda number: bars.advance(task, number)
+        yield partial(bars.advance, task)
     if has_lines:
         print(f"{title}: downloaded and checked", file=sys.stderr, flush=True)
 
