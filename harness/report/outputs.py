@@ -129,7 +129,7 @@ def render(report: Report, kind: str) -> str | Iterable[str]:
 
         return json.dump_report_parts(report)
     if kind == "html":
-        from harness.report import html
+        from harness.report.html import run as html
 
         return html.render(report)
     if kind == "markdown":

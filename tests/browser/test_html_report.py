@@ -20,7 +20,7 @@ from harness.model.report import (
 )
 from harness.model.request import SentRequest
 from harness.model.scores import Outcome
-from harness.report.html import Limits, render
+from harness.report.html.run import Limits, render
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def test_a_page_has_the_link_only_where_the_documentation_has_an_address(monkeyp
     assert main(words) == 3
     assert "docs/reference" not in Path("report.html").read_text(encoding="utf-8")
 
-    monkeypatch.setattr("harness.report.html.find_site", lambda: "https://docs.test")
+    monkeypatch.setattr("harness.report.html.run.find_site", lambda: "https://docs.test")
     assert main(words) == 3
     link = "https://docs.test/reference/outcomes/#a-query"
     assert f'<p class="muted">See <a href="{link}">{link}</a>.</p>' in Path("report.html").read_text(encoding="utf-8")

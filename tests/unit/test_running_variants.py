@@ -17,7 +17,7 @@ from harness.model.run import Failure, FailureKind, Status
 from harness.model.suite import Query, RequestTemplate, Suite, Target, Variant
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions, Shard
-from harness.report.html import render as render_html
+from harness.report.html.run import render as render_html
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown
 from harness.run.cell import make_rerun

@@ -15,7 +15,7 @@ from harness.masking import Masker
 from harness.model.report import Report
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions
-from harness.report.html import render
+from harness.report.html.run import render
 from harness.report.json import dumps_report
 from harness.search.testing import FakeSearch
 from harness.store.what_changed import select_request_values

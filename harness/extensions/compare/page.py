@@ -49,15 +49,7 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.html import (
-    Limits,
-    Page,
-    describe_omitted,
-    find_worst_status,
-    list_threshold_blocks,
-    render_page,
-    tell_omissions,
-)
+from harness.report.html import Page, render_page, tell_omissions
 from harness.report.html.charts import (
     Bin,
     Plot,
@@ -68,6 +60,7 @@ from harness.report.html.charts import (
     plot_bins,
     round_up,
 )
+from harness.report.html.run import Limits, describe_omitted, find_worst_status, list_threshold_blocks
 from harness.report.sentences import format_score, format_value
 from harness.statistics.paired import compute_change
 from harness.words import count, grouped

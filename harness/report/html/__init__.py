@@ -1,4 +1,4 @@
-"""A report as one HTML page: this module chooses and limits the content, the template lays it out."""
+"""The printer of documents as HTML: a page with its styles and its script, or a piece for a notebook."""
 
 from __future__ import annotations
 
@@ -6,73 +6,34 @@ import base64
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, ClassVar
-from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_environment
 from markupsafe import Markup, escape
 
-from harness.errors import SearchError
-from harness.gate import compute_exit_status
-from harness.means import are_weighted
-from harness.model.report import BaselineSummary, MeasureSummary, QueryReport, Report, SuiteReport
 from harness.model.request import SentRequest
-from harness.model.run import Highlight, Status, Verdict
-from harness.model.scores import Outcome
-from harness.pages import choose_one_of_each_page, find_site, format_link
-from harness.report.attention import (
-    BAD,
-    is_hardly_judged,
-    is_passed_of_query,
-    measure_fall,
-    order_verdicts,
-    split_unanswered,
-)
+from harness.model.run import Highlight
+from harness.report.attention import is_hardly_judged
 from harness.report.document import (
     Block,
     Cell,
-    Code,
     Column,
     ColumnKind,
-    Details,
     Document,
     Drawing,
-    Fact,
-    Facts,
-    Heading,
-    Link,
-    MissingSection,
-    Notes,
-    Paragraph,
-    Section,
     Span,
-    SuiteSection,
     Table,
-    Thresholds,
     Tone,
     join_spans,
     make_notes,
-    make_words,
     split_marked,
 )
-from harness.report.html.charts import (
-    Bin,
-    Strip,
-    choose_shade,
-    choose_step,
-    count_bins,
-    find_greatest_gain,
-    make_strip,
-    place_meter,
-    plot_bins,
-)
-from harness.report.overview import TagTable, build_tag_table, find_differing_parts, format_mean_change
-from harness.report.run_document import build_run_document, build_tags_table, build_threshold_lines
+from harness.report.html.charts import choose_shade, place_meter, plot_bins
+from harness.report.overview import format_mean_change
 from harness.report.run_sentences import (
     describe_place,
     find_left_documents,
@@ -91,8 +52,7 @@ from harness.report.sentences import (
     name_mean_column,
     printable,
 )
-from harness.report.topics import find_suite_topics
-from harness.words import count, grouped, shorten
+from harness.words import count, shorten
 
 SCRIPT = "report.js"
 """The script of a report's pages."""
@@ -313,367 +273,6 @@ def tell_omissions(omitted: Iterable[str]) -> tuple[Span, ...]:
     """A note for each thing that a page leaves out."""
     sentence = "This page omits {} to limit its size; the JSON report contains them."
     return make_notes([sentence.format(what) for what in omitted], Tone.QUIET)
-
-
-def describe_omitted(
-    verdicts: Sequence[Verdict], queries: int, limits: Limits, rows: str, details: str
-) -> Iterator[str]:
-    """
-    What a page of *limits* leaves out: *verdicts*, those that did not hold first, and some of so many *queries*.
-
-    *rows* says which queries have no row, *details* which of those with a row have no rankings.
-    """
-    hidden = order_verdicts(verdicts)[limits.thresholds :]
-    for ending, number in Counter(map(_describe_ending, hidden)).items():
-        yield f"{count(number, 'threshold')} that {ending}"
-    with_row = min(queries, limits.rows)
-    if queries > with_row:
-        yield f"{count(queries - with_row, 'query')} {rows}"
-    if with_row > limits.details:
-        yield f"the rankings of {count(with_row - limits.details, 'query')} {details}"
-
-
-def find_worst_status(verdicts: Collection[Verdict], status: int) -> Status:
-    """
-    The worst status of *verdicts*, undecided ones before failures, as in the exit *status*: that of errors without
-    an undecided verdict is due to a query without an answer. NOT_DECIDED without verdicts.
-    """
-    statuses = {verdict.status for verdict in verdicts}
-    if status == SearchError.exit_status and not any(status.is_undecided for status in statuses):
-        return Status.ERROR
-    if status == 1 and Status.FAILED not in statuses:
-        return Status.FAILED
-    for bad in (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED):
-        if bad in statuses:
-            return bad
-    return Status.PASSED if statuses else Status.NOT_DECIDED
-
-
-def _describe_ending(verdict: Verdict) -> str:
-    if verdict.status not in BAD:
-        return "held"
-    return "passed though expected to fail" if verdict.is_unexpected_pass else "did not hold"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of the page for each suite: *rows* of queries, *details* of these with rankings, and so on."""
-
-    rows: int = 5_000
-    details: int = 500
-    ranks: int = 20
-    missing: int = 20
-    thresholds: int = 500
-    tags: int = 100
-    measures: int = 10
-
-
-@dataclass(frozen=True, slots=True)
-class QueryView:
-    """
-    One query: a row of the table, and if *detailed* its ranking beside its ideal.
-
-    *strip* has the grades of its first hits, *steps* the colors of its scores. *greatest* is the greatest gain of the
-    suite.
-    """
-
-    anchor: str
-    query: QueryReport
-    tags: tuple[int, ...]
-    blamed: bool
-    detailed: bool
-    strip: Strip
-    steps: tuple[str, ...]
-    greatest: float
-    verdicts: Sequence[Verdict]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureCards(Drawing):
-    """Each measure with the spread of its scores, in *bins* by its name."""
-
-    template: ClassVar[str] = "measures.html.jinja"
-
-    summaries: tuple[MeasureSummary, ...]
-    bins: Mapping[str, tuple[Bin, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class QueryTable(Drawing):
-    """
-    The queries of a suite: a table to filter and to sort, and the rankings of each.
-
-    *weighted* says that the queries' weights differ, *to_last_byte* that the times of queries are those to the last
-    byte of their answers. *opened* is the anchor of the query that is open from the start.
-    """
-
-    template: ClassVar[str] = "queries.html.jinja"
-
-    anchor: str
-    title: str
-    queries: Sequence[QueryView]
-    summaries: tuple[MeasureSummary, ...]
-    baseline: BaselineSummary | None
-    outcomes: Mapping[Outcome, int]
-    tags: Sequence[str]
-    weighted: bool
-    to_last_byte: bool
-    opened: str | None
-    limits: Limits
-
-
-def make_addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
-    """
-    The prefix of the addresses of each suite's queries: its name, and the request and the index where the cells of a
-    suite differ in them. If names are unique, it does not depend on the rest of the report.
-    """
-    uses: Counter[str] = Counter()
-    unique = []
-    for suite, parts in zip(suites, find_differing_parts(suites), strict=True):
-        names = [suite.name, *map(str, parts.values())]
-        address = ":".join(map(encode_address, names))
-        uses[address] += 1
-        unique.append(address if uses[address] == 1 else f"{address}~{uses[address]}")
-    return tuple(unique)
-
-
-def encode_address(name: str) -> str:
-    """*name* as a part of an address; a lone surrogate, which UTF-8 cannot encode, becomes a question mark."""
-    return quote(name, safe="", errors="replace")
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A cell of a run with the *address* that those of its queries begin with, and the *anchor* of its other parts."""
-
-    suite: SuiteReport
-    section: SuiteSection
-    address: str
-    anchor: str
-
-    @property
-    def status(self) -> Status:
-        """The worst status of its thresholds, as in the exit status."""
-        return find_worst_status(self.suite.verdicts, compute_exit_status([self.suite]))
-
-
-def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
-    """The document's section of a suite, with what a page shows of all queries."""
-    suite, section, anchor = cell.suite, cell.section, cell.anchor
-    all_tags: set[str] = set()
-    for query in suite.queries:
-        all_tags.update(query.tags)
-    tags = sorted(all_tags)
-    bins = {}
-    for summary in suite.summaries:
-        bins[summary.measure] = count_bins(query.scores.get(summary.measure) for query in suite.queries)
-    queries = _make_query_views(cell.address, suite, tags, bins, limits)
-
-    blocks: list[Block] = [
-        Facts((Fact("suite", make_words(section.path)), *section.facts.facts)),
-        section.warnings,
-        Heading("Thresholds"),
-        *_build_thresholds(cell, queries, limits),
-    ]
-    if section.tables:
-        blocks += [Heading("Measures"), MeasureCards(suite.summaries, bins)]
-        by_tag = build_tag_table(suite, most=limits.tags, measures=limits.measures)
-        if by_tag is not None and by_tag.measures:
-            blocks += [Heading("Tags"), *_build_tags(by_tag, tags, anchor)]
-    if section.variants is not None:
-        caption = "Variants of queries, those that agree least with their query first"
-        blocks += [Heading("Variants"), replace(section.variants, caption=caption)]
-    ends = ("with the best scores", "with better scores than those shown")
-    left_out = describe_omitted(suite.verdicts, len(suite.queries), limits, *ends)
-    notes = (*section.outcomes.lines, *section.remarks.lines, *tell_omissions(left_out))
-    if notes:
-        blocks += [Heading("Notes"), Notes(notes)]
-    blocks += _build_links(suite)
-    blocks += section.differences
-    table = QueryTable(
-        anchor=anchor,
-        title=section.title,
-        queries=queries,
-        summaries=suite.summaries,
-        baseline=suite.baseline,
-        outcomes=Counter(query.outcome for query in suite.queries),
-        tags=tags,
-        weighted=are_weighted(query.weight for query in suite.queries),
-        to_last_byte=_has_times_to_last_byte(suite),
-        opened=queries[0].anchor if opens_worst else None,
-        limits=limits,
-    )
-    blocks += [Heading("Queries", anchor=f"{anchor}-queries"), table]
-    title = (Span(f"{section.title} "), Span(cell.status, status=cell.status))
-    return Section(title, tuple(blocks), anchor, address=f"{cell.address}/")
-
-
-def _build_thresholds(cell: _Cell, queries: Iterable[QueryView], limits: Limits) -> Iterator[Block]:
-    """The statuses of the thresholds, and each with its reason; the passed ones of single queries are folded away."""
-    suite, section = cell.suite, cell.section
-    if not suite.verdicts:
-        yield Paragraph(make_words("This suite has no threshold that was decided."))
-        return
-    _, verdicts = split_unanswered(suite)
-    thresholds = Thresholds(
-        thresholds=tuple(build_threshold_lines(suite, order_verdicts(verdicts)[: limits.thresholds])),
-        unanswered=section.thresholds.unanswered,
-        passed_of_queries=0,
-        path=section.path,
-        anchors={view.query.id: view.anchor for view in queries if view.detailed},
-    )
-    yield from list_threshold_blocks(section.title, suite.verdicts, thresholds)
-
-
-def list_threshold_blocks(title: str, verdicts: Iterable[Verdict], thresholds: Thresholds) -> Iterator[Block]:
-    """The statuses of all *verdicts* on *title*, then *thresholds*; the passed ones of single queries are folded."""
-    yield Paragraph(make_words(format_tally(verdict.status for verdict in verdicts)))
-    passed = [line for line in thresholds.thresholds if is_passed_of_query(line.verdict)]
-    foremost = [line for line in thresholds.thresholds if not is_passed_of_query(line.verdict)]
-    yield replace(thresholds, thresholds=tuple(foremost), caption=f"Thresholds of {title} with their verdicts")
-    if passed:
-        caption = f"Thresholds of single queries of {title} that passed"
-        folded = replace(thresholds, thresholds=tuple(passed), unanswered=0, caption=caption)
-        yield Details(f"{count(len(passed), 'threshold')} of single queries that passed", (folded,))
-
-
-def _build_tags(by_tag: TagTable, tags: Sequence[str], anchor: str) -> Iterator[Block]:
-    """The figures of each tag, which leads to its queries; *tags* are all of the suite, in the order of the filter."""
-    yield Paragraph(make_words(f"The {name_mean_column(weighted=by_tag.weighted)} of the queries with each tag."))
-    table = build_tags_table(by_tag)
-    rows: list[tuple[Cell, ...]] = []
-    for row, tag in zip(table.rows, by_tag.rows, strict=True):
-        # The first row is that of all queries, and one more may be of those without a tag.
-        number = "none" if rows else ""
-        if tag.tag is not None:
-            number = str(tags.index(tag.tag))
-        [name] = row[0]
-        link = Link(f"#{anchor}-queries", data={"filters": f"{anchor}-table", "tag": number})
-        rows.append(((replace(name, link=link),), *row[1:]))
-    heading, *columns = table.columns
-    columns = [replace(heading, heading="tag"), *columns]
-    yield replace(table, columns=tuple(columns), rows=tuple(rows), caption="Means of each tag")
-
-
-def _build_links(suite: SuiteReport) -> Iterator[Paragraph]:
-    """Where the outcomes are explained, if the documentation has an address."""
-    site = find_site()
-    # A path in the repository is no link that a reader of the page could follow.
-    if site is not None:
-        for topic in choose_one_of_each_page(find_suite_topics(suite)):
-            address = format_link(topic, site)
-            yield Paragraph((Span("See "), Span(address, link=Link(address)), Span(".")))
-
-
-def _build_overview(table: Table, cells: Sequence[_Cell]) -> Table:
-    """The cells side by side, each with its status and a link to its section."""
-    rows = []
-    for row, cell in zip(table.rows, cells, strict=True):
-        title = cell.section.title
-        link = Link(f"#{cell.address}/", label=title if title != cell.suite.name else "")
-        name = Span(cell.suite.name, link=link)
-        status = Span(cell.status, status=cell.status)
-        rows.append(((name,), (status,), *row[1:], make_words(str(cell.suite.engine))))
-    suite, *others = table.columns
-    columns = (suite, Column("outcome"), *others, Column("engine"))
-    return replace(table, columns=columns, rows=tuple(rows), caption="Suites")
-
-
-def _build_missing(missing: Sequence[MissingSection]) -> Section:
-    blocks: list[Block] = []
-    for suite in missing:
-        blocks += [Notes(make_notes([suite.path], Tone.WARNING)), Code(suite.reason)]
-    return Section(make_words(f"{count(len(missing), 'suite')} did not run"), tuple(blocks), "missing")
-
-
-def _has_times_to_last_byte(suite: SuiteReport) -> bool:
-    """Whether the harness measured the times of the queries of *suite*, because nothing returned its own."""
-    has_own_times = any(query.timing.took is not None for query in suite.queries)
-    return not has_own_times and any(query.timing.to_last_byte is not None for query in suite.queries)
-
-
-# ------------------------------------------------------------------------------------------------ queries
-
-
-def _make_query_views(
-    address: str, suite: SuiteReport, tags: Sequence[str], bins: Mapping[str, tuple[Bin, ...]], limits: Limits
-) -> list[QueryView]:
-    blamed = _find_blamed(suite)
-    numbers = {tag: number for number, tag in enumerate(tags)}
-    verdicts_by_query = grouped((verdict.query, verdict) for verdict in suite.verdicts)
-    measure = suite.summaries[0].measure if suite.summaries else None
-    worst_first = sorted(suite.queries, key=lambda query: _rate_badness(query, measure, query.id in blamed))
-    greatest = 0.0
-    for query in suite.queries:
-        greatest = max(greatest, find_greatest_gain((*query.ideal, *query.ranking)))
-    views = []
-    for place, query in enumerate(worst_first[: limits.rows]):
-        steps = [choose_step(query.scores.get(summary.measure), bins[summary.measure]) for summary in suite.summaries]
-        view = QueryView(
-            anchor=f"{address}/{encode_address(query.id)}",
-            query=query,
-            tags=tuple(numbers[tag] for tag in query.tags),
-            blamed=query.id in blamed,
-            detailed=place < limits.details,
-            strip=make_strip(query, greatest, suite.depth),
-            steps=tuple(steps),
-            greatest=greatest,
-            verdicts=verdicts_by_query.get(query.id, ()),
-        )
-        views.append(view)
-    return views
-
-
-def _find_blamed(suite: SuiteReport) -> set[str]:
-    """The queries that made a threshold fail."""
-    blamed: set[str] = set()
-    for verdict in suite.verdicts:
-        if verdict.status in BAD:
-            blamed.update(verdict.blamed)
-    return blamed
-
-
-def _rate_badness(query: QueryReport, measure: str | None, is_blamed: bool) -> tuple[bool, float, bool, float]:
-    """
-    A sort key: queries that a threshold blames first, then those without a score, then the lowest scores.
-
-    Of those that are blamed, the ones that fell since the baseline come first: they changed the verdict.
-    """
-    fall = measure_fall(query, measure) if is_blamed else 0.0
-    score = query.scores.get(measure) if measure is not None else None
-    if score is None:
-        return (not is_blamed, -fall, False, 0.0)
-    return (not is_blamed, -fall, True, score)
-
-
-def render(report: Report, *, limits: Limits | None = None) -> str:
-    """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
-    if limits is None:
-        limits = Limits()
-    document = build_run_document(report)
-    cells: list[_Cell] = []
-    for suite, section, address in zip(report.suites, document.suites, make_addresses(report.suites), strict=True):
-        cells.append(_Cell(suite, section, address, f"s{len(cells) + 1}"))
-    sections = [_build_missing(document.missing)] if document.missing else []
-    # The worst query of the first suite in which a threshold failed is open.
-    is_opened = False
-    for cell in cells:
-        blamed = _find_blamed(cell.suite)
-        opens_worst = not is_opened and any(query.id in blamed for query in cell.suite.queries)
-        is_opened = is_opened or opens_worst
-        sections.append(_build_suite(cell, limits, opens_worst=opens_worst))
-    page = Page(
-        document=Document(document.headline, make_notes([document.closing], Tone.PLAIN), tuple(sections)),
-        product="Relevance report",
-        footer=make_words(
-            "Grades are the judges'; gain is the worth of a grade. Unjudged is not grade 0. Tied documents have equal "
-            "scores or sort values, so nothing defines their order."
-        ),
-        overview=None if document.overview is None else _build_overview(document.overview, cells),
-        created=report.timing.created,
-        maker=f"relevance-harness {report.harness}; exit status {report.exit_status}",
-    )
-    return render_page(page)
 
 
 def format_request(sent: SentRequest) -> list[str]:

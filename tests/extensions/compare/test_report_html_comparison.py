@@ -25,7 +25,7 @@ from builders.reports import HOSTILE
 from harness.extensions.compare.model import QueryComparison, SideKind
 from harness.extensions.compare.page import draw_intervals, render
 from harness.model.comparison import MovedDocument
-from harness.report.html import Limits
+from harness.report.html.run import Limits
 from harness.statistics.paired import compute_change
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli import COMMANDS, root
-from harness.report.html import Limits
+from harness.report.html.run import Limits
 
 DOCS = Path(__file__).parents[3] / "docs"
 CONTEXT = click.Context(root)

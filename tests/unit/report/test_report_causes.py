@@ -9,7 +9,7 @@ from harness.model.report import QueryReport
 from harness.model.run import Status, Verdict
 from harness.model.scores import Outcome
 from harness.report.attention import find_repeated_causes
-from harness.report.html import render as render_html
+from harness.report.html.run import render as render_html
 from harness.report.json import dumps_report
 from harness.report.markdown import render as render_markdown
 from harness.report.run_document import build_thresholds

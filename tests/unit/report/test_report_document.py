@@ -12,9 +12,10 @@ from harness.extensions.compare.document import build_comparison_document
 from harness.model.report import BaselineSummary, QueryBaseline, QueryReport, TagSummary
 from harness.model.run import Status, Unit, Verdict
 from harness.model.scores import Outcome
-from harness.report import html, markdown
+from harness.report import markdown
 from harness.report.attention import find_attention, is_hardly_judged, needs_attention, order_blamed, order_verdicts
 from harness.report.document import Difference, Facts, Notes, Rankings, Table, Thresholds, join_spans
+from harness.report.html import run as html
 from harness.report.run_document import build_run_document, build_suite_section
 from harness.report.run_sentences import suggest_command
 

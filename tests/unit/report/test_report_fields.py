@@ -11,7 +11,7 @@ from builders.html import Page
 from harness.model.report import DocumentTexts, FieldText, QueryReport, Report, SuiteReport
 from harness.model.run import Engine, Highlight, Hit, Ranking, Run
 from harness.model.suite import Display, Query, RequestTemplate, Suite, Target
-from harness.report.html import render
+from harness.report.html.run import render
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown
 from harness.report.run_document import build_query_section

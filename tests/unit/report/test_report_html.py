@@ -10,8 +10,8 @@ from harness.model.run import Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Waiver
 from harness.model.timing import ReportTiming
-from harness.report.html import Limits, render
 from harness.report.html.charts import choose_shade
+from harness.report.html.run import Limits, render
 
 
 def test_the_page_is_well_formed_and_says_what_matters(report):

@@ -12,7 +12,7 @@ import harness
 from builders import comparisons, reports
 from builders.html import Page
 from harness.extensions.compare import page as comparison
-from harness.report import html
+from harness.report.html import run as html
 
 PAGES = {
     "run": lambda: html.render(reports.report_of(reports.products())),

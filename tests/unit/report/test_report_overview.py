@@ -16,7 +16,7 @@ from builders.markdown import Page
 from builders.reports import NDCG, plain_report, report_of
 from harness.model.run import Status
 from harness.report import markdown
-from harness.report.html import render
+from harness.report.html.run import render
 from harness.report.overview import Figure, build_overview, count_suites, format_compared, name_cells
 from harness.report.terminal.run import print_report
 

@@ -11,7 +11,7 @@ from harness.model.run import Engine
 from harness.model.scores import Outcome
 from harness.model.suite import Profile
 from harness.model.timing import QueryTiming, ReportTiming
-from harness.report.html import render
+from harness.report.html.run import render
 from harness.report.terminal.run import format_failure
 
 numbers = st.none() | st.floats()

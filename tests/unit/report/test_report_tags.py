@@ -9,7 +9,8 @@ from builders.reports import tag_lines as lines
 from harness.model.report import MeasureSummary, QueryReport, TagSummary
 from harness.model.run import Status, Verdict
 from harness.model.scores import Outcome
-from harness.report import html, markdown
+from harness.report import markdown
+from harness.report.html import run as html
 from harness.report.json import dumps_report, loads_report
 from harness.report.overview import TAGS, build_tag_table
 from harness.report.run_sentences import describe_mean_interval

@@ -11,7 +11,7 @@ from harness.model.report import MissingDocument, QueryReport, RankedDocument
 from harness.model.run import Engine, Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Waiver
-from harness.report.html import render
+from harness.report.html.run import render
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown
 from harness.report.run_document import build_query_section

@@ -9,7 +9,7 @@ from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide
 from builders.reports import HOSTILE
 from harness.extensions.compare.page import render
 from harness.model.comparison import Comparison
-from harness.report.html import Limits
+from harness.report.html.run import Limits
 
 NARROW = {"viewport": {"width": 400, "height": 900}}
 
