@@ -15,18 +15,20 @@ from harness.cli.shared_options import config_options, find_given_suites, make_r
 from harness.cli.written_files import print_written
 from harness.config import Configs
 from harness.extensions.migrate.formats import FORMATS, export_suites
-from harness.extensions.migrate.import_command import format_formats, strict_option
+from harness.extensions.migrate.import_command import strict_option
 from harness.suites import load_suites
 
 WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
+
+SUMMARIES = "\n".join(f"  {name:15} {format.summary}" for name, format in WRITTEN.items())
+FORMATS_HELP = f"\b\nFormats:\n{SUMMARIES}"
+"""Begins with what lets click keep line ends."""
 
 
 @click.command(
     "export",
     cls=Command,
-    epilog=format_examples(
-        "relevance export csv suites/products.relevance.yaml --output tables", before=format_formats(WRITTEN)
-    ),
+    epilog=format_examples("relevance export csv suites/products.relevance.yaml --output tables", before=FORMATS_HELP),
 )
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
 @suites_argument

@@ -90,14 +90,6 @@ EXAMPLES = {
 """Sources of each format with an output, for the help."""
 
 
-def format_formats(formats: Mapping[str, Format]) -> str:
-    """The formats for a command's help."""
-    # click keeps the line ends of a paragraph that begins with \b.
-    lines = ["\b", "Formats:"]
-    lines += [f"  {name:15} {format.summary}" for name, format in formats.items()]
-    return "\n".join(lines)
-
-
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
