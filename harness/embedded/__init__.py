@@ -17,6 +17,8 @@ from harness.embedded.lock import DEFAULT_VERSION, load_lock, versions
 from harness.embedded.process import END_LIMIT, EmbeddedNode, launch, start
 from harness.embedded.state import find_process, is_answering, make_state_folder, read_state, remove_state, write_state
 from harness.errors import UsageError
+from harness.files.folders import Folder
+from harness.files.locks import hold_lock
 
 if TYPE_CHECKING:
     import psutil
@@ -47,12 +49,10 @@ def up(version: str = DEFAULT_VERSION, port: int | None = None, *, quiet: bool =
         UsageError: there is no such version, or it runs on another port.
         EngineStartError: it cannot be started.
     """
-    from filelock import FileLock
-
     load_lock(version)
     require_extra()
     folder = make_state_folder()
-    with FileLock(folder / f"{version}.lock"):
+    with hold_lock(Folder(folder), f"{version}.lock", waits=True):
         running = find_running(version)
         if running is None:
             # One that no longer answers would run on without a state file.

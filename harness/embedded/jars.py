@@ -24,6 +24,8 @@ from urllib.parse import urlsplit
 
 from harness.embedded.lock import Jar, Lock
 from harness.errors import EngineStartError, pip_install
+from harness.files.folders import Folder
+from harness.files.locks import hold_lock
 
 if TYPE_CHECKING:
     from requests import Response, Session
@@ -219,8 +221,6 @@ def ensure_jars(lock: Lock, *, quiet: bool = False) -> list[Path]:
     Raises:
         EngineStartError: a jar cannot be downloaded, or its checksum differs from the lock file.
     """
-    from filelock import FileLock
-
     folder = cache_folder() / "jars"
     if _list_missing(lock, folder):
         try:
@@ -230,7 +230,7 @@ def ensure_jars(lock: Lock, *, quiet: bool = False) -> list[Path]:
                 f"{folder}: the folder for the embedded node's jars cannot be created ({error.strerror}): "
                 f"set {CACHE_VARIABLE} to a writable folder"
             ) from error
-        with FileLock(folder / ".lock"):
+        with hold_lock(Folder(folder), ".lock", waits=True):
             missing = _list_missing(lock, folder)
             if missing:
                 _download_missing(lock, missing, folder, quiet=quiet)

@@ -27,6 +27,7 @@ from typing import IO
 
 from harness.files.border import Border
 from harness.files.folders import Folder, hold_folder
+from harness.files.locks import hold_lock
 from harness.files.writing import PUBLIC, write_part
 
 MOST_READ = 2**28
@@ -94,6 +95,12 @@ class BesideFile:
         """Remove what is there, be it a link; raises OSError."""
         with self.hold_folder() as folder:
             folder.remove(self.path.name)
+
+    @contextmanager
+    def hold_lock(self) -> Iterator[bool]:
+        """Hold the lock that this file is; as `harness.files.locks.hold_lock` has it."""
+        with self.hold_folder() as folder, hold_lock(folder, self.path.name) as is_held:
+            yield is_held
 
     def open_to_update(self, most: int = MOST_READ) -> IO[bytes]:
         """The file as it is there, opened to read and to write it; raises OSError as `open_to_append`."""

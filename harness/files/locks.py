@@ -1,8 +1,8 @@
 """
-The one lock: a file beside what it keeps others from, which the system unlocks when its process ends.
+The one lock on a file, which ends with its process: one that is killed leaves nothing that blocks.
 
-So a process that is killed leaves nothing that blocks. The file says who holds it, for the message to a second process.
-A link in its place is neither followed nor emptied.
+A lock on what others do is a file of its own, which says who holds it, for the message to a second process. A link in
+its place is neither followed nor emptied.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import errno
 import json
 import os
 import platform
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import IO, Any
 
-from harness.files.beside import BesideFile
 from harness.files.folders import Folder
 
 
@@ -40,6 +40,9 @@ MOST_BYTES = 1000
 _PLACE = 2**30
 """Where the file is locked on Windows: behind all that is in it."""
 
+_PAUSE = 0.05
+"""Seconds between two looks at a lock that another process holds."""
+
 
 class LockHeld(Exception):
     """Another process holds the lock: the *owner*, as the start of a sentence."""
@@ -49,43 +52,72 @@ class LockHeld(Exception):
         self.owner = owner
 
 
-@contextmanager
-def hold_lock(lock: BesideFile) -> Iterator[bool]:
+def lock_open_file(file: IO[bytes]) -> None:
     """
-    Hold the file *lock* until the block ends, and remove it then.
+    Keep others that lock *file* from it until it is closed.
+
+    Raises:
+        BlockingIOError: Another has it.
+        OSError: The system or its disk has no locks.
+    """
+    if flock is not None:
+        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
+    elif msvcrt is not None:
+        place = file.tell()
+        file.seek(_PLACE)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(errno.EAGAIN, str(error)) from None
+        finally:
+            file.seek(place)
+    else:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+
+@contextmanager
+def hold_lock(folder: Folder, name: str, *, waits: bool = False) -> Iterator[bool]:
+    """
+    Hold the lock of the file *name* in *folder* until the block ends, and remove the file then.
 
     The block receives whether others are kept out: False on a disk without locks.
+
+    Args:
+        folder: Where the file is.
+        name: Its name.
+        waits: Whether to wait for another process that holds it.
 
     Raises:
         LockHeld: Another process holds it.
         OSError: The file cannot be opened, or is a link.
     """
-    with lock.hold_folder() as folder:
-        file, is_locked = _open_locked(folder, lock.path.name)
-        with file:
-            if not is_locked:
-                yield False
-                return
-            try:
-                _write_owner(file)
-                yield True
-            finally:
-                # Removed while it is locked: a process that opened it meanwhile sees that it is gone, and makes a new
-                # one. Windows removes no open file; there it stays, and blocks nobody.
-                with suppress(PermissionError):
-                    folder.remove(lock.path.name)
+    file, is_locked = _open_locked(folder, name, waits=waits)
+    with file:
+        if not is_locked:
+            yield False
+            return
+        try:
+            _write_owner(file)
+            yield True
+        finally:
+            # Removed while it is locked: a process that opened it meanwhile sees that it is gone, and makes a new
+            # one. Windows removes no open file; there it stays, and blocks nobody.
+            with suppress(PermissionError):
+                folder.remove(name)
 
 
-def _open_locked(folder: Folder, name: str) -> tuple[IO[bytes], bool]:
+def _open_locked(folder: Folder, name: str, *, waits: bool) -> tuple[IO[bytes], bool]:
     """The file of the lock, and whether it is locked; raises as `hold_lock`."""
     while True:
         file = os.fdopen(folder.open_file(name, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
         try:
-            _lock(file)
-        except (BlockingIOError, PermissionError):
+            lock_open_file(file)
+        except BlockingIOError:
             with file:
-                owner = _describe_owner(file)
-            raise LockHeld(owner) from None
+                if not waits:
+                    raise LockHeld(_describe_owner(file)) from None
+            time.sleep(_PAUSE)
+            continue
         except OSError:
             return file, False  # a disk without locks
         # Its last owner may have removed the file after it was opened here. Then the lock keeps nobody out.
@@ -93,18 +125,6 @@ def _open_locked(folder: Folder, name: str) -> tuple[IO[bytes], bool]:
         if state is not None and os.path.samestat(state, os.fstat(file.fileno())):
             return file, True
         file.close()
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Lock *file* until it is closed; raises BlockingIOError or PermissionError if another has it, else OSError."""
-    if flock is not None:
-        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
-        return
-    if msvcrt is None:
-        raise OSError(errno.ENOLCK, "no locks available")
-    file.seek(_PLACE)
-    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-    file.seek(0)
 
 
 def _write_owner(file: IO[bytes]) -> None:

@@ -14,17 +14,12 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from harness.errors import UsageError
 from harness.files.folders import Folder
-
-try:
-    flock: Any = import_module("fcntl")
-except ImportError:  # not on Windows
-    flock = None
+from harness.files.locks import lock_open_file
 
 PRIVATE = 0o600
 """The rights of a new file with texts of documents: only the user may read it. An existing file keeps its rights."""
@@ -78,7 +73,7 @@ def write_part(
             file.flush()
             if before is not None:
                 before()
-            if flock is None:
+            if os.name == "nt":
                 file.close()  # Windows replaces no open file
             part.replace()
     except BaseException:
@@ -146,11 +141,15 @@ def create_part(folder: Folder, target: str, rights: int) -> Part:
         # In the same folder: a file is replaced in one step only within a file system.
         name = f".{target}.{secrets.token_hex(4)}.part"
         file = os.fdopen(folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, rights), "w+b")
-        if flock is not None:
-            with suppress(OSError):  # a disk without locks
-                flock.flock(file, flock.LOCK_EX)
-        # Until it was locked, another process could take it for one that was left.
-        if folder.read_state(name) is not None:
+        is_taken = False
+        try:
+            lock_open_file(file)
+        except BlockingIOError:
+            is_taken = True
+        except OSError:
+            pass  # a disk without locks
+        # Until it was locked, another process could take it for one that was left, and remove it.
+        if not is_taken and folder.read_state(name) is not None:
             break
         file.close()
     if is_replaced:
@@ -158,22 +157,8 @@ def create_part(folder: Folder, target: str, rights: int) -> Part:
     return Part(folder, name, target, file)
 
 
-def lock_open_file(file: IO[bytes]) -> None:
-    """
-    Keep others that lock *file* from it until it is closed; on a system without such locks nothing is done.
-
-    Raises:
-        BlockingIOError: Another has it.
-        OSError: The disk has no locks.
-    """
-    if flock is not None:
-        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
-
-
 def _remove_abandoned_parts(folder: Folder, target: str) -> None:
     """Remove the parts for *target* in *folder* that nothing writes any more."""
-    if flock is None:
-        return
     pattern = re.compile(rf"\.{re.escape(target)}\.[0-9a-f]{{8}}\.part")
     # What cannot be listed, opened or removed stays: the file itself can be written all the same.
     with suppress(OSError):

@@ -12,27 +12,24 @@ with the items that were decided before.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import secrets
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from filelock import FileLock
-from pydantic import TypeAdapter
 
-from harness.errors import EntryPoint, HarnessError, InputError, Problem
-from harness.files.writing import write_whole
+from harness.errors import EntryPoint, HarnessError, InputError, Problem, UsageError
+from harness.files.folders import Folder
+from harness.files.locks import hold_lock
+from harness.files.versioned import VersionedJson
 from harness.model.report import SuiteReport
 from harness.model.run import Run
 from harness.model.suite import Query, Suite
 from harness.options import RunOptions
-from harness.report.json import dumps_report, loads_report
-from harness.run import make_report
 from harness.run.keeping import FinishedSuite
 
 ENDING = (KeyboardInterrupt, pytest.exit.Exception)
@@ -67,7 +64,7 @@ class CachedRun:
         if self.run is not None:
             return self.run
         assert self.file is not None, "a run is in memory or in a file"
-        return TypeAdapter(Run).validate_python(json.loads(self.file.read_text(encoding="utf-8")))
+        return _RUN.read(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +81,19 @@ class CachedError:
 
 
 CacheEntry: TypeAlias = CachedRun | CachedError
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEntry:
+    """An entry in a file: the report of a run with the name of the run's file, or an error."""
+
+    report: SuiteReport | None = None
+    run: str = ""
+    error: CachedError | None = None
+
+
+_RUN = VersionedJson(Run, "run of another process", had_no_version=True)
+_ENTRY = VersionedJson(SharedEntry, "report of another process", had_no_version=True)
 
 ExecuteSuite: TypeAlias = Callable[[Path, RunOptions, CachedRun | None], FinishedSuite]
 """Runs a suite under its options; given an earlier run, sends only the queries without an answer."""
@@ -134,7 +144,7 @@ class RunCache:
         """What *file* has; where there is no file, or it has only what is *known* here, the suite runs now."""
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(file.with_suffix(".lock")):
+            with hold_lock(Folder(file.parent), f"{file.stem}.lock", waits=True):
                 stored = read_cached(file) if file.exists() else None
                 # What is not known here is news of another process, which ran the suite, or ran it again. Entries are
                 # equal if their reports are: the other fields of a CachedRun, of which a file has fewer than memory,
@@ -144,8 +154,8 @@ class RunCache:
                 entry = self._make_entry(path, options, stored)
                 write_cached(file, entry)
                 return entry
-        except OSError as error:
-            reason = f"{error.strerror or error}; TMPDIR names another folder for it"
+        except (OSError, UsageError) as error:
+            reason = f"{getattr(error, 'strerror', None) or error}; TMPDIR names another folder for it"
             sentence = f"the run cannot be written for the other workers: {reason}"
             return CachedError(str(locate_suite(path)), sentence, sentence)
 
@@ -193,20 +203,18 @@ def write_cached(file: Path, entry: CacheEntry) -> None:
     removed here, as another process may still read it.
     """
     if isinstance(entry, CachedError):
-        content = asdict(entry)
+        shared = SharedEntry(error=entry)
     else:
-        name = f"{file.stem}.{secrets.token_hex(4)}"
-        run = TypeAdapter(Run).dump_python(entry.load_run(), mode="json")
-        write_whole(file.with_name(f"{name}.run"), json.dumps(run))
-        content = {"report": dumps_report(make_report([entry.report])), "name": name}
-    write_whole(file, json.dumps(content))
+        name = f"{file.stem}.{secrets.token_hex(4)}.run"
+        _RUN.write(file.with_name(name), entry.load_run())
+        shared = SharedEntry(entry.report, name)
+    _ENTRY.write(file, shared)
 
 
 def read_cached(file: Path) -> CacheEntry:
     """Read what `write_cached` wrote, but the run."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    if "error" in content:
-        problems = tuple(Problem(**problem) for problem in content.pop("problems"))
-        return CachedError(**content, problems=problems)
-    [report] = loads_report(content["report"], path=str(file)).suites
-    return CachedRun(report, file=file.with_name(f"{content['name']}.run"))
+    entry = _ENTRY.read(file)
+    if entry.error is not None:
+        return entry.error
+    assert entry.report is not None, "an entry is a report or an error"
+    return CachedRun(entry.report, file=file.with_name(entry.run))

@@ -20,7 +20,8 @@ from typing import IO, Protocol
 
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
-from harness.files.writing import PRIVATE, create_part, lock_open_file
+from harness.files.locks import lock_open_file
+from harness.files.writing import PRIVATE, create_part
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model.run import Engine, IndexState, Ranking, Response, Run

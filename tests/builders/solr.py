@@ -23,12 +23,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from harness.embedded.jars import ensure_jars, require_extra
 from harness.embedded.lock import parse_lock
 from harness.embedded.process import UNWANTED_VARIABLES
 from harness.errors import EngineStartError, HarnessError
+from harness.files.folders import Folder
+from harness.files.locks import hold_lock
 from harness.files.writing import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ def obtain_solr(folder: Path) -> str:
         EngineStartError: it could not be fetched or started, now or by the call that tried.
     """
     answer = folder / "solr.json"
-    with FileLock(folder / "solr.lock"):
+    with hold_lock(Folder(folder), "solr.lock", waits=True):
         if not answer.exists():
             write_whole(answer, json.dumps(_try_to_start(folder)))
     content = json.loads(answer.read_text(encoding="utf-8"))

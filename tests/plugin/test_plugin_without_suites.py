@@ -8,7 +8,6 @@ HEAVY = (
     "click",
     "elastic_transport",
     "elasticsearch",
-    "filelock",
     "harness.api",
     "harness.run",
     "jinja2",

@@ -10,7 +10,6 @@ pytest.importorskip("fcntl", reason="this system has neither links to fear nor p
 
 from harness.files import folders
 from harness.files.beside import MOST_READ, BesideFile
-from harness.files.locks import hold_lock
 from harness.files.writing import PRIVATE, PUBLIC
 
 WORDS = b"precious"
@@ -26,7 +25,7 @@ def root(tmp_path):
 
 
 def lock(file):
-    with hold_lock(file):
+    with file.hold_lock():
         pass
 
 
@@ -197,7 +196,7 @@ def test_without_roots_the_folder_of_the_file_is_the_root(root):
 
 def test_a_lock_is_removed_and_its_link_is_not_emptied(root):
     file = BesideFile(root / "suites" / "shop.lock", (root,))
-    with hold_lock(file) as is_held:
+    with file.hold_lock() as is_held:
         assert is_held
         assert file.exists()
     assert not file.exists()

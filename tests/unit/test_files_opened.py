@@ -12,7 +12,7 @@ ROOT = Path(harness.__file__).parent
 OPENERS = {
     "files/folders.py": "opens for files/beside.py and files/writing.py, without following links",
     "files/beside.py": "opens what stands beside a suite, by files/folders.py",
-    "files/locks.py": "locks what stands beside a suite, by files/folders.py",
+    "files/locks.py": "locks what stands beside a suite, and folders of our own, by files/folders.py",
     "files/writing.py": "writes outputs that the user named",
     "files/opening.py": "reads what a suite names, behind the border, and what the user named",
     "files/vectors.py": "maps an array that a suite names, behind the border",
@@ -34,8 +34,7 @@ OPENERS = {
     "report/github_step.py": "adds to the summary that GitHub names",
     "report/html/__init__.py": "reads a template of the package",
     "extensions/judging/server/__init__.py": "reads a file of the page, from the package",
-    "extensions/start/scaffold/__init__.py": "reads files of the package, and writes those of `relevance init`",
-    "embedded/__init__.py": "locks the user's own cache",
+    "extensions/migrate/scaffold/__init__.py": "reads files of the package, and writes those of `relevance init`",
     "embedded/jars.py": "writes to the user's own cache",
     "embedded/lock.py": "reads a file of the package",
     "embedded/node.py": "reads a file in the folder of a node",
@@ -43,7 +42,6 @@ OPENERS = {
     "embedded/state.py": "reads the user's own cache",
     "pytest_plugin/items.py": "reads the first bytes of a suite that pytest collects",
     "pytest_plugin/node.py": "reads a file in the folder that the workers of a session share",
-    "pytest_plugin/run_cache.py": "reads and locks files in the folder that the workers of a session share",
     "pytest_plugin/runs.py": "reads the first bytes of a suite that pytest collects",
     "pytest_plugin/session.py": "reads a file in the folder that the workers of a session share",
 }
@@ -84,9 +82,9 @@ def test_each_module_that_may_open_files_does():
 @pytest.mark.parametrize(
     "name",
     [
-        "files/hold_outs.py",
+        "extensions/tuning/hold_outs.py",
         "files/query_samples.py",
-        "files/graded_documents.py",
+        "extensions/judging/graded_documents.py",
         "files/judge_files.py",
         "extensions/judging/server/access.py",
         "extensions/judging/judge_lock.py",

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness.files import writing
+from harness.files import locks, writing
 from harness.files.folders import Folder
 from harness.files.judge_files import JudgeFile
 from harness.files.writing import PRIVATE, create_part, write_whole
@@ -97,9 +97,7 @@ def test_only_parts_of_the_same_file_are_removed(tmp_path):
 
 
 def test_a_part_that_was_taken_for_one_that_was_left_is_made_again(tmp_path, monkeypatch):
-    from harness.files import writing
-
-    lock, removed = writing.flock.flock, []
+    lock, removed = locks.flock.flock, []
 
     def remove_once(file, operation):
         if not removed:
@@ -107,7 +105,7 @@ def test_a_part_that_was_taken_for_one_that_was_left_is_made_again(tmp_path, mon
             removed[0].unlink()
         lock(file, operation)
 
-    monkeypatch.setattr(writing.flock, "flock", remove_once)
+    monkeypatch.setattr(locks.flock, "flock", remove_once)
     write_whole(tmp_path / "k.json", "{}")
     assert removed
     assert (tmp_path / "k.json").read_text() == "{}"
@@ -115,15 +113,13 @@ def test_a_part_that_was_taken_for_one_that_was_left_is_made_again(tmp_path, mon
 
 @pytest.mark.parametrize("has_locks", [True, False])
 def test_a_disk_and_a_system_without_locks_can_be_written(tmp_path, monkeypatch, has_locks):
-    from harness.files import writing
-
     class NoLocks:
         LOCK_EX = LOCK_NB = 0
 
         def flock(self, *_):
             raise OSError(95, "not supported")
 
-    monkeypatch.setattr(writing, "flock", NoLocks() if has_locks else None)
+    monkeypatch.setattr(locks, "flock", NoLocks() if has_locks else None)
     left = tmp_path / ".k.json.deadbeef.part"
     left.touch()
     write_whole(tmp_path / "k.json", "{}")

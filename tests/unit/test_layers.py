@@ -80,9 +80,7 @@ def ours(names: Iterable[str]) -> set[str]:
 EXTENSION_PAIRS = {("extensions/compare", "extensions/judging"), ("extensions/migrate", "extensions/sampling")}
 """An extension that imports another one."""
 
-STILL = {
-    ("harness.files.hold_outs", "extensions/tuning"),
-}
+STILL: set[tuple[str, str]] = set()
 """Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""
 
 

@@ -16,17 +16,17 @@ from harness.agreement import Pair
 from harness.config import Configs
 from harness.errors import SearchError
 from harness.extensions.judging.findings import PlacedJudgment
-from harness.extensions.judging.model import FindingKind, JudgmentFinding
-from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
-from harness.extensions.judging.pools_and_lint import Lint, read_judged
-from harness.extensions.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
-from harness.files.beside import BesideFile
-from harness.files.graded_documents import (
+from harness.extensions.judging.graded_documents import (
     GradedDocument,
     build_record_path,
     read_graded_documents,
     write_graded_documents,
 )
+from harness.extensions.judging.model import FindingKind, JudgmentFinding
+from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
+from harness.extensions.judging.pools_and_lint import Lint, read_judged
+from harness.extensions.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
+from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, describe_outdated, fingerprint_questions, read_judge_files
 from harness.masking import redact
 from harness.metrics.score import failure_text
@@ -195,7 +195,7 @@ def _collect_evidence(
             if answer.grade is not None:
                 evidence.setdefault(pair, []).append(Evidence(answer.grade, name, answer.time or "", answer.shown))
     for pair, record in records.items():
-        known = Evidence(record.grade, "", record.day.isoformat(), dict(record.shown))
+        known = Evidence(record.grade, "", record.day.isoformat(), record.shown)
         evidence.setdefault(pair, []).append(known)
     return evidence
 
@@ -281,7 +281,7 @@ def _record(
     for aged in grades:
         texts = today.texts.get(aged.pair)
         if aged.needs_record and texts:
-            added[aged.pair] = GradedDocument(*aged.pair, aged.grade, options.run.day(), tuple(texts.items()))
+            added[aged.pair] = GradedDocument(*aged.pair, aged.grade, options.run.day(), texts)
     if added or len(kept) < len(records):
         write_graded_documents(file, (kept | added).values())
     return len(added)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.errors import UsageError
 from harness.files.beside import BesideFile
-from harness.files.locks import LockHeld, hold_lock
+from harness.files.locks import LockHeld
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _hold(file: BesideFile, conflict: str) -> Iterator[bool]:
     lock_path = build_lock_path(file.path)
     with ExitStack() as resources:
         try:
-            is_held = resources.enter_context(hold_lock(replace(file, path=lock_path)))
+            is_held = resources.enter_context(replace(file, path=lock_path).hold_lock())
         except LockHeld as held:
             raise UsageError(f"{file.path}: {held.owner} {conflict}") from None
         except OSError as error:

@@ -18,6 +18,7 @@ from harness.extensions.tuning.decision import (
     estimate_by_folds,
     find_detectable,
 )
+from harness.extensions.tuning.hold_outs import draw_hold_out, group_same_queries
 from harness.extensions.tuning.looking import keep_look
 from harness.extensions.tuning.model import (
     TUNING_LEVEL,
@@ -39,7 +40,6 @@ from harness.extensions.tuning.trials import (
     estimate_pilot_spread,
     gather_scores,
 )
-from harness.files.hold_outs import draw_hold_out, group_same_queries
 from harness.gate.selection import collect_thresholds, is_for_request
 from harness.means import are_weighted
 from harness.statistics.paired import EQUAL

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from harness.errors import UsageError
 from harness.extensions.tuning.asking import fingerprint_requests
+from harness.extensions.tuning.hold_outs import add_look, build_hold_out_path, group_same_queries, simplify_text
 from harness.extensions.tuning.model import HoldOut, HoldOutLook, TuningGain
 from harness.extensions.tuning.preparing import Tuning
 from harness.extensions.tuning.study import Study
-from harness.files.hold_outs import add_look, build_hold_out_path, group_same_queries, simplify_text
 from harness.masking import fingerprint
 from harness.model.kept import TEXT
 from harness.model.suite import Json, Query, Suite

@@ -9,9 +9,9 @@ from pathlib import Path
 from harness.config import Configs
 from harness.errors import SuiteError, UsageError
 from harness.extensions.tuning.asking import SuiteRunner, TrialSender, fingerprint_requests
+from harness.extensions.tuning.hold_outs import build_hold_out_path, load_hold_out
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, SEED, TRIALS, HoldOut
 from harness.files.beside import BesideFile
-from harness.files.hold_outs import build_hold_out_path, load_hold_out
 from harness.files.paths import cut_suffix
 from harness.gate.selection import QueryFilter, select
 from harness.masking import fingerprint

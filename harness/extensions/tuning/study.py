@@ -23,7 +23,7 @@ from urllib.parse import unquote_plus
 from harness.errors import UsageError, missing_package
 from harness.extensions.tuning.asking import TrialAnswer
 from harness.files.beside import BesideFile
-from harness.files.locks import LockHeld, hold_lock
+from harness.files.locks import LockHeld
 from harness.files.writing import PUBLIC
 from harness.masking import Masker
 from harness.model.suite import Json, ParameterKind, TunedParameter, TuningSpace
@@ -294,7 +294,7 @@ def open_storage(storage: str | BesideFile) -> Iterator[str | IO[bytes]]:
         raise UsageError(f"{path} is a folder, or is in one that does not exist; expected the path of a journal")
     with ExitStack() as resources:
         try:
-            resources.enter_context(hold_lock(replace(storage, path=path.with_name(f"{path.name}.lock"))))
+            resources.enter_context(replace(storage, path=path.with_name(f"{path.name}.lock")).hold_lock())
             file = resources.enter_context(storage.open_to_append(PUBLIC, MOST_OF_JOURNAL))
         except LockHeld:
             remedy = "wait for it, or give another file with --storage"

@@ -8,12 +8,12 @@ from pathlib import Path
 from harness.config import Configs
 from harness.extensions.tuning.asking import SuiteRunner
 from harness.extensions.tuning.concluding import conclude_tuning
+from harness.extensions.tuning.hold_outs import build_hold_out_path, keep_hold_out
 from harness.extensions.tuning.looking import check_hold_out
 from harness.extensions.tuning.model import TuningReport
 from harness.extensions.tuning.preparing import TuningOptions, choose_storage, name_study, prepare_tuning
 from harness.extensions.tuning.study import StudySettings, open_study
 from harness.extensions.tuning.trials import TuningProgress, make_trials
-from harness.files.hold_outs import build_hold_out_path, keep_hold_out
 from harness.masking import Masker, redact
 
 

@@ -150,8 +150,8 @@ def test_git_ignores_each_private_file_and_none_that_is_committed(tmp_path, monk
     import subprocess
 
     from harness.extensions.judging.server.access import build_access_path
+    from harness.extensions.tuning.hold_outs import build_hold_out_path
     from harness.extensions.tuning.preparing import build_journal_path
-    from harness.files.hold_outs import build_hold_out_path
     from harness.files.judge_files import build_judge_path
     from harness.store.baseline_files import build_baseline_path
 

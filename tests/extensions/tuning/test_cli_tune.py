@@ -17,6 +17,8 @@ from builders.engine import ScriptedEngine, item_of
 from harness.cli import main
 from harness.extensions.tuning.asking import TrialSender
 from harness.extensions.tuning.outputs import dumps_tuning, loads_tuning
+from harness.files.folders import Folder
+from harness.files.locks import hold_lock
 
 QUERIES = 40
 SUITE = """\
@@ -642,9 +644,7 @@ class TestRefusals:
         assert (status, "the request 'other' has no place for a parameter" in err) == (2, True)
 
     def test_two_tunings_do_not_write_to_one_journal(self, tune):
-        from filelock import FileLock
-
-        with FileLock("shop.tune.journal.lock"):
+        with hold_lock(Folder(Path()), "shop.tune.journal.lock"):
             status, _, err = tune()
         assert status == 2
         assert "another tuning writes to shop.tune.journal" in err
@@ -673,7 +673,7 @@ class TestRefusals:
         def refuse(*_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("harness.files.hold_outs.BesideFile.write", refuse)
+        monkeypatch.setattr("harness.extensions.tuning.hold_outs.BesideFile.write", refuse)
         status, _, err = tune()
         assert status == 2
         assert "shop.holdout.json cannot be written: Permission denied" in err

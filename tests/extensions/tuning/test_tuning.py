@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.extensions.tuning.decision import TunedQueries, choose_optimum
+from harness.extensions.tuning.hold_outs import draw_hold_out, group_same_queries
 from harness.extensions.tuning.model import TuningTrial
 from harness.extensions.tuning.study import list_grid
-from harness.files.hold_outs import draw_hold_out, group_same_queries
 from harness.model.suite import ParameterCondition, ParameterKind, Query, TunedParameter, TuningSpace
 from harness.suites.parameters import explain_impossible, format_choice
 

@@ -17,8 +17,8 @@ from harness.extensions.tuning.decision import (
     estimate_by_folds,
     estimate_spread,
 )
+from harness.extensions.tuning.hold_outs import draw_hold_out
 from harness.extensions.tuning.model import TuningDecision, TuningTrial
-from harness.files.hold_outs import draw_hold_out
 from harness.model.suite import ParameterKind, Query, TunedParameter, TuningSpace
 
 BOOST = TunedParameter("boost", ParameterKind.FLOAT, today=2, low=1, high=11)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import FormatError, UsageError
-from harness.extensions.tuning.model import HoldOutLook
-from harness.files.hold_outs import (
+from harness.extensions.tuning.hold_outs import (
     add_look,
     build_hold_out_path,
     draw_hold_out,
@@ -17,6 +16,7 @@ from harness.files.hold_outs import (
     load_hold_out,
     read_hold_out,
 )
+from harness.extensions.tuning.model import HoldOutLook
 from harness.model.suite import SAME_AS, Query, Variant
 
 QUERIES = [Query(f"q{number}", "", tags=("head",) if number < 20 else ("tail",)) for number in range(60)]

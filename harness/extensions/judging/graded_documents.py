@@ -8,7 +8,7 @@ each text by field. Lines are sorted, so that branches merge.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -17,8 +17,8 @@ from typing import Any
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
-from harness.files.judge_files import read_json_grade
 from harness.files.paths import cut_suffix
+from harness.files.versioned import VersionedJson
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,17 @@ class GradedDocument:
     document: str
     grade: float
     day: date
-    shown: tuple[tuple[str, str], ...]
+    shown: Mapping[str, str]
+
+
+_FORM = VersionedJson(
+    GradedDocument,
+    "record of a graded document",
+    remedy="remove the line, or restore the file",
+    is_merged=True,
+    is_strict=True,
+    had_no_version=True,
+)
 
 
 def build_record_path(suite: Path) -> Path:
@@ -58,7 +68,7 @@ def read_graded_documents(file: BesideFile) -> dict[Pair, GradedDocument]:
     records = {}
     for number, line in enumerate(content.splitlines(), start=1):
         if line.strip():
-            record = _read_record(file.path, number, line)
+            record = _FORM.loads(line, path=str(file.path), first_line=number)
             records[record.query, record.document] = record
     return records
 
@@ -84,19 +94,3 @@ def write_graded_documents(file: BesideFile, records: Iterable[GradedDocument]) 
         file.write("".join(lines))
     except OSError as error:
         raise UsageError(f"{file.path}: the documents could not be recorded: {error.strerror or error}") from None
-
-
-def _read_record(path: Path, number: int, line: bytes) -> GradedDocument:
-    try:
-        entry = json.loads(line.decode())
-        grade = read_json_grade(entry["grade"])
-        shown = tuple((str(name), str(value)) for name, value in entry["shown"].items())
-        return GradedDocument(
-            str(entry["query"]), str(entry["document"]), grade, date.fromisoformat(entry["day"]), shown
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        expected = (
-            'expected a line such as {"query": "q", "document": "d", "grade": 2, "day": "2026-01-31", "shown": {}}'
-        )
-        sentence = f"this is no record of a graded document; {expected}; remove the line, or restore the file"
-        raise FormatError.at(path, number, 1, sentence) from None
