@@ -80,9 +80,6 @@ def ours(names: Iterable[str]) -> set[str]:
 EXTENSION_PAIRS = {("extensions/compare", "extensions/judging"), ("extensions/migrate", "extensions/sampling")}
 """An extension that imports another one."""
 
-STILL: set[tuple[str, str]] = set()
-"""Imports of an extension by the core, or by an extension that is in no pair: none is added, and each is to go."""
-
 
 def uses_of_extensions() -> set[tuple[str, str]]:
     """Each module with an extension of another folder that it imports, but for the pairs."""
@@ -97,7 +94,7 @@ def uses_of_extensions() -> set[tuple[str, str]]:
 
 
 def test_the_core_imports_no_extension():
-    assert uses_of_extensions() == STILL
+    assert uses_of_extensions() == set()
 
 
 def test_each_module_has_a_layer():
@@ -111,7 +108,6 @@ def test_no_module_imports_anything_from_a_layer_above_its_own():
         for module, path in MODULES.items()
         for name in sorted(ours(imported(path)))
         if LAYER_OF.get(unit_of(name), math.inf) > LAYER_OF.get(unit_of(module), -1)
-        and (module, unit_of(name)) not in STILL
     ]
     assert above == []
 
@@ -126,7 +122,7 @@ def test_no_part_imports_another_that_imports_it():
         unit = unit_of(module)
         if unit is not None:
             used = {unit_of(name) for name in ours(imported(path))}
-            parts.setdefault(unit, set()).update(other for other in used if other and (module, other) not in STILL)
+            parts.setdefault(unit, set()).update(other for other in used if other)
     _refuse_circles({unit: targets - {unit} for unit, targets in parts.items()})
 
 
