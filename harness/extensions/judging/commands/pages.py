@@ -139,6 +139,23 @@ class GradingPeople:
     overlap: int | None = None
 
 
+def hold_files(judged: JudgedSuite, names: Iterable[str], resources: ExitStack) -> None:
+    """
+    Hold the files of the judges *names* until *resources* are closed, and read them again.
+
+    Raises:
+        HarnessError: Another command grades as one of them, or a file cannot be written.
+    """
+    for name in names:
+        own_file = judged.judges[name]
+        own_file.check_writable()
+        if not resources.enter_context(hold_judge_file(own_file.place, name)):
+            line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
+            click.echo(make_loggable(f"relevance: {line}"), err=True)
+        # A command that ended just now may have kept grades since the file was read.
+        judged.judges[name] = JudgeFile.read(own_file.path, own_file.questions, own_file.roots)
+
+
 def open_pages(
     judged: JudgedSuite, people: GradingPeople, options: PageOptions, resources: ExitStack
 ) -> dict[str, JudgeView]:
@@ -153,14 +170,7 @@ def open_pages(
         sample = choose_sample(judged.path, judged.suite, options.sizes, options.seed)
     # Before queries are sent: what a judge grades could not be kept.
     require_installed()
-    for name in people.names:
-        own_file = judged.judges[name]
-        own_file.check_writable()
-        if not resources.enter_context(hold_judge_file(own_file.place, name)):
-            line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
-            click.echo(make_loggable(f"relevance: {line}"), err=True)
-        # A command that ended just now may have kept grades since the file was read.
-        judged.judges[name] = JudgeFile.read(own_file.path, own_file.questions, own_file.roots)
+    hold_files(judged, people.names, resources)
     run = options.run
     if sample is not None and options.sizes is not None:
         run = replace(run, queries=sample.queries[: options.sizes[0]])
