@@ -25,6 +25,7 @@ from harness.report.document import (
     ColumnKind,
     Document,
     Drawing,
+    Link,
     Span,
     Table,
     Tone,
@@ -97,7 +98,9 @@ class Page:
 
 def render_page(page: Page) -> str:
     """*page* as HTML; each block is printed by the macro of its kind."""
-    style = "".join(_read_template(name) for name in ("report.css", page.style) if name)
+    style = _read_template("report.css")
+    if page.style:
+        style += _read_template(page.style)
     script = _read_template(page.script)
     return (
         _make_environment()
@@ -158,22 +161,40 @@ def _print_span(span: Span) -> Markup:
     if span.status is not None:
         name = span.status.replace(" ", "-")
         return Markup('<span class="chip status-{}">{}</span>').format(name, span.text)
-    text = escape(printable(span.text))
     if span.is_title:
         text = Markup('<bdi class="title">{}</bdi>').format(printable(shorten(span.text, LONGEST_TITLE)))
     elif span.is_name or span.link is not None:
-        classes = [name for name, holds in (("id", span.is_name), ("clamped", len(span.text) > LONG_NAME)) if holds]
-        shown = printable(shorten(span.text, LONGEST_NAME))
-        text = Markup('<bdi class="{}">{}</bdi>').format(" ".join(classes), shown) if classes else escape(shown)
+        text = _print_name(span)
+    else:
+        text = escape(printable(span.text))
     if span.tone in _TONES and span.text:
         text = Markup('<span class="{}">{}</span>').format(_TONES[span.tone], text)
     if span.link is not None:
-        attributes = {"href": span.link.address, **{f"data-{name}": value for name, value in span.link.data.items()}}
-        if span.link.label:
-            attributes["aria-label"] = printable(span.link.label)
-        written = Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in attributes.items())
-        text = Markup("<a {}>{}</a>").format(written, text)
+        text = _print_link(span.link, text)
     return text
+
+
+def _print_name(span: Span) -> Markup:
+    """A name, which is cut; of one that takes many lines the first are shown."""
+    text = printable(shorten(span.text, LONGEST_NAME))
+    classes = []
+    if span.is_name:
+        classes.append("id")
+    if len(text) > LONG_NAME:
+        classes.append("clamped")
+    if not classes:
+        return escape(text)
+    return Markup('<bdi class="{}">{}</bdi>').format(" ".join(classes), text)
+
+
+def _print_link(link: Link, text: Markup) -> Markup:
+    attributes = {"href": link.address}
+    for name, value in link.data.items():
+        attributes[f"data-{name}"] = value
+    if link.label:
+        attributes["aria-label"] = printable(link.label)
+    written = Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in attributes.items())
+    return Markup("<a {}>{}</a>").format(written, text)
 
 
 def _capitalize(text: str) -> str:

@@ -319,8 +319,10 @@ def _build_overview(table: Table, cells: Sequence[_Cell]) -> Table:
     """The cells side by side, each with its status and a link to its section."""
     rows = []
     for row, cell in zip(table.rows, cells, strict=True):
-        title = cell.section.title
-        link = Link(f"#{cell.address}/", label=title if title != cell.suite.name else "")
+        link = Link(f"#{cell.address}/")
+        # Of one suite in several cells the names are alike.
+        if cell.section.title != cell.suite.name:
+            link = replace(link, label=cell.section.title)
         name = Span(cell.suite.name, link=link)
         status = Span(cell.status, status=cell.status)
         rows.append(((name,), (status,), *row[1:], make_words(str(cell.suite.engine))))
