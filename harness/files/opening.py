@@ -236,6 +236,12 @@ class TextSource:
             self._parts = []
         return _split_lines(_drain(parts), self.line_break)
 
+    def drain_written_lines(self) -> Iterator[tuple[int, str]]:
+        """As `drain_lines`, of lines that are not blank, with their numbers."""
+        for number, line in enumerate(self.drain_lines(), start=1):
+            if line.strip():
+                yield number, line
+
     def get_line(self, number: int) -> str:
         """Line *number*, from 1; empty beyond the end."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""

@@ -278,16 +278,9 @@ def _iterate_shapes(nodes: Iterable[MappingNode], problems: Problems) -> Iterato
             yield shape
 
 
-def _iterate_lines(source: TextSource) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
-    for number, line in enumerate(source.drain_lines(), start=1):
-        if line.strip():
-            yield number, line
-
-
 def _read_tsv(source: TextSource, findings: FileProblems) -> Iterator[MappingNode]:
     is_first = True
-    for number, line in _iterate_lines(source):
+    for number, line in source.drain_written_lines():
         columns = line.split("\t")
         if len(columns) != 2:
             found = f"found {count(len(columns), 'column')} separated by tabs"
@@ -344,7 +337,7 @@ def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
 
 def _read_json_lines(source: TextSource, findings: FileProblems) -> Iterator[MappingNode]:
     # The checks of a query find the keys that it lacks.
-    for row in read_json_rows(_iterate_lines(source), findings, ("id", "text"), needed=False):
+    for row in read_json_rows(source.drain_written_lines(), findings, ("id", "text"), needed=False):
         mark = Mark(source.path, row.line, 1)
         try:
             yield _make_mapping({key: _make_node(value, mark) for key, value in row.cells.items()}, mark)

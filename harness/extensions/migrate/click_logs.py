@@ -18,8 +18,8 @@ from harness.extensions.migrate.json_nodes import read_import
 from harness.extensions.migrate.table import InputTable, TableRow, import_table
 from harness.extensions.sampling.tally import is_placeholder
 from harness.files.json import WrongJson, parse_json
-from harness.files.opening import TextSource
-from harness.files.tables import DOCUMENT_NAMES, PRODUCT_NAMES, QUERY_NAMES, read_count, remove_mark
+from harness.files.opening import FileProblems, TextSource
+from harness.files.tables import DOCUMENT_NAMES, PRODUCT_NAMES, QUERY_NAMES, read_count, read_json_rows, remove_mark
 from harness.model.suite import Json, Mark
 
 CLICKS = ("click", "click_through")
@@ -153,14 +153,10 @@ def _read_documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Js
         for hit in _list_hits(content, source, log):
             yield _get_document(hit, source, 1), Mark(str(path))
         return
-    for number, line in enumerate(source.lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            content = parse_json(line)
-        except WrongJson as error:
-            raise source.make_error(number, error.column, str(error)) from None
-        yield _get_document(content, source, number), Mark(str(path), number, 1)
+    findings = FileProblems(source.path)
+    for row in read_json_rows(source.drain_written_lines(), findings, ["query_id"], needed=False):
+        yield _get_document(row.cells, source, row.line), Mark(str(path), row.line, 1)
+    findings.raise_any(path)
 
 
 def _list_hits(content: Json, source: TextSource, log: ClickLog) -> Sequence[Json]:
