@@ -19,7 +19,7 @@ from harness.agreement import group_by_query
 from harness.errors import UsageError
 from harness.files.opening import FileFormat, FileProblems
 from harness.files.tables import format_json_lines, format_rows, mark_as_text, read_number, read_table, remove_mark
-from harness.files.yaml import choose_yaml_loader, quote_doubly
+from harness.files.yaml import choose_yaml_loader, format_scalar
 from harness.model.suite import Json
 
 
@@ -361,19 +361,12 @@ def _insert_below(text: str, node: Any, lines: Sequence[str]) -> Edit:
     return insert_after_line(text, offset, [" " * node.start_mark.column + line for line in lines])
 
 
-_PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[a-z_0-9][\w./@+-]*", re.ASCII | re.IGNORECASE)
-
-
 def _format_key(text: str, sibling: Any = None) -> str:
     """*text* as a key, quoted as its *sibling* is, and where a reader of YAML may take it for something else."""
-    style = None if sibling is None else sibling.style
-    if style == "'" and text.isprintable():
-        return "'" + text.replace("'", "''") + "'"
+    if sibling is None:
+        return format_scalar(text, None)
     # Ids that begin with a digit are quoted, unless the file has such ids without quotes.
-    may_begin_with_digit = sibling is not None and sibling.value[:1].isdigit()
-    if not style and _PLAIN.fullmatch(text) and (may_begin_with_digit or not text[0].isdigit()):
-        return text
-    return quote_doubly(text)
+    return format_scalar(text, sibling.style, may_begin_with_digit=sibling.value[:1].isdigit())
 
 
 EDITORS: Mapping[FileFormat, Callable[[str, Grades], list[Edit]]] = {

@@ -11,7 +11,6 @@ with the items that were decided before.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import traceback
@@ -26,6 +25,7 @@ from harness.errors import EntryPoint, HarnessError, InputError, Problem, UsageE
 from harness.files.folders import Folder
 from harness.files.locks import hold_lock
 from harness.files.versioned import VersionedJson
+from harness.masking import fingerprint
 from harness.model.report import SuiteReport
 from harness.model.run import Run
 from harness.model.suite import Query, Suite
@@ -189,9 +189,8 @@ def locate_suite(path: Path) -> Path:
 def name_run(path: Path, options: RunOptions) -> str:
     """A name for the run, and of its file; with a client object it differs per process, as its server may."""
     # The client is not among the options that are printed: it counts by its identity.
-    client = "" if options.client is None else f"\n{os.getpid()} {id(options.client)}"
-    text = f"{locate_suite(path)}\n{options}{client}"
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    client = [] if options.client is None else [os.getpid(), id(options.client)]
+    return fingerprint([str(locate_suite(path)), str(options), *client])
 
 
 def write_cached(file: Path, entry: CacheEntry) -> None:

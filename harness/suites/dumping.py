@@ -6,19 +6,17 @@ A scalar that has a mark stays as it is written, so that `007`, `no` and ``${NAM
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from harness.files.yaml import quote_doubly
+from harness.files.yaml import format_scalar
 from harness.model.suite import Json
 from harness.suites.yaml import ScalarNode
 
 WIDTH = 100
 """Mappings and lists of this width are on one line."""
 
-_PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[a-z_][\w./+-]*", re.ASCII | re.IGNORECASE)
 _FLOW_SAFE = re.compile(r"[\w.+^*/-]+", re.ASCII)
 
 
@@ -36,22 +34,6 @@ def escape_dollars(value: Json) -> Json:
     if isinstance(value, Mapping):
         return {key: escape_dollars(item) for key, item in value.items()}
     return value
-
-
-def format_scalar(value: Json, style: str | None) -> str:
-    """
-    *value* on one line; a text has the quotes of *style*, or none where no reader takes it for another type.
-
-    >>> [format_scalar(value, None) for value in ("title", "75%", "no", 0.5, True)]
-    ['title', '"75%"', '"no"', '0.5', 'true']
-    """
-    if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if style == "'" and value.isprintable():
-        return "'" + value.replace("'", "''") + "'"
-    if not style and _PLAIN.fullmatch(value):
-        return str(value)
-    return quote_doubly(value)
 
 
 def format_flow(node: Any) -> str:

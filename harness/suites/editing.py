@@ -32,10 +32,10 @@ from harness.files.editing import (
 from harness.files.opening import TextSource, YamlSource
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
-from harness.files.yaml import choose_yaml_loader
+from harness.files.yaml import choose_yaml_loader, format_scalar
 from harness.model.suite import Json, Suite
 from harness.search.pointers import parse_pointer, put_value
-from harness.suites.dumping import escape_dollars, format_block, format_flow, format_scalar
+from harness.suites.dumping import escape_dollars, format_block, format_flow
 from harness.suites.json import compose_json
 from harness.suites.parameters import choose_today, fill_value
 from harness.suites.request_files import JSON
