@@ -150,6 +150,16 @@ class Column:
     """Whether its cells may stand below those of the column before it, where the table is too wide."""
 
 
+def make_columns(kind: ColumnKind, *headings: str) -> tuple[Column, ...]:
+    """A column of *kind* for each of *headings*."""
+    return tuple(Column(heading, kind) for heading in headings)
+
+
+def make_row(name: str, *texts: str) -> tuple[Cell, ...]:
+    """A row of what is known by its *name*."""
+    return (make_name(name), *map(make_words, texts))
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows with a cell for each of *columns*, and sentences below them."""

@@ -21,8 +21,9 @@ from harness.report.document import (
     Span,
     Table,
     Tone,
-    make_name,
+    make_columns,
     make_notes,
+    make_row,
     make_words,
 )
 from harness.report.sentences import format_score, format_value, name_mean_column
@@ -102,7 +103,7 @@ def _build_means(baseline: Baseline) -> Table:
     rows = []
     for measure, (value, queries) in compute_means(baseline).items():
         texts = (format_score(value), f"{queries:,}", listed(moved_by_ties.get(measure, [])))
-        rows.append((make_name(measure), *map(make_words, texts)))
+        rows.append(make_row(measure, *texts))
     return Table(columns, tuple(rows))
 
 
@@ -119,13 +120,13 @@ def build_scores_document(
     notes = []
     for text, measure in measures.items():
         figures = _list_figures(evaluation, measure, has_sums=has_sums)
-        rows.append((make_name(text), *map(make_words, figures), make_words(gains[text])))
+        rows.append(make_row(text, *figures, gains[text]))
         over_ties = evaluation.means_over_ties(measure.text)
         if over_ties is not None:
             least, greatest = map(format_score, over_ties)
             moved = count(len(evaluation.tie_ranges[measure.text]), "query")
             notes.append(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}")
-    columns = (Column("measure"), *(Column(heading, FIGURE) for heading in headings), Column("gain"))
+    columns = (Column("measure"), *make_columns(FIGURE, *headings), Column("gain"))
     blocks: list[Block] = [_build_query_scores(evaluation, measures)] if per_query else []
     blocks.append(Table(columns, tuple(rows)))
     if notes:
@@ -151,6 +152,6 @@ def _build_query_scores(evaluation: RunScores, measures: Mapping[str, Measure]) 
     # Each measure has the same queries.
     for query in scores[0]:
         texts = [format_score(of_measure[query]) for of_measure in scores]
-        rows.append((make_name(query), *map(make_words, texts)))
+        rows.append(make_row(query, *texts))
     columns = (Column("query"), *(Column(text, FIGURE, is_name=True) for text in measures))
     return Table(columns, tuple(rows), overflow=Overflow.STACK)

@@ -12,7 +12,6 @@ from harness.files.versioned import escape_json_commands
 from harness.model.judging import JudgeAgreement
 from harness.report.document import (
     Block,
-    Cell,
     Column,
     ColumnKind,
     Document,
@@ -21,22 +20,16 @@ from harness.report.document import (
     Span,
     Table,
     Tone,
+    make_columns,
     make_name,
     make_notes,
+    make_row,
     make_words,
 )
 from harness.report.sentences import format_score, make_loggable
 from harness.words import count, format_exactly
 
 NAME, FIGURE, WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD
-
-
-def _make_columns(kind: ColumnKind, *headings: str) -> tuple[Column, ...]:
-    return tuple(Column(heading, kind) for heading in headings)
-
-
-def _make_row(name: str, *texts: str) -> tuple[Cell, ...]:
-    return (make_name(name), *map(make_words, texts))
 
 
 # Pools.
@@ -80,8 +73,8 @@ def _build_coverage(pool: Pool) -> Table:
     for coverage in pool.coverage:
         unjudged = f"{coverage.unjudged:,} of {coverage.hits:,}"
         bounds = (coverage.as_judged, coverage.if_worst, coverage.if_best)
-        rows.append(_make_row(coverage.run, format_score(coverage.judged), unjudged, *map(format_score, bounds)))
-    return Table((Column("request"), *_make_columns(FIGURE, *figures)), tuple(rows))
+        rows.append(make_row(coverage.run, format_score(coverage.judged), unjudged, *map(format_score, bounds)))
+    return Table((Column("request"), *make_columns(FIGURE, *figures)), tuple(rows))
 
 
 def _build_queries(pool: Pool) -> Table:
@@ -89,12 +82,12 @@ def _build_queries(pool: Pool) -> Table:
     names = ("judge first", "request") if has_runs else ("judge first",)
     rows = []
     for query in pool.queries[:QUERIES_SHOWN]:
-        row = _make_row(query.query, query.run) if has_runs else _make_row(query.query)
+        row = make_row(query.query, query.run) if has_runs else make_row(query.query)
         bounds = (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best)
         rows.append((*row, make_words(f"{query.unjudged:,}"), *map(make_words, map(format_score, bounds))))
     more = len(pool.queries) - len(rows)
     return Table(
-        columns=_make_columns(NAME, *names) + _make_columns(FIGURE, "unjudged", pool.measure, "if worst", "if best"),
+        columns=make_columns(NAME, *names) + make_columns(FIGURE, "unjudged", pool.measure, "if worst", "if best"),
         rows=tuple(rows),
         remarks=(f"and {count(more, 'ranking')} more",) if more else (),
     )
@@ -150,18 +143,18 @@ def _build_agreement(agreement: JudgeAgreement) -> Section:
 def _build_coefficients(agreement: JudgeAgreement) -> Table:
     rows = []
     for weights, kappa in agreement.cohen.items():
-        rows.append(_make_row("Cohen's kappa", weights, format_score(kappa), f"{agreement.complete:,}"))
+        rows.append(make_row("Cohen's kappa", weights, format_score(kappa), f"{agreement.complete:,}"))
     if agreement.complete:
-        rows.append(_make_row("Fleiss' kappa", "", format_score(agreement.fleiss), f"{agreement.complete:,}"))
+        rows.append(make_row("Fleiss' kappa", "", format_score(agreement.fleiss), f"{agreement.complete:,}"))
     for level, alpha in agreement.alpha.items():
-        rows.append(_make_row("Krippendorff's alpha", level, format_score(alpha), f"{agreement.shared:,}"))
+        rows.append(make_row("Krippendorff's alpha", level, format_score(alpha), f"{agreement.shared:,}"))
     remarks = []
     if not agreement.complete:
         judges = len(agreement.graded) - len(agreement.alone)
         remarks.append(f"Fleiss' kappa needs documents that all {judges} judges graded, and there is none")
     if None in (*agreement.cohen.values(), *agreement.alpha.values()):
         remarks.append("a dash is for what is undefined, because only one grade was given")
-    columns = (*_make_columns(WORD, "coefficient", "weights"), *_make_columns(FIGURE, "value", "documents"))
+    columns = (*make_columns(WORD, "coefficient", "weights"), *make_columns(FIGURE, "value", "documents"))
     return Table(columns, tuple(rows), tuple(remarks))
 
 
@@ -174,7 +167,7 @@ def _build_disagreements(agreement: JudgeAgreement) -> Table:
             grade = disagreement.grades.get(judge)
             row.append(make_words("–" if grade is None else format_exactly(grade)))
         rows.append(tuple(row))
-    columns = (Column("apart", FIGURE), Column("query"), Column("document"), *_make_columns(FIGURE, *judges))
+    columns = (Column("apart", FIGURE), Column("query"), Column("document"), *make_columns(FIGURE, *judges))
     return Table(columns, tuple(rows))
 
 
@@ -205,10 +198,10 @@ def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
         untold = "nothing says how far its grades may be trusted: let people grade what it graded"
         return Section(make_words(graded), (Notes((Span(untold, Tone.NOTED),)),))
     rows = (
-        _make_row("Cohen's kappa, quadratic", format_score(shared.kappa), "1 is as people, 0 is by chance"),
-        _make_row("Krippendorff's alpha, interval", format_score(trust.alpha), ""),
-        _make_row("same grade", f"{shared.same:,}", f"of {both}"),
-        _make_row("leniency", _format_leniency(shared.leniency), _describe_leniency(trust)),
+        make_row("Cohen's kappa, quadratic", format_score(shared.kappa), "1 is as people, 0 is by chance"),
+        make_row("Krippendorff's alpha, interval", format_score(trust.alpha), ""),
+        make_row("same grade", f"{shared.same:,}", f"of {both}"),
+        make_row("leniency", _format_leniency(shared.leniency), _describe_leniency(trust)),
     )
     blocks: list[Block] = [
         Table((Column("figure"), Column("value", FIGURE), Column("meaning")), rows),
@@ -240,9 +233,9 @@ def _build_confusion(trust: MachineTrust, names: Mapping[float, str]) -> Table:
     rows = []
     for people, alike in trust.by_grade.items():
         cells = [f"{times.get((people, machine), 0):,}" for machine in given]
-        rows.append(_make_row(_name_grade(people, names), *cells, _format_leniency(alike.leniency)))
+        rows.append(make_row(_name_grade(people, names), *cells, _format_leniency(alike.leniency)))
     figures = [*(_name_grade(grade, names) for grade in given), "mean difference"]
-    return Table((Column("people gave"), *_make_columns(FIGURE, *figures)), tuple(rows))
+    return Table((Column("people gave"), *make_columns(FIGURE, *figures)), tuple(rows))
 
 
 def _name_grade(grade: float, names: Mapping[float, str]) -> str:
@@ -254,14 +247,14 @@ def _build_tags(trust: MachineTrust) -> Table:
     rows = []
     for tag, alike in trust.by_tag.items():
         kappa, leniency = format_score(alike.kappa), _format_leniency(alike.leniency)
-        rows.append(_make_row(tag, f"{alike.documents:,}", kappa, leniency))
-    return Table((Column("tag"), *_make_columns(FIGURE, "documents", "kappa", "leniency")), tuple(rows))
+        rows.append(make_row(tag, f"{alike.documents:,}", kappa, leniency))
+    return Table((Column("tag"), *make_columns(FIGURE, "documents", "kappa", "leniency")), tuple(rows))
 
 
 def _build_ranks(ranks: RequestRanks) -> Table:
     rows = [
-        _make_row(means.request, format_score(means.by_people), format_score(means.by_machine)) for means in ranks.means
+        make_row(means.request, format_score(means.by_people), format_score(means.by_machine)) for means in ranks.means
     ]
-    columns = (Column("request"), *_make_columns(FIGURE, f"mean {ranks.measure} by people", "by the machine"))
+    columns = (Column("request"), *make_columns(FIGURE, f"mean {ranks.measure} by people", "by the machine"))
     tau = f"Kendall's tau of the two orders: {ranks.tau:.2f}, over {count(ranks.queries, 'query')}"
     return Table(columns, tuple(rows), (tau,))

@@ -23,8 +23,9 @@ from harness.report.document import (
     Span,
     Table,
     Tone,
-    make_name,
+    make_columns,
     make_notes,
+    make_row,
     make_words,
 )
 from harness.report.sentences import format_difference, format_score, name_mean_column, name_queries
@@ -115,8 +116,8 @@ def _build_means(verification: Verification) -> Table:
     for measure in verification.measures:
         numbers = (f"{measure.queries:,}", f"{len(measure.differences):,}")
         texts = (format_score(measure.ours), format_score(measure.theirs), *numbers)
-        rows.append((make_name(measure.measure), *map(make_words, texts)))
-    return Table((Column("measure"), *(Column(figure, ColumnKind.FIGURE) for figure in figures)), tuple(rows))
+        rows.append(make_row(measure.measure, *texts))
+    return Table((Column("measure"), *make_columns(ColumnKind.FIGURE, *figures)), tuple(rows))
 
 
 def _build_differences(measure: VerifiedMeasure, verification: Verification) -> Table:
@@ -128,9 +129,9 @@ def _build_differences(measure: VerifiedMeasure, verification: Verification) -> 
         tone = Tone.PLAIN if difference.is_explained else Tone.BAD
         digits = _choose_digits(difference)
         scores = (format_score(difference.ours, digits), format_score(difference.theirs, digits))
-        rows.append((make_name(difference.query), *map(make_words, scores), make_words("; ".join(reasons), tone)))
+        rows.append((*make_row(difference.query, *scores), make_words("; ".join(reasons), tone)))
     more = len(measure.differences) - len(shown)
-    figures = (Column("harness", ColumnKind.FIGURE), Column("_rank_eval", ColumnKind.FIGURE))
+    figures = make_columns(ColumnKind.FIGURE, "harness", "_rank_eval")
     return Table(
         columns=(Column(measure.measure, is_name=True), *figures, Column("reason")),
         rows=tuple(rows),

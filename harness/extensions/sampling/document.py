@@ -9,7 +9,6 @@ from harness.extensions.sampling.logs import ReadLog
 from harness.extensions.sampling.tally import CountedQueries, LeftOut
 from harness.report.document import (
     Block,
-    Cell,
     Column,
     ColumnKind,
     Document,
@@ -18,8 +17,9 @@ from harness.report.document import (
     Span,
     Table,
     Tone,
+    make_columns,
     make_notes,
-    make_words,
+    make_row,
 )
 from harness.words import count, format_exactly
 
@@ -63,7 +63,7 @@ def _count_searches(number: int) -> str:
 def _build_strata(sample: Sample) -> Table:
     """A line for each stratum, and one for all."""
     figures = ("each sent", "queries", "searches", "share", "sampled", "covers")
-    columns = (Column("stratum", ColumnKind.WORD), *(Column(figure, ColumnKind.FIGURE) for figure in figures))
+    columns = (Column("stratum", ColumnKind.WORD), *make_columns(ColumnKind.FIGURE, *figures))
     total = sum(share.traffic for share in sample.strata)
     everything = StratumShare(
         sample.strata[0].stratum,
@@ -74,13 +74,9 @@ def _build_strata(sample: Sample) -> Table:
         drawn=len(sample.queries),
         drawn_traffic=sum(share.drawn_traffic for share in sample.strata),
     )
-    rows = [_make_row(share.stratum, _format_range(share), *_format_figures(share, total)) for share in sample.strata]
-    rows.append(_make_row("all", "", *_format_figures(everything, total)))
+    rows = [make_row(share.stratum, _format_range(share), *_format_figures(share, total)) for share in sample.strata]
+    rows.append(make_row("all", "", *_format_figures(everything, total)))
     return Table(columns, tuple(rows))
-
-
-def _make_row(*texts: str) -> tuple[Cell, ...]:
-    return tuple(map(make_words, texts))
 
 
 def _format_range(share: StratumShare) -> str:
@@ -127,9 +123,9 @@ def _describe_left_out(left_out: LeftOut) -> str:
 
 def _build_drawn(sample: Sample) -> Table:
     """The queries of *sample*, each with its searches and its weight."""
-    figures = (Column("searches", ColumnKind.FIGURE), Column("weight", ColumnKind.FIGURE))
+    figures = make_columns(ColumnKind.FIGURE, "searches", "weight")
     rows = []
     for drawn in sample.queries:
         weight = format_exactly(round(drawn.weight, 2))
-        rows.append(_make_row(drawn.query.text, drawn.stratum, f"{drawn.query.traffic:,}", weight))
+        rows.append(make_row(drawn.query.text, drawn.stratum, f"{drawn.query.traffic:,}", weight))
     return Table((Column("query"), Column("stratum"), *figures), tuple(rows))
