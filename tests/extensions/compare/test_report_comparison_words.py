@@ -39,6 +39,7 @@ from harness.extensions.compare.sentences import (
 )
 from harness.model.comparison import TESTS, MovedDocument
 from harness.model.run import Status
+from harness.report.document import Difference, Facts, Notes, Table, Thresholds
 
 
 @pytest.mark.parametrize(
@@ -218,3 +219,19 @@ def test_a_threshold_that_holds_and_a_query_that_did_not_move_are_not_to_be_look
     still = replace(failed, blamed=("hat", "gloves", "unknown"))
     report = comparison_report(verdicts=(held, still))
     assert [query.id for query in find_moved_queries(report, 1)[0]] == ["red-shoes"]
+
+
+def test_a_comparison_has_its_thresholds_before_its_figures():
+    document = build_comparison_document(comparison_report(), most=1)
+    kinds = [type(block) for block in document.blocks()]
+    assert kinds == [Facts, Thresholds, Notes, Table, Notes, Table, Notes]
+    assert (len(document.queries), Difference in kinds) == (1, False)
+
+
+def test_every_column_of_the_rankings_has_a_heading():
+    headings = []
+    for query in build_comparison_document(comparison_report(), most=10).queries:
+        for rankings in query.blocks:
+            headings += [column.heading for column in (*rankings.beside.columns, *rankings.below.columns)]
+    assert {"now", "change"} <= set(headings)
+    assert all(headings)
