@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import secrets
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,7 +28,6 @@ from harness.files.versioned import VersionedJson
 from harness.masking import fingerprint
 from harness.model.report import SuiteReport
 from harness.model.run import Run
-from harness.model.suite import Query, Suite
 from harness.options import RunOptions
 from harness.run.keeping import FinishedSuite
 
@@ -45,14 +44,10 @@ class CachedRun:
     """A suite that ran, here or in another process."""
 
     report: SuiteReport
-    run: Run | None = field(default=None, compare=False)
+    finished: FinishedSuite | None = field(default=None, compare=False)
     """None where another process ran the suite; see `load_run`."""
     file: Path | None = field(default=None, compare=False)
     """Has the run where another process ran the suite."""
-    suite: Suite | None = field(default=None, compare=False)
-    """The suite with the queries that were selected; None where another process ran it."""
-    others: Sequence[Query] = field(default=(), compare=False)
-    """The other queries of the suite; empty where another process ran it."""
 
     @property
     def path(self) -> str:
@@ -61,8 +56,8 @@ class CachedRun:
 
     def load_run(self) -> Run:
         """The run, read from its file where it is not in memory: few readers need it."""
-        if self.run is not None:
-            return self.run
+        if self.finished is not None:
+            return self.finished.run
         assert self.file is not None, "a run is in memory or in a file"
         return _RUN.read(self.file)
 
@@ -174,7 +169,7 @@ class RunCache:
             # A bug of the harness or of a plugin: every further item would only raise it again, or be skipped by it.
             text = traceback.format_exc()
             return CachedError(str(path), text, text.strip().splitlines()[-1])
-        return CachedRun(finished.report, run=finished.run, suite=finished.suite, others=finished.others)
+        return CachedRun(finished.report, finished)
 
 
 def _is_incomplete(entry: CacheEntry) -> bool:

@@ -188,18 +188,19 @@ class SessionRuns:
 
     def _complete(self, cached: CachedRun, path: Path, options: RunOptions) -> FinishedSuite:
         """*cached* with its suite, which is loaded again where another process ran it."""
-        suite, run, others = cached.suite, cached.load_run(), cached.others
-        if suite is None:
-            loaded = self.load(path, Environment(os.environ), read_given_body(options))
-            whole_suite = move_to_target(loaded, run.request)
-            selection = select(whole_suite, QueryFilter.from_options(options), self.relevance_session.today)
-            suite, others = selection.selected, selection.others
-            used_values = select_request_values(suite, run.request, hooked=run.hooked)
-            questions = {query.id: used_values.fingerprint(query) for query in suite.queries}
-            # Its responses would be scored as those of other queries.
-            if questions != {query.id: query.question for query in cached.report.queries}:
-                raise RunFailed(f"{shorten_path(path)}: the suite was changed after it ran")
-        return FinishedSuite(suite, run, score_run(suite, run), cached.report, others, options)
+        if cached.finished is not None:
+            return replace(cached.finished, options=options)
+        run = cached.load_run()
+        loaded = self.load(path, Environment(os.environ), read_given_body(options))
+        whole_suite = move_to_target(loaded, run.request)
+        selection = select(whole_suite, QueryFilter.from_options(options), self.relevance_session.today)
+        suite = selection.selected
+        used_values = select_request_values(suite, run.request, hooked=run.hooked)
+        questions = {query.id: used_values.fingerprint(query) for query in suite.queries}
+        # Its responses would be scored as those of other queries.
+        if questions != {query.id: query.question for query in cached.report.queries}:
+            raise RunFailed(f"{shorten_path(path)}: the suite was changed after it ran")
+        return FinishedSuite(suite, run, score_run(suite, run), cached.report, selection.others, options)
 
     def _normalize_options(self, path: Path, options: RunOptions) -> RunOptions:
         """*options* with neither the first request nor the suite's own index named: the run is the same."""

@@ -18,6 +18,7 @@ from harness.model.suite import Measure, Query, Suite
 from harness.statistics.mean_intervals import compute_mean_interval
 from harness.store.history import rescore
 from harness.store.kept import restore_ranking
+from harness.store.what_changed import list_changed_facts
 from harness.words import count
 
 MOST_TAGS = 20
@@ -187,11 +188,11 @@ def list_changes(before: HistoryEntry, after: HistoryEntry) -> tuple[StateChange
     changes += [StateChange(ChangeKind.SUITE, text) for text in _list_suite_changes(before, after)]
     if before.state.request != after.state.request:
         changes.append(StateChange(ChangeKind.REQUEST, "the request"))
+    of_target = list_changed_facts(_list_target_facts(before), _list_target_facts(after))
     for name in ("mapping", "settings"):
-        old, new = getattr(before.state, name), getattr(after.state, name)
-        if old != new and None not in (old, new):
+        if name in of_target:
             changes.append(StateChange(ChangeKind.MAPPING, f"the {name} of the index"))
-    changes += [StateChange(ChangeKind.DOCUMENTS, text) for text in _list_document_changes(before, after)]
+    changes += [StateChange(ChangeKind.DOCUMENTS, text) for text in _list_document_changes(before, after, of_target)]
     for name in ("harness", "engine"):
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
@@ -217,13 +218,18 @@ def _list_suite_changes(before: HistoryEntry, after: HistoryEntry) -> list[str]:
     return changes
 
 
-def _list_document_changes(before: HistoryEntry, after: HistoryEntry) -> list[str]:
+def _list_target_facts(entry: HistoryEntry) -> dict[str, object]:
+    state = entry.state
+    return {"mapping": state.mapping, "settings": state.settings, "index": entry.index, "content": state.content}
+
+
+def _list_document_changes(before: HistoryEntry, after: HistoryEntry, of_target: Sequence[str]) -> list[str]:
     changes = []
-    if before.index != after.index and None not in (before.index, after.index):
+    if "index" in of_target:
         changes.append(f"index {after.index}, before {before.index}")
     old, new = before.state.documents, after.state.documents
     if old is not None and new is not None and old != new:
         changes.append(f"{count(new, 'document')}, before {old:,}")
-    elif None not in (before.state.content, after.state.content) and before.state.content != after.state.content:
+    elif "content" in of_target:
         changes.append("documents were written")
     return changes

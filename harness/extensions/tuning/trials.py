@@ -19,6 +19,7 @@ from harness.extensions.tuning.preparing import PILOT, Tuning
 from harness.extensions.tuning.study import KeptTrial, Proposal, Study
 from harness.means import mean_of
 from harness.statistics.power import queries_by_t
+from harness.store.what_changed import list_changed_facts
 from harness.words import count, format_rounded_up
 
 
@@ -117,11 +118,9 @@ def describe_changed_target(tuning: Tuning, study: Study) -> list[str]:
     facts, known = tuning.sender.facts, study.read_note("facts")
     if facts is None or known is None:
         return []
-    changed = []
-    now = (facts.documents, facts.mapping, facts.settings)
-    for name, before, after in zip(("documents", "mapping", "settings"), known, now, strict=True):
-        if before != after:
-            changed.append(name)
+    before = dict(zip(("documents", "mapping", "settings"), known, strict=True))
+    now = {"documents": facts.documents, "mapping": facts.mapping, "settings": facts.settings}
+    changed = list_changed_facts(before, now)
     if not changed:
         return []
     return [
