@@ -16,14 +16,14 @@ from harness.extensions.compare.document import (
 )
 from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.sentences import find_pool_command, list_verdicts
-from harness.report.markdown import print_block, print_queries
+from harness.report import markdown
 from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, choose_sign, escape, fit_pieces, format_code
 from harness.report.sentences import printable
 from harness.report.terminal import (
     build_quiet_lines,
     make_text,
     print_blocks,
-    print_query,
+    print_queries,
     print_quiet_lines,
     print_reason,
     render_plain,
@@ -51,7 +51,7 @@ def print_comparison_report(
     else:
         yield _print_title(document)
         yield from print_blocks(document.blocks())
-        yield from _print_queries(document)
+        yield from print_queries(document.queries, document.more_queries)
     yield make_text(document.closing, "bold red" if document.exit_status else "bold green")
 
 
@@ -68,22 +68,13 @@ def _print_failure(report: ComparisonReport) -> Iterator[RenderableType]:
         yield Text()
     if document.remarks.lines:
         yield from print_blocks([document.remarks])
-    yield from _print_queries(document)
+    yield from print_queries(document.queries, document.more_queries)
 
 
 def _print_title(document: ComparisonDocument, *, with_suite: bool = True) -> Text:
     suite = f"{printable(document.suite)}  " if document.suite and with_suite else ""
     sides = printable(listed(document.sides))
     return Text.assemble((suite, "bold"), (sides, "bold"), " against ", (printable(document.reference), "bold"))
-
-
-def _print_queries(document: ComparisonDocument) -> Iterator[RenderableType]:
-    for query in document.queries:
-        yield from print_query(query)
-        yield Text()
-    if document.more_queries:
-        yield Text(document.more_queries, style="dim")
-        yield Text()
 
 
 def render_markdown(report: ComparisonReport, *, most: int = QUERIES_IN_MARKDOWN, limit: int = MOST_BYTES) -> str:
@@ -101,8 +92,8 @@ def render_markdown(report: ComparisonReport, *, most: int = QUERIES_IN_MARKDOWN
     sides = ", ".join(map(format_code, document.sides))
     pieces = [Piece(0, "summary", f"### {suite}{sides} against {format_code(document.reference)}\n")]
     for number, block in enumerate(document.blocks()):
-        pieces.append(Piece(number, "part", "\n\n".join(print_block(block)) + "\n"))
-    pieces += print_queries(document.queries, document.more_queries)
+        pieces.append(Piece(number, "part", "\n\n".join(markdown.print_block(block)) + "\n"))
+    pieces += markdown.print_queries(document.queries, document.more_queries)
     return fit_pieces(f"## {heading}\n\n{escape(document.closing)}\n", pieces, limit)
 
 

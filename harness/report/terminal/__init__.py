@@ -582,6 +582,16 @@ def _align_spans(cells: Sequence[Cell]) -> Iterator[Text]:
 # Queries.
 
 
+def print_queries(queries: Iterable[QuerySection], more: str) -> Iterator[RenderableType]:
+    """Each of *queries* with a blank line below it, and how many *more* there are."""
+    for query in queries:
+        yield from print_query(query)
+        yield Text()
+    if more:
+        yield Text(more, style="dim")
+        yield Text()
+
+
 def print_query(query: QuerySection) -> Iterator[RenderableType]:
     """The id and the text of *query* with what is known of it, what it concerns, and its tables."""
     yield from print_query_heading(query)

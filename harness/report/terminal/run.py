@@ -26,6 +26,7 @@ from harness.report.terminal import (
     print_cell,
     print_command,
     print_difference,
+    print_queries,
     print_query,
     print_quiet_lines,
     print_reason,
@@ -57,12 +58,7 @@ def print_report(report: Report, *, quiet: bool = False) -> Iterator[RenderableT
 def _print_suite(suite: SuiteSection) -> Iterator[RenderableType]:
     yield Text.assemble((printable(suite.title), "bold"), "  ", (printable(suite.path), "dim"))
     yield from print_blocks(suite.blocks())
-    for query in suite.queries:
-        yield from print_query(query)
-        yield Text()
-    if suite.more_queries:
-        yield Text(suite.more_queries, style="dim")
-        yield Text()
+    yield from print_queries(suite.queries, suite.more_queries)
 
 
 def _build_quiet_section(suite: SuiteReport, section: SuiteSection) -> list[Text]:
