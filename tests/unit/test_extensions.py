@@ -22,9 +22,12 @@ def test_the_table_names_each_folder():
 @pytest.mark.parametrize("name", NAMES)
 def test_an_extension_names_modules_and_pages_that_are_there(name):
     extension = EXTENSIONS[name]
-    for module in [added.module for added in (*extension.commands, *extension.options)]:
-        assert module.startswith(f"harness.extensions.{name}.")
-        assert importlib.import_module(module).command
+    for added in (*extension.commands, *extension.subcommands, *extension.options):
+        assert added.module.startswith(f"harness.extensions.{name}.")
+        assert importlib.import_module(added.module).command
+    for added in (*extension.schemas, *extension.methods):
+        assert added.module.startswith(f"harness.extensions.{name}.")
+        assert getattr(importlib.import_module(added.module), added.function)
     for page in extension.pages:
         assert (ROOT / "docs" / page).is_file()
 
@@ -45,3 +48,7 @@ def test_each_extension_can_be_taken_away():
     for name in NAMES:
         assert table.count(f'    "{name}",') == 1
         assert sum(line.startswith(f"| 13 | `extensions/{name}/` |") for line in layers) == 1
+
+
+def test_ci_takes_another_one_away_each_day():
+    assert "scripts/check --without by-turns" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
