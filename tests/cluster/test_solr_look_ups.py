@@ -17,6 +17,8 @@ from harness.search import find_dialect, open_search
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
+pytestmark = pytest.mark.usefixtures("working_folder")
+
 PATHS = {
     "hits": "$.response.docs",
     "ids": "$.id",
@@ -44,11 +46,6 @@ def look_up(url: str, core: str, ids: list[str]) -> list[str]:
         [response] = search.search([find_dialect("solr").request_documents(search_request, ids)])
     assert isinstance(response, Ranking), response
     return [hit.id for hit in response.hits]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def test_ids_are_looked_up_as_they_are(solr_url, solr_core):

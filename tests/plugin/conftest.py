@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,6 @@ import builders.loaded  # noqa: F401
 from builders.engine import ScriptedEngine
 
 collect_ignore = ["examples"]  # run by tests, in folders of their own
-
-
-@pytest.fixture
-def engine() -> Iterator[ScriptedEngine]:
-    with ScriptedEngine() as server:
-        yield server
 
 
 SUITE = """\

@@ -15,7 +15,6 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy
 
-from builders.engine import ScriptedEngine
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
@@ -42,11 +41,9 @@ def rubber_boots(request, query):
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def shop(working_folder, engine):
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
-    with ScriptedEngine() as engine:
-        yield engine
+    return engine
 
 
 @pytest.fixture

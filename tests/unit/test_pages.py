@@ -17,6 +17,8 @@ from harness.model.scores import Outcome
 from harness.pages import Topic, find_site, format_link
 from harness.report.topics import TOPICS_OF_OUTCOMES, TOPICS_OF_STATUSES
 
+pytestmark = pytest.mark.usefixtures("working_folder")
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 SELF_EXPLAINING = {
@@ -57,11 +59,6 @@ request: {query: {match: {title: "{{text}}"}}}
 thresholds: [THRESHOLD]
 queries: [{id: q, text: shoes, judgments: {sku-1: 1}}]
 """
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -24,8 +24,7 @@ REPORT = Path("report.json")
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder):
     with engine_of_shop() as engine:
         yield engine
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 
-from builders.engine import SHARDS, ScriptedEngine
+from builders.engine import SHARDS
 from builders.reports import without_timing
 from harness.api import Relevance
 from harness.cli import main
@@ -36,11 +36,9 @@ RESCORED = {**FIRST, "red shoes": [("b", 2.5), ("a", 1.5)]}
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder, engine):
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
-    with ScriptedEngine() as server:
-        yield server
+    return engine
 
 
 @pytest.fixture

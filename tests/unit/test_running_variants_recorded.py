@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from builders.engine import ScriptedEngine
 from builders.journaled import report_at, set_index
 from harness.cli import main
 
@@ -29,13 +28,11 @@ JOURNAL = Path("run.journal")
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder, engine):
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
-    with ScriptedEngine() as engine:
-        engine.rankings.update(TEXTS)
-        set_index(engine)
-        yield engine
+    engine.rankings.update(TEXTS)
+    set_index(engine)
+    return engine
 
 
 def run(engine, *options, report="report.json"):

@@ -18,6 +18,8 @@ from harness.suites.discovery import find_suites
 from harness.suites.editing import SuiteTexts
 from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME, SchemaState, read_schema_state, render_schema
 
+pytestmark = pytest.mark.usefixtures("working_folder")
+
 SUITES = Path(__file__).parents[2] / "suites"
 BODY = {"query": {"match": {"title": "{{text}}"}}}
 TUNED = f"""\
@@ -29,11 +31,6 @@ request: {{query: {{match: {{title: {{query: "{{{{text}}}}", boost: "{{{{param:b
 queries:
   - {{id: q, text: shoes, judgments: {{sku-1: 1}}}}
 """
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def import_queries(output="new/shop.relevance.yaml"):

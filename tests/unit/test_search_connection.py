@@ -16,7 +16,7 @@ import tracemalloc
 import urllib.request
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -42,12 +42,6 @@ from harness.search.server_health import MOST_SILENCES, Clock, Retries
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
 SERVICE = HttpRequest("GET", "/search", "$.ids", {"q": "red shoes"})
 OPENSEARCH = {"version": {"number": "3.8.0", "distribution": "opensearch"}}
-
-
-@pytest.fixture
-def engine() -> Iterator[ScriptedEngine]:
-    with ScriptedEngine() as server:
-        yield server
 
 
 class Plain:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -26,10 +25,9 @@ PROPERTIES = {
 
 
 @pytest.fixture
-def engine() -> Iterator[ScriptedEngine]:
-    with ScriptedEngine() as engine:
-        set_up(engine)
-        yield engine
+def engine(engine: ScriptedEngine) -> ScriptedEngine:
+    set_up(engine)
+    return engine
 
 
 def set_up(engine: ScriptedEngine, mapping: Any = None, settings: Any = None, **stored: Any) -> None:

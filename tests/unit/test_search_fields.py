@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -279,12 +278,6 @@ def test_a_body_names_fields(body: Any, named: dict[str, str]) -> None:
 
 def test_docstring_examples_hold() -> None:
     assert doctest.testmod(fields).failed == 0
-
-
-@pytest.fixture
-def engine() -> Iterator[ScriptedEngine]:
-    with ScriptedEngine() as server:
-        yield server
 
 
 def test_the_engine_is_asked_by_name(engine: ScriptedEngine) -> None:

@@ -51,11 +51,10 @@ def basic(login: str) -> str:
 
 
 @pytest.fixture
-def engine() -> Iterator[ScriptedEngine]:
-    with ScriptedEngine() as server:
-        server.headers = {}
-        server.gets["/search?q=red+shoes"] = {"ids": ["a"]}
-        yield server
+def engine(engine: ScriptedEngine) -> ScriptedEngine:
+    engine.headers = {}
+    engine.gets["/search?q=red+shoes"] = {"ids": ["a"]}
+    return engine
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ REPORT, WHOLE = Path("merged.json"), Path("whole.json")
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder):
     with engine_of_shop() as engine:
         yield engine
 

@@ -20,8 +20,7 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder):
     with engine_of_shop() as engine:
         yield engine
 

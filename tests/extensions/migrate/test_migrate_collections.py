@@ -20,6 +20,8 @@ from harness.extensions.migrate.formats import FORMATS
 from harness.extensions.migrate.trec import read as read_trec
 from harness.suites import load_suite
 
+pytestmark = pytest.mark.usefixtures("request_body")
+
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 SGML = """\
 <top>
@@ -54,12 +56,6 @@ TEXTS = {"301": "International Organized Crime & AT&T", "302": "Poliomyelitis"}
 ONE_A_LINE = "".join(f"{number}\t{text}\n" for number, text in TEXTS.items())
 QRELS = "301 0 doc-1 2\n301 0 doc-2 0\n302 0 007 1\n"
 RUN = "".join(f"301 Q0 doc-{rank} {rank} {100 - rank} bm25\n" for rank in range(1, 31))
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from harness.files.judgments import read_judgments
 from harness.model.judging import JudgeAnswer, MachineAnswer
 from harness.suites import load_suite
 
+pytestmark = pytest.mark.usefixtures("request_body")
+
 SUITE = """\
 suite: shop
 target: {index: products}
@@ -25,12 +27,6 @@ queries:
 HOW = MachineAnswer("judge-1", "", "p", "s", "It is one.", 200, 10)
 PEOPLE_GAVE = {"tents": {"sku-1": 2, "sku-2": 0}, "boots": {"sku-9": 1}}
 GRADES = {"csv": "out/shop.judgments.csv", "jsonl": "out/shop.judgments.jsonl", "trec": "out/shop.qrels"}
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
 
 
 def write_suite(judges="people, gpt"):

@@ -12,14 +12,10 @@ from builders.moving import exported, judgments, moved, write_files
 from harness.cli import main
 from harness.suites import load_suite
 
+pytestmark = pytest.mark.usefixtures("request_body")
+
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 EXPECTED = {"red shoes": {"sku-1": 3, "sku-2": 0}, "rope": {"007": 1}}
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
 
 
 @pytest.mark.parametrize(

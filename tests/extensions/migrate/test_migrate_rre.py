@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 
+pytestmark = pytest.mark.usefixtures("working_folder")
+
 RATINGS = {
     "index": "basses",
     "corpora_file": "basses.bulk",
@@ -49,11 +51,6 @@ TEMPLATE = """\
   }}
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def body_of(text, field, number):

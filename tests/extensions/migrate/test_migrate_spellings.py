@@ -7,6 +7,8 @@ import pytest
 from builders.moving import write_files
 from harness.cli import main
 
+pytestmark = pytest.mark.usefixtures("working_folder")
+
 COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 DIFFER = "queries that differ only in letter case, blanks or Unicode form; each is a query of the suite"
 TRIMMED = "blanks around an id or text"
@@ -44,11 +46,6 @@ def make_source(kind, first, second, document="d1"):
 
 def import_source(kind, sources, output="moved.relevance.yaml"):
     assert main(["import", kind, *sources, "--output", output]) == 0
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 KINDS = ["csv", "quepid", "opensearch-srw", "trec", "jsonl", "rank_eval"]

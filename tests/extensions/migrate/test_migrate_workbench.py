@@ -8,6 +8,8 @@ import pytest
 from builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 
+pytestmark = pytest.mark.usefixtures("request_body")
+
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 QUERIES = {
     "name": "Shop queries",
@@ -41,12 +43,6 @@ def answer(*sources):
     """What the API returns for a list."""
     hits = [{"_index": ".plugins", "_id": f"{n}", "_score": 1, "_source": one} for n, one in enumerate(sources)]
     return {"took": 1, "timed_out": False, "_shards": {"total": 1}, "hits": {"total": {"value": 1}, "hits": hits}}
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from builders.engine import Fault, ScriptedEngine
+from builders.engine import Fault
 from harness.cli import main
 
 SUITE = """\
@@ -16,12 +16,6 @@ measures: ["P@2"]
 queries: [{{id: red, text: red shoes, judgments: {{a: 1, b: 0}}}}]
 """
 HOMES = {"hits": {"hits": [{"_index": "i", "_id": "a"}]}}
-
-
-@pytest.fixture
-def engine():
-    with ScriptedEngine() as engine:
-        yield engine
 
 
 def rated(score, hits, failure=None, ratings=None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,8 @@ from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
 from harness.hooks import Hooks
+
+pytestmark = pytest.mark.usefixtures("working_folder")
 
 SUITE = """\
 suite: shop
@@ -23,13 +24,6 @@ queries:
   - {id: shoes, text: red shoes, judgments: {e: 1}}
 """
 REFUSED = "is an address of the suite's own, and only listed addresses are allowed; define it under [clusters.NAME] in "
-
-
-@pytest.fixture
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedEngine]:
-    monkeypatch.chdir(tmp_path)
-    with ScriptedEngine() as engine:
-        yield engine
 
 
 def write(cluster: str, config: str = "") -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from builders.engine import ScriptedEngine
 from harness.cli import main
 
 SUITE = """\
@@ -32,14 +31,12 @@ OTHERS = "2 thresholds are for other requests than 'candidate': mean nDCG@3 >= 0
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder, engine, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     write_suite()
-    with ScriptedEngine() as server:
-        server.rankings |= {"new red shoes": ["b", "a"], "new rubber boots": ["d", "e"]}
-        server.rankings |= {"old red shoes": [], "old rubber boots": ["x"]}
-        yield server
+    engine.rankings |= {"new red shoes": ["b", "a"], "new rubber boots": ["d", "e"]}
+    engine.rankings |= {"old red shoes": [], "old rubber boots": ["x"]}
+    return engine
 
 
 def write_suite(*changes):

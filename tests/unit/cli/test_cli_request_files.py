@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from builders.engine import ScriptedEngine
 from harness.cli import main
 
 SUITE = """\
@@ -25,13 +24,11 @@ REQUEST, REPORT, JOURNAL = Path("bodies/search.json"), Path("report.json"), Path
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder, engine):
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
     REQUEST.parent.mkdir()
     REQUEST.write_text(json.dumps(BODY, indent=2), encoding="utf-8")
-    with ScriptedEngine() as server:
-        yield server
+    return engine
 
 
 def run(*words):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 
 from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
+
+pytestmark = pytest.mark.usefixtures("working_folder")
 
 SUITE = """\
 suite: shop
@@ -21,13 +22,6 @@ queries:
   - {id: shoes, text: red shoes, params: {first: 0}, judgments: {a: 3}}
   - {id: boots, text: rubber boots, params: {first: FIRST}, judgments: {e: 3}}
 """
-
-
-@pytest.fixture
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedEngine]:
-    monkeypatch.chdir(tmp_path)
-    with ScriptedEngine() as engine:
-        yield engine
 
 
 def run(engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], first: str = "0") -> tuple[int, Any]:

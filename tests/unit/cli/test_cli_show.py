@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from builders.engine import ScriptedEngine
 from builders.ports import closed_port
 from harness.cli import main
 from harness.report.json import inspection_schema, loads_report
@@ -33,11 +32,10 @@ queries:
 
 
 @pytest.fixture
-def engine():
-    with ScriptedEngine() as server:
-        server.rankings["red shoes"] = ["a", "b", "c", "d", "x"]
-        server.rankings["rain coat"] = [("t1", 5.0), ("t2", 5.0), ("t3", 5.0), ("t4", 1.5)]
-        yield server
+def engine(engine):
+    engine.rankings["red shoes"] = ["a", "b", "c", "d", "x"]
+    engine.rankings["rain coat"] = [("t1", 5.0), ("t2", 5.0), ("t3", 5.0), ("t4", 1.5)]
+    return engine
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +69,6 @@ def service(httpserver: HTTPServer) -> Service:
     stand_in = Service()
     httpserver.expect_request("/find").respond_with_handler(stand_in.answer)
     return stand_in
-
-
-@pytest.fixture
-def engine() -> Iterator[ScriptedEngine]:
-    with ScriptedEngine() as server:
-        yield server
 
 
 @pytest.fixture

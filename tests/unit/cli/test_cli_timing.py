@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 
-from builders.engine import Fault, ScriptedEngine
+from builders.engine import Fault
 from builders.reports import without_timing
 from harness.cli import main
 from harness.report.json import inspection_schema, loads_report, report_schema
@@ -27,12 +27,10 @@ queries:
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def engine(working_folder, engine, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
-    with ScriptedEngine() as server:
-        yield server
+    return engine
 
 
 def took(**times):
