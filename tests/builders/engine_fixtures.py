@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -224,3 +225,11 @@ def cranfield() -> Path:
     if not folder:
         missing("RELEVANCE_TEST_CRANFIELD names no folder")
     return Path(folder)
+
+
+def send_to(method: str, url: str, body: Any = None) -> Any:
+    """Send anything to the address of an engine; the answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)

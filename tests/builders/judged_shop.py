@@ -1,5 +1,6 @@
 """A suite of two queries with documents to judge, and the index that it searches."""
 
+import harness.search
 from harness.model.run import Hit, Ranking
 from harness.search.testing import FakeSearch
 from harness.search.texts import make_snippet, read_texts
@@ -36,10 +37,18 @@ class Index(FakeSearch):
             if words in OTHER_WORDS:
                 return Ranking(tuple(map(Hit, OTHER_WORDS[words])))
             return Ranking(tuple(map(Hit, RANKINGS.get(request.query, DOCUMENTS)))[: request.body["size"]])
-        return Ranking(tuple(self._hit(one, request) for one in ids if one in DOCUMENTS))
+        return Ranking(tuple(make_hit(one, DOCUMENTS[one], request) for one in ids if one in DOCUMENTS))
 
-    def _hit(self, document, request):
-        source = DOCUMENTS[document]
-        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
-        title = source["title"] if request.title_field else None
-        return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))
+
+def make_hit(document, source, request):
+    """The hit of a *document* with what the *request* asks of its *source*."""
+    snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
+    title = source["title"] if request.title_field else None
+    return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))
+
+
+def set_up_shop(folder, monkeypatch):
+    """Write the suite and its relevance.toml into *folder*, and have the index answer every search."""
+    (folder / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (folder / "shop.relevance.yaml").write_text(SUITE)
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))

@@ -7,8 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import psutil
 import pytest
 import requests
 
+from builders.waiting import wait_until
 from harness.embedded import DEFAULT_VERSION, EmbeddedNode, start, versions
 from harness.embedded.jars import cache_folder
 from harness.embedded.process import launch
@@ -40,13 +40,6 @@ def call(node: EmbeddedNode, method: str, path: str, body: object = None, status
     answer = requests.request(method, f"{node.url}/{path}", json=body, timeout=60)
     assert answer.status_code == status, answer.text
     return answer.json()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
 
 
 def test_it_says_the_version_that_was_asked_for(node: EmbeddedNode) -> None:
@@ -171,7 +164,7 @@ def test_a_node_ends_when_its_parent_is_killed(parent: subprocess.Popen[bytes]) 
     node, home = held(parent)
     parent.kill()
     parent.wait(PATIENCE)
-    wait_until(lambda: not node.is_running())
+    wait_until(lambda: not node.is_running(), PATIENCE)
     assert not home.exists()
 
 
@@ -188,11 +181,11 @@ def test_a_parent_killed_while_the_node_starts_leaves_nothing(tmp_path: Path, co
     (tmp_path / "jars").symlink_to(cache_folder() / "jars")
     environment = {**os.environ, "TMPDIR": str(tmp_path), "RELEVANCE_CACHE_DIR": str(tmp_path)}
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=environment)
-    wait_until(lambda: any(tmp_path.glob("relevance-node-*/data")))
+    wait_until(lambda: any(tmp_path.glob("relevance-node-*/data")), PATIENCE)
     (child,) = psutil.Process(process.pid).children()
     process.kill()
     process.wait()
-    wait_until(lambda: not child.is_running())
+    wait_until(lambda: not child.is_running(), PATIENCE)
     assert list(tmp_path.glob("relevance-node-*")) == []
 
 

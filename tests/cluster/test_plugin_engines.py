@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import psutil
 import pytest
 
 import builders.loaded  # noqa: F401
+from builders.waiting import wait_until
 from harness.embedded.jars import cache_folder
 from harness.report.json import loads_report
 
@@ -108,13 +108,6 @@ def node_processes(folder: Path) -> list[psutil.Process]:
     ]
 
 
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
-
-
 NOTE_NODES = """
 import pathlib, tempfile
 
@@ -166,7 +159,7 @@ def test_however_a_session_ends_its_node_ends(
     command = [sys.executable, "-m", "pytest", "--relevance-embedded", "-p", "no:cacheprovider", *workers]
     session = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_until((pytester.path / "running").exists)
+        wait_until((pytester.path / "running").exists, PATIENCE)
         assert len(node_processes(temporary)) == 1
 
         session.send_signal(how)
@@ -174,4 +167,4 @@ def test_however_a_session_ends_its_node_ends(
     finally:
         session.kill()
 
-    wait_until(lambda: not node_processes(temporary))
+    wait_until(lambda: not node_processes(temporary), PATIENCE)

@@ -1,12 +1,11 @@
 """The rank_eval profile gives what an engine's own `_rank_eval` gives, on random judgments."""
 
-import json
 import random
-import urllib.request
 import uuid
 
 import pytest
 
+from builders.engine_fixtures import send_to
 from harness.metrics import parse_measure, score_query
 from harness.model.suite import Profile
 
@@ -29,21 +28,14 @@ METRICS = {
 }
 
 
-def send(method, url, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.load(answer)
-
-
 @pytest.fixture(scope="module")
 def numbered(opensearch_url):
     """An index whose documents come in the order of their numbers."""
     index = f"{opensearch_url}/rank-eval-{uuid.uuid4().hex[:8]}"
     for number, document in enumerate(DOCUMENTS):
-        send("PUT", f"{index}/_doc/{document}?refresh=true", {"number": number})
+        send_to("PUT", f"{index}/_doc/{document}?refresh=true", {"number": number})
     yield index
-    send("DELETE", index)
+    send_to("DELETE", index)
 
 
 def in_order(hits):
@@ -66,7 +58,7 @@ def test_rank_eval(numbered, seed, best):
     ratings = [{"_index": index, "_id": document, "rating": grade} for document, grade in judgments.items()]
     for text, metric in METRICS.items():
         request = {"id": "q", "request": {"query": in_order(hits)}, "ratings": ratings}
-        theirs = send("POST", f"{numbered}/_rank_eval", {"requests": [request], "metric": metric})
+        theirs = send_to("POST", f"{numbered}/_rank_eval", {"requests": [request], "metric": metric})
         assert not theirs["failures"]
         ours = score_query(parse_measure(text), DOCUMENTS[:hits], judgments, profile=Profile.RANK_EVAL)
         assert ours == pytest.approx(theirs["metric_score"], abs=1e-9), text

@@ -15,6 +15,7 @@ import pyarrow as arrow
 import zstandard
 from pyarrow import parquet
 
+from builders.refusals import refuse_judgments
 from harness.errors import FormatError
 from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.opening import FileFormat, detect_format
@@ -40,12 +41,6 @@ def write(tmp_path, monkeypatch):
         return Path(name)
 
     return write_file
-
-
-def refusal(path, **options):
-    with pytest.raises(FormatError) as caught:
-        read_judgments(path, **options)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +95,7 @@ def test_a_line_that_begins_with_a_number_sign_is_a_comment_to_trec(write, text)
 
 
 def test_a_wrong_line_is_told_behind_comments(write):
-    assert refusal(write("j.qrels", "# one\n# two\nq1 0 d1\n")).startswith("j.qrels:3:1: found 3 columns")
+    assert refuse_judgments(write("j.qrels", "# one\n# two\nq1 0 d1\n")).startswith("j.qrels:3:1: found 3 columns")
 
 
 def test_only_ascii_blanks_part_the_columns_of_trec(write):
@@ -244,46 +239,48 @@ WRONG = {
 
 @pytest.mark.parametrize(("name", "content", "message"), WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_line_is_told(write, name, content, message):
-    assert refusal(write(name, content)) == message
+    assert refuse_judgments(write(name, content)) == message
 
 
 def test_a_quote_that_is_not_closed_is_told(write):
-    assert "j.csv:2:1: a quote in this row is not closed" in refusal(write("j.csv", 'query,document,grade\nq,"d,1\n'))
+    path = write("j.csv", 'query,document,grade\nq,"d,1\n')
+    assert "j.csv:2:1: a quote in this row is not closed" in refuse_judgments(path)
 
 
 def test_all_wrong_lines_are_told_up_to_a_number(write):
-    refused = refusal(write("j.qrels", "q 0 d x\n" * 30))
+    refused = refuse_judgments(write("j.qrels", "q 0 d x\n" * 30))
     assert refused.startswith("j.qrels: 10 more problems are not shown\n")
     assert refused.count("found 'x'") == 20
 
 
 def test_the_line_of_a_yaml_file_is_the_one_that_yaml_counts(write):
-    refused = refusal(write("j.yaml", 'q1:\n  d1: "a\u2028  b"\n'))
+    refused = refuse_judgments(write("j.yaml", 'q1:\n  d1: "a\u2028  b"\n'))
     assert refused.startswith("j.yaml:2:3: found 'a")
-    refused = refusal(write("j.yaml", "# a\u2028# b\nq1:\n  d1: x\n"))
+    refused = refuse_judgments(write("j.yaml", "# a\u2028# b\nq1:\n  d1: x\n"))
     assert refused.endswith("    4 |   d1: x\n      |   ^")
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "a: {"])
 def test_a_nesting_bomb_is_refused(write, opening):
     """By its first levels, or by the limit of PyYAML 6.0.4, which reads ahead."""
-    refused = refusal(write("j.yaml", opening * 30_000))
+    refused = refuse_judgments(write("j.yaml", opening * 30_000))
     assert "expected query ids with document ids and grades below them" in refused
     assert len(refused) < 600
 
 
 def test_a_file_that_is_not_there_or_damaged_is_told(write):
-    assert refusal(Path("none.qrels")) == "none.qrels: there is no such file"
-    assert refusal(write("j.qrels.gz", b"no gzip")).startswith(
+    assert refuse_judgments(Path("none.qrels")) == "none.qrels: there is no such file"
+    assert refuse_judgments(write("j.qrels.gz", b"no gzip")).startswith(
         "j.qrels.gz: the file cannot be read: Not a gzipped file"
     )
     whole = gzip.compress(TREC.encode() * 1000)
-    assert refusal(write("k.qrels.gz", whole[: len(whole) // 2])).startswith("k.qrels.gz: the file cannot be read: ")
-    assert refusal(write("j.qrels.zst", b"no zstandard")).startswith("j.qrels.zst: the file cannot be read: ")
+    half = write("k.qrels.gz", whole[: len(whole) // 2])
+    assert refuse_judgments(half).startswith("k.qrels.gz: the file cannot be read: ")
+    assert refuse_judgments(write("j.qrels.zst", b"no zstandard")).startswith("j.qrels.zst: the file cannot be read: ")
     whole = zstandard.compress(TREC.encode() * 1000)
-    refused = refusal(write("k.qrels.zst", whole[: len(whole) // 2]))
+    refused = refuse_judgments(write("k.qrels.zst", whole[: len(whole) // 2]))
     assert refused == "k.qrels.zst: the file cannot be read: the file ends inside a zstd frame"
-    assert refusal(write("j.parquet", b"no parquet")).startswith("j.parquet: this is not a Parquet file: ")
+    assert refuse_judgments(write("j.parquet", b"no parquet")).startswith("j.parquet: this is not a Parquet file: ")
 
 
 @pytest.mark.parametrize("column", ["query", "document", "grade"])
@@ -298,7 +295,7 @@ def test_text_in_parquet_that_is_not_utf8_is_told(write, column, kind):
     pyarrow.parquet.write_table(
         pyarrow.table({"query": ["q"], "document": ["a"], "grade": [1.0], column: bad}), "j.parquet"
     )
-    told = refusal(Path("j.parquet"))
+    told = refuse_judgments(Path("j.parquet"))
     assert "not UTF-8" in told or "found b'\\xff' as grade" in told
 
 
@@ -307,11 +304,13 @@ def test_a_parquet_table_without_the_columns_is_told(write):
     import pyarrow.parquet
 
     pyarrow.parquet.write_table(pyarrow.table({"query": ["q"], "doc": ["d"]}), "j.parquet")
-    assert refusal(Path("j.parquet")) == (
+    assert refuse_judgments(Path("j.parquet")) == (
         "j.parquet: the table lacks document, grade; expected the columns query, document, grade"
     )
     pyarrow.parquet.write_table(pyarrow.table({"query": ["q"], "document": [None], "grade": [1]}), "k.parquet")
-    assert refusal(Path("k.parquet")) == ("k.parquet:1:1: a value is null; expected a query, a document and a number")
+    assert refuse_judgments(Path("k.parquet")) == (
+        "k.parquet:1:1: a value is null; expected a query, a document and a number"
+    )
 
 
 FLOATS = "has floating-point numbers; write it as integers or strings"
@@ -330,12 +329,12 @@ FLOATS = "has floating-point numbers; write it as integers or strings"
 @pytest.mark.parametrize("name", ["query", "document"])
 def test_what_is_no_id_in_parquet_is_told_with_its_column(write, name, ids, problem):
     parquet.write_table(arrow.table({"query": ["q"], "document": ["a"], "grade": [1], name: ids}), "j.parquet")
-    assert refusal(Path("j.parquet")) == f"j.parquet: the column '{name}' {problem}"
+    assert refuse_judgments(Path("j.parquet")) == f"j.parquet: the column '{name}' {problem}"
 
 
 def test_a_column_of_lists_in_parquet_is_no_column_of_ids(write):
     parquet.write_table(arrow.table({"query": ["q"], "document": [["a"]], "grade": [1]}), "j.parquet")
-    assert "the column 'document' has values of the type list<" in refusal(Path("j.parquet"))
+    assert "the column 'document' has values of the type list<" in refuse_judgments(Path("j.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +353,7 @@ def test_texts_and_whole_numbers_in_parquet_are_ids(write, ids):
 
 def test_a_column_that_is_twice_in_parquet_is_told(write):
     parquet.write_table(arrow.table([["p"], ["q"], ["a"], [1]], ["query", "query", "document", "grade"]), "j.parquet")
-    assert refusal(Path("j.parquet")) == "j.parquet: the table names query twice"
+    assert refuse_judgments(Path("j.parquet")) == "j.parquet: the table names query twice"
 
 
 def test_the_place_of_a_judgment_can_be_looked_up(write):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from builders.refusals import refuse_judgments
 from harness.errors import FormatError
 from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.runs import read_run
@@ -25,12 +26,6 @@ def write(tmp_path, monkeypatch):
     return write_file
 
 
-def refusal(path, **options):
-    with pytest.raises(FormatError) as caught:
-        read_judgments(path, **options)
-    return str(caught.value)
-
-
 UNGRADED = {
     "j.csv": "query,document,grade,title\nq,a,1,\nq,b,,Boots\n",
     "j.jsonl": (
@@ -44,7 +39,7 @@ UNGRADED = {
 
 @pytest.mark.parametrize("name", UNGRADED)
 def test_a_document_without_a_grade_is_refused_in_its_line(write, name):
-    said = refusal(write(name, UNGRADED[name]))
+    said = refuse_judgments(write(name, UNGRADED[name]))
     assert said.startswith(f"{name}:3:{3 if 'y' in name[-4:-1] else 1}: document 'b' has no grade yet for query 'q'; ")
     assert "ungraded: ignore" in said
 
@@ -61,7 +56,7 @@ def test_a_parquet_table_may_lack_grades_too(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "j.parquet"
     parquet.write_table(arrow.table({"query": ["q", "q"], "document": ["a", "b"], "grade": [1, None]}), path)
-    assert "document 'b' has no grade yet" in refusal(path)
+    assert "document 'b' has no grade yet" in refuse_judgments(path)
 
 
 def test_the_line_of_a_judgment_is_not_that_of_a_row_without_a_grade(write):
@@ -117,13 +112,13 @@ def test_yaml_that_holds_nothing_judges_nothing(write, text):
     ],
 )
 def test_yaml_of_another_shape_is_refused_in_its_place(write, text, place, said):
-    told = refusal(write("j.yaml", text))
+    told = refuse_judgments(write("j.yaml", text))
     assert told.startswith(f"j.yaml:{place}: ")
     assert said in told
 
 
 def test_ten_thousand_brackets_are_no_danger(write):
-    assert "found a list" in refusal(write("j.yaml", "q: " + "[" * 30_000))
+    assert "found a list" in refuse_judgments(write("j.yaml", "q: " + "[" * 30_000))
 
 
 def test_the_places_of_yaml_are_found(write):
@@ -247,13 +242,13 @@ def test_the_header_tells_what_parts_the_columns(write, separator, end, begin):
 
 
 def test_a_wrong_line_between_semicolons_is_shown_as_it_stands(write):
-    refused = refusal(write("j.csv", "query;document;grade\nq;a;1;x\n"))
+    refused = refuse_judgments(write("j.csv", "query;document;grade\nq;a;1;x\n"))
     assert refused.startswith("j.csv:2:1: found 4 columns, expected 3 as in the header\n    2 | q;a;1;x\n")
 
 
 def test_a_decimal_comma_is_refused_with_the_number_that_was_meant(write):
     path = write("j.csv", "query;document;grade\nq;a;0,5\nq;b;1,000,5\n")
-    first, second = (line for line in refusal(path).splitlines() if line.startswith("j.csv"))
+    first, second = (line for line in refuse_judgments(path).splitlines() if line.startswith("j.csv"))
     assert first.endswith(
         "found '0,5' as the grade of document 'a' for query 'q', expected a number; did you mean 0.5?"
     )
@@ -264,7 +259,7 @@ def test_a_decimal_comma_is_refused_with_the_number_that_was_meant(write):
 def test_a_file_in_utf_16_is_told_once(tmp_path, encoding):
     path = tmp_path / "j.csv"
     path.write_bytes("\ufeffquery,document,grade\nq,a,1\nq,b,1\n".encode(encoding))
-    assert refusal(path, name="j.csv") == (
+    assert refuse_judgments(path, name="j.csv") == (
         "j.csv: the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8"
     )
 

@@ -8,24 +8,16 @@ import itertools
 from datetime import date
 from fractions import Fraction
 
+from builders.gating import scores_of
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
 from harness.model.kept import Reference
 from harness.model.run import Engine, Ranking, Run, Status
-from harness.model.scores import Outcome, Score
+from harness.model.scores import Outcome
 from harness.model.suite import Query, Suite, Target, Threshold
 from harness.statistics.power import detectable_by_sign_flip
 
 TODAY = date(2026, 6, 1)
-
-
-def scored(values, measure):
-    return tuple(
-        Score(query, measure, None, value, "why")
-        if isinstance(value, Outcome)
-        else Score(query, measure, value, Outcome.SCORED)
-        for query, value in values.items()
-    )
 
 
 def verdict_on(text, weights, after, before=None, *, tags=None, own=False, **fields):
@@ -38,8 +30,8 @@ def verdict_on(text, weights, after, before=None, *, tags=None, own=False, **fie
     )
     suite = Suite("s", "s", Target(), {}, (), queries, () if own else (gated,), **fields)
     run = Run({name: Ranking() for name in weights}, Engine("fake"))
-    reference = Reference(run, scored(before or {}, condition.measure.text), depth=10)
-    scores = scored(after, condition.measure.text)
+    reference = Reference(run, scores_of(before or {}, condition.measure.text), depth=10)
+    scores = scores_of(after, condition.measure.text)
     return decide(suite, run, scores, today=TODAY, reference=reference)[0]
 
 

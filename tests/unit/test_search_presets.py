@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders.refusals import list_problems
 from harness.config import Configs
 from harness.config.shape import SERVICES
 from harness.errors import SuiteError
@@ -49,9 +50,7 @@ SELECT = '{path: /products/select, params: {q: "{{text}}"}}'
 
 
 def refusals(load: Any, target: str, http: str) -> list[str]:
-    with pytest.raises(SuiteError) as caught:
-        load(target, http, {})
-    return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
+    return list_problems(load, target, http, {})
 
 
 def test_a_baseline_knows_the_request_whoever_gave_its_paths(load: Any) -> None:

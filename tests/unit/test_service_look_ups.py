@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders.catalogue_service import CatalogueService
+from builders.commands import run_to_report
 from harness.cli import main
 from harness.extensions.judging.pools_and_lint import PoolOptions, pool_suites
 from harness.options import RunOptions
@@ -52,13 +52,6 @@ def write(*keys: str, query: str = QUERY, threshold: str = "mean nDCG@10 >= 0.99
     Path("shop.relevance.yaml").write_text(f"{text}queries:\n  - {query}}}\n", encoding="utf-8")
 
 
-def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The exit status of a run, and the report of its suite."""
-    status = main(["run", "shop.relevance.yaml", "-q", "--output", "json=report.json", *words])
-    [suite] = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"]
-    return status, suite
-
-
 def searches(service: CatalogueService) -> list[dict[str, list[str]]]:
     return [params for params in service.asked if "q" in params]
 
@@ -69,13 +62,13 @@ NOT_IN_TOP = '{id: tents, text: tent, expect: ["d1 not in top 3"]'
 def test_not_in_top_passes_on_an_empty_index_where_nothing_looks_documents_up(shop: CatalogueService) -> None:
     shop.documents = {}
     write(query=NOT_IN_TOP)
-    assert run()[0] == 0
+    assert run_to_report()[0] == 0
 
 
 def test_not_in_top_is_an_error_on_an_empty_index(shop: CatalogueService) -> None:
     shop.documents = {}
     write(DOCUMENTS, query=NOT_IN_TOP)
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 3
     [verdict] = suite["verdicts"]
     assert (verdict["status"], verdict["reason"]) == (
@@ -88,7 +81,7 @@ def test_none_of_the_judged_documents_is_an_error_of_the_target(shop: CatalogueS
     shop.documents = {f"D{number}": {} for number in range(1, 41)}
     shop.rankings["tent"] = [("D1", 1.0), ("D2", 0.5)]
     write(DOCUMENTS)
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 3
     assert suite["queries"][0]["reason"] == (
         "wrong target: none of the 2 documents judged relevant is visible through the target: 'd1' is not, 'D1' is, "
@@ -100,7 +93,7 @@ def test_none_of_the_judged_documents_is_an_error_of_the_target(shop: CatalogueS
 def test_a_judged_document_that_is_not_there_is_named(shop: CatalogueService) -> None:
     del shop.documents["d30"]
     write(DOCUMENTS, SIZE)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert (missing["id"], missing["absence"]) == ("d30", "not visible")
     assert suite["checks"]["absent"] == {"d30": None}
@@ -108,14 +101,14 @@ def test_a_judged_document_that_is_not_there_is_named(shop: CatalogueService) ->
 
 def test_a_missing_document_is_found_deeper_with_its_title(shop: CatalogueService) -> None:
     write(TITLES, DOCUMENTS, SIZE)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert (missing["id"], missing["rank"], missing["title"]) == ("d30", 30, "Tent d30")
 
 
 def test_a_missing_document_has_its_title_without_a_deeper_search(shop: CatalogueService) -> None:
     write(TITLES, DOCUMENTS)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert (missing["id"], missing["rank"], missing["title"]) == ("d30", None, "Tent d30")
     assert len(searches(shop)) == 1
@@ -125,7 +118,7 @@ def test_a_missing_document_has_its_title_without_a_deeper_search(shop: Catalogu
 def test_a_page_limit_is_how_deep_was_searched(shop: CatalogueService, limit: str, searched: int) -> None:
     shop.page = 25
     write(DOCUMENTS, SIZE, limit)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert (missing["rank"], missing["absence"], missing["searched"]) == (None, "beyond", searched)
     assert searches(shop)[-1]["rows"] == [str(20 if limit else 1000)]
@@ -134,21 +127,21 @@ def test_a_page_limit_is_how_deep_was_searched(shop: CatalogueService, limit: st
 def test_without_look_ups_a_deeper_search_tells_ranks_and_no_causes(shop: CatalogueService) -> None:
     del shop.documents["d30"]
     write(SIZE)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert (missing["rank"], missing["absence"], missing["searched"]) == (None, None, 39)
 
 
 def test_no_hit_more_is_asked_for_than_the_service_returns(shop: CatalogueService) -> None:
     write(SIZE, "    max_size: 10\n", query="{id: tents, text: tent, judgments: {d1: 3}")
-    run()
+    run_to_report()
     assert searches(shop) == [{"q": ["tent"], "rows": ["10"]}]
 
 
 def test_what_matches_not_at_all_is_known_by_the_total(shop: CatalogueService) -> None:
     del shop.rankings["tent"][29]
     write(DOCUMENTS, SIZE)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert missing["absence"] == "no match"
 
@@ -169,7 +162,7 @@ def test_a_filtered_search_tells_what_matches_below_the_deepest_rank(
     if not matches:
         shop.rankings["tent"].remove(("d1400", 0.01))
     write(FILTERED, SIZE, query="{id: tents, text: tent, judgments: {d1: 3, d1400: 2}")
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert missing["absence"] == absence
     assert [params for params in searches(shop) if "only" in params] == [
@@ -185,7 +178,7 @@ def test_a_filtered_search_that_a_page_limit_cuts_tells_nothing(shop: CatalogueS
     shop.page = 11
     judged = ", ".join(f"d{number}: 1" for number in range(20, 35))
     write(FILTERED, SIZE, query=f"{{id: tents, text: tent, judgments: {{{judged}}}")
-    _, suite = run()
+    _, suite = run_to_report()
     absences = {missing["id"]: missing["absence"] for missing in suite["queries"][0]["missing"]}
     assert set(absences.values()) == {"beyond", None}
     assert sum(absence == "beyond" for absence in absences.values()) == 11
@@ -193,7 +186,7 @@ def test_a_filtered_search_that_a_page_limit_cuts_tells_nothing(shop: CatalogueS
 
 def test_a_size_is_filled_with_one_more_hit_than_needed(shop: CatalogueService) -> None:
     write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}")
-    _, suite = run()
+    _, suite = run_to_report()
     assert searches(shop) == [{"q": ["tent"], "rows": ["11"]}]
     assert len(suite["queries"][0]["ranking"]) == 10
 
@@ -202,7 +195,7 @@ def test_a_size_of_the_suite_is_sent_as_it_is(shop: CatalogueService) -> None:
     write(SIZE, query="{id: tents, text: tent, judgments: {d1: 3}")
     text = Path("shop.relevance.yaml").read_text(encoding="utf-8")
     Path("shop.relevance.yaml").write_text(text.replace('"{{text}}"}', '"{{text}}", rows: 12}'), encoding="utf-8")
-    _, suite = run()
+    _, suite = run_to_report()
     assert searches(shop) == [{"q": ["tent"], "rows": ["12"]}]
     assert len(suite["queries"][0]["ranking"]) == 12
 
@@ -216,7 +209,7 @@ def write_own_size(hits: int) -> None:
 
 def test_a_size_that_a_query_gives_is_sent_as_it_is(shop: CatalogueService) -> None:
     write_own_size(25)
-    run()
+    run_to_report()
     assert searches(shop) == [{"q": ["tent"], "rows": ["25"]}]
 
 
@@ -244,7 +237,7 @@ def test_expectations_read_fields_that_only_the_request_by_ids_returns(shop: Cat
     by_ids = DOCUMENTS.replace('"}}\n', '"}, fields: {in_stock: $.in_stock}}\n')
     expect = "in_stock = true in top 3, every hit in top 2 has in_stock = true, every hit in top 3 has in_stock = true"
     write(by_ids, query=f"{{id: tents, text: tent, expect: {[*expect.split(', ')]}")
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 1
     assert [verdict["status"] for verdict in suite["verdicts"]] == ["passed", "passed", "failed"]
 
@@ -253,7 +246,7 @@ def test_reports_show_fields_of_hits_that_only_the_request_by_ids_returns(shop: 
     shop.documents["d1"]["brand"] = "Acme"
     shop.hidden_fields = frozenset({"brand"})
     write(TITLES, DOCUMENTS.replace('"}}\n', '"}, fields: {brand: $.brand}}\n'))
-    _, suite = run()
+    _, suite = run_to_report()
     first = suite["queries"][0]["ranking"][0]
     assert first["title"] == "Tent d1"
     assert [(shown["field"], shown["text"]) for shown in first["texts"]["fields"]] == [("brand", "Acme")]
@@ -262,7 +255,7 @@ def test_reports_show_fields_of_hits_that_only_the_request_by_ids_returns(shop: 
 def test_reports_show_fields_of_missing_documents(shop: CatalogueService) -> None:
     shop.documents["d30"]["brand"] = "Acme"
     write(TITLES, "    fields: {brand: $.brand}\n", DOCUMENTS)
-    _, suite = run()
+    _, suite = run_to_report()
     [missing] = suite["queries"][0]["missing"]
     assert [(shown["field"], shown["text"]) for shown in missing["texts"]["fields"]] == [("brand", "Acme")]
 
@@ -270,7 +263,7 @@ def test_reports_show_fields_of_missing_documents(shop: CatalogueService) -> Non
 def test_ids_that_cannot_be_written_are_not_missing(shop: CatalogueService) -> None:
     by_ids = '    documents: {path: /documents, params: {id: "{{ids}}"}, join: "0"}\n'
     write(by_ids, query=NOT_IN_TOP.replace("d1 ", "d30 "))
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 3
     [verdict] = suite["verdicts"]
     assert verdict["reason"] == ("cannot be decided: whether d30 is visible is unknown, as it could not be looked up")
@@ -382,7 +375,7 @@ def test_a_baseline_stands_where_a_suite_adds_a_request_by_ids(shop: CatalogueSe
     write(SIZE, query=query, threshold="drop nDCG@10 <= 0.01")
     assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
     write(SIZE, "    max_size: 100\n", DOCUMENTS, query=query, threshold="drop nDCG@10 <= 0.01")
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 0
     assert suite["baseline"]["changes"] == []
 

@@ -14,6 +14,7 @@ from typing import Any
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders.commands import run_to_report
 from harness.cli import main
 
 SUITE = """\
@@ -57,13 +58,6 @@ def shop(httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return Shop(httpserver)
 
 
-def run(*words: str) -> tuple[int, dict[str, Any]]:
-    """The exit status of a run, and the report of its suite."""
-    status = main(["run", "shop.relevance.yaml", "-q", "--output", "json=report.json", *words])
-    [suite] = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"]
-    return status, suite
-
-
 def save_baseline() -> None:
     assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
 
@@ -74,7 +68,7 @@ def test_another_order_of_near_scores_is_a_drop(shop: Shop, great: float, lesser
     shop.hits = [("a", great), ("b", lesser)]
     save_baseline()
     shop.hits = [("b", great), ("a", lesser)]
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 1
     assert "ties" not in suite["verdicts"][0]["reason"]
     assert [document["tied"] for document in suite["queries"][0]["ranking"]] == [False, False]
@@ -85,7 +79,7 @@ def test_another_order_of_equal_scores_is_one_of_ties(shop: Shop, score: float) 
     shop.hits = [("a", score), ("b", score), ("c", 0)]
     save_baseline()
     shop.hits = [("b", score), ("a", score), ("c", 0)]
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 0
     assert "only the order of ties changed" in suite["verdicts"][0]["reason"]
 
@@ -98,14 +92,14 @@ def test_what_is_kept_has_the_scores_of_the_service(shop: Shop, great: float, le
     kept = json.loads(Path("shop.baseline.json").read_text(encoding="utf-8"))["requests"]["request"]["queries"]["shoes"]
     assert kept["ranking"] == [["a", great], ["b", lesser]]
     assert kept["exact_scores"] is True
-    _, suite = run("--journal", "run.journal")
+    _, suite = run_to_report("--journal", "run.journal")
     shop.hits = []
     assert [document["score"] for document in suite["queries"][0]["ranking"]] == [great, lesser]
     line = next(line for line in Path("run.journal").read_text(encoding="utf-8").splitlines() if '"query"' in line)
     assert [hit["score"] for hit in json.loads(line)["ranking"]["hits"]] == [great, lesser]
     whole = Path("run.journal").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("run.journal").write_text("".join(whole[:2]), encoding="utf-8")
-    _, resumed = run("--journal", "run.journal", "--resume")
+    _, resumed = run_to_report("--journal", "run.journal", "--resume")
     assert resumed["queries"][0]["ranking"] == suite["queries"][0]["ranking"]
 
 
@@ -116,7 +110,7 @@ def test_a_comparison_with_what_was_kept_takes_no_near_scores_as_ties(
 ) -> None:
     shop.hits = [("a", great), ("b", lesser)]
     save_baseline()
-    run("--output", "json=before.json")
+    run_to_report("--output", "json=before.json")
     shop.hits = [("b", great), ("a", lesser)]
     words = ["compare", source, "request:request", "--suite", "shop.relevance.yaml", "--output", "json=compared.json"]
     assert main([*words, "--threshold", "drop nDCG@10 <= 0.01", "-q"]) == 1
@@ -130,7 +124,7 @@ def test_repeats_that_differ_in_near_scores_do_not_differ_in_ties(shop: Shop, gr
     shop.hits = first
     save_baseline()
     shop.turns = [first, second]
-    _, suite = run("--repeat", "2")
+    _, suite = run_to_report("--repeat", "2")
     assert [one["cause"] for one in suite["repeats"]["unstable"]] == ["unknown"]
 
 
@@ -143,7 +137,7 @@ def test_a_baseline_of_an_earlier_version_with_rounded_integers_excuses_nothing(
     assert "exact_scores" not in text
     Path("shop.baseline.json").write_text(text, encoding="utf-8")
     shop.hits = [("b", GREAT), ("a", LESSER)]
-    assert run()[0] == 1
+    assert run_to_report()[0] == 1
 
 
 def test_an_integer_is_shown_whole(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,6 +153,6 @@ def test_what_is_no_number_is_no_score(httpserver: HTTPServer, shop: Shop, score
     httpserver.clear()
     body = f'{{"hits": [{{"id": "a", "score": {score}}}]}}'
     httpserver.expect_request("/search").respond_with_data(body, content_type="application/json")
-    status, suite = run()
+    status, suite = run_to_report()
     assert status == 3
     assert suite["queries"][0]["reason"].startswith("malformed answer (200): `$.hits[*].score` should be a finite ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import SuiteError
+from builders.refusals import list_problems
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import collect_thresholds
 from harness.model.suite import UnresolvedCondition
@@ -38,12 +38,6 @@ def load(tmp_path, monkeypatch):
         return load_suite(path.relative_to(tmp_path), None if environ is None else dict(environ))
 
     return load_lines
-
-
-def refusals(load, *lines, **options):
-    with pytest.raises(SuiteError) as caught:
-        load(*lines, **options)
-    return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
 
 
 def test_a_suite_and_its_queries_have_expectations(load):
@@ -83,7 +77,7 @@ def test_sets_and_texts_in_quotes_are_written_as_lines(load):
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_expectation_has_its_place(load, line, problem):
-    assert refusals(load, line) == [problem]
+    assert list_problems(load, line) == [problem]
 
 
 def test_a_variable_may_be_a_value_or_a_rank_and_no_tag(load):
@@ -93,10 +87,10 @@ def test_a_variable_may_be_a_value_or_a_rank_and_no_tag(load):
     filled = load(line, environ={"RELEVANCE_BRAND": "Acme"}).thresholds[0]
     assert filled.condition == parse_expectation("every hit in top 5 has brand = Acme")
     assert (filled.tag, filled.text) == ("head", line)
-    assert refusals(load, "no repeated group in top 3 for ${RELEVANCE_TAG:-head}") == [
+    assert list_problems(load, "no repeated group in top 3 for ${RELEVANCE_TAG:-head}") == [
         "5:5 found a variable in the tag, expected a tag as queries have it: it selects them"
     ]
-    assert refusals(load, "no repeated group in top ${RELEVANCE_K}", environ={"RELEVANCE_K": "3 for head"}) == [
+    assert list_problems(load, "no repeated group in top ${RELEVANCE_K}", environ={"RELEVANCE_K": "3 for head"}) == [
         "5:5 the value of a variable has 'for head', expected it as written"
     ]
 
@@ -104,7 +98,7 @@ def test_a_variable_may_be_a_value_or_a_rank_and_no_tag(load):
 def test_a_service_needs_a_path_for_each_field(load):
     suite = load("brand = Acme in top 3", "no repeated group in top 3", text=SERVICE)
     assert len(suite.thresholds) == 2
-    assert refusals(load, "no repeated grup in top 3", text=SERVICE) == [
+    assert list_problems(load, "no repeated grup in top 3", text=SERVICE) == [
         "4:5 the request 'request' has no path for the field 'grup', expected one of brand, group; "
         "did you mean 'group'?"
     ]
@@ -114,7 +108,7 @@ def test_a_service_needs_no_path_for_a_request_that_an_expectation_is_not_for(lo
     now = 'now: {http: {path: "/now?q={{text}}", ids: $.ids}}'
     text = SERVICE.replace("request: {http", f"requests:\n  {now}\n  next: {{http")
     assert load("{expect: brand = Acme in top 3, requests: [next]}", text=text).thresholds
-    assert refusals(load, "brand = Acme in top 3", text=text) == [
+    assert list_problems(load, "brand = Acme in top 3", text=text) == [
         "6:5 the request 'now' has no path for the field 'brand', expected one under 'fields' beside 'ids'"
     ]
     text = text.replace("ids: $.ids}}", "ids: $.ids}, gate: false}")

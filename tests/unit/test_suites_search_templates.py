@@ -2,6 +2,7 @@
 
 import pytest
 
+from builders.refusals import list_problems
 from harness.errors import SuiteError
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
@@ -27,12 +28,6 @@ def load(tmp_path, monkeypatch):
         return load_suite(path.relative_to(tmp_path), {})
 
     return load_request
-
-
-def refusals(load, request, text=SUITE):
-    with pytest.raises(SuiteError) as caught:
-        load(request, text)
-    return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +99,7 @@ def test_a_request_with_an_index_of_its_own_may_be_a_template(load):
     ],
 )
 def test_what_is_wrong_with_a_template_is_told(load, request_, refusal):
-    assert refusals(load, request_, SUITE.replace(", params: {brand: acme}", "")) == [refusal]
+    assert list_problems(load, request_, SUITE.replace(", params: {brand: acme}", "")) == [refusal]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +140,7 @@ def test_a_template_that_skips_hits_by_its_text_or_a_param_is_refused(load, sour
 def test_a_template_that_does_not_say_its_size_gets_the_ten_hits_of_the_engine(load):
     text = SUITE.replace(", params: {brand: acme}", "").replace("nDCG@5", "nDCG@20")
     request = '{template: {source: {query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}'
-    assert refusals(load, request, text) == ["3:10 the request 'request' has size 10, but 'nDCG@20' needs 20 hits"]
+    assert list_problems(load, request, text) == ["3:10 the request 'request' has size 10, but 'nDCG@20' needs 20 hits"]
     filled = request.replace("{query:", '{size: "{{size}}", query:')
     assert load(filled, text).depth == 20
 
@@ -153,7 +148,7 @@ def test_a_template_that_does_not_say_its_size_gets_the_ten_hits_of_the_engine(l
 def test_a_placeholder_of_the_suite_in_a_source_is_told_to_go_through_params(load):
     text = SUITE.replace(", params: {brand: acme}", "")
     request = '{template: {source: {query: {match: {t: "{{text}} {{q}}"}}}, params: {q: "{{text}}"}}}'
-    assert refusals(load, request, text) == [
+    assert list_problems(load, request, text) == [
         "3:50 found {{text}}, which the template's params do not have; the engine fills placeholders of a source from "
         'params; expected params: {text: "{{text}}"}'
     ]
@@ -164,7 +159,7 @@ def test_a_placeholder_of_the_suite_in_a_source_is_told_to_go_through_params(loa
 def test_a_template_whose_params_take_nothing_of_the_query_is_refused(load):
     text = SUITE.replace(", params: {brand: acme}", "")
     request = '{template: {source: {query: {match: {t: "{{q}}"}}}, params: {q: shoes}}}'
-    assert refusals(load, request, text) == [
+    assert list_problems(load, request, text) == [
         "3:10 this request is the same for every query: expected {{text}} somewhere in it, among the params of its "
         "template"
     ]
@@ -183,14 +178,14 @@ def test_a_template_whose_params_take_nothing_of_the_query_is_refused(load):
 )
 def test_a_request_that_no_query_changes_is_refused(load, request_, place):
     text = SUITE.replace(", params: {brand: acme}", "")
-    assert refusals(load, request_, text) == [
+    assert list_problems(load, request_, text) == [
         f"{place} this request is the same for every query: expected {{{{text}}}} somewhere in it"
     ]
 
 
 def test_each_request_of_a_suite_is_held_to_that(load):
     text = SUITE.replace("request: REQUEST", 'requests:\n  a: {query: {term: {t: "{{text}} {{brand}}"}}}\n  b: REQUEST')
-    assert refusals(load, "{query: {match_all: {}}}", text) == [
+    assert list_problems(load, "{query: {match_all: {}}}", text) == [
         "5:6 this request is the same for every query: expected {{text}} somewhere in it"
     ]
 
@@ -209,7 +204,7 @@ def test_a_param_changes_a_request_as_a_text_does(load, request_):
 def test_bodies_by_name_under_the_key_for_one_are_told(load):
     text = SUITE.replace(", params: {brand: acme}", "")
     request = '{current: {query: {match: {t: "{{text}}"}}}, next: {index: n, body: {query: {match: {t: "{{text}}"}}}}}'
-    assert refusals(load, request, text) == [
+    assert list_problems(load, request, text) == [
         "3:10 found requests by name (current, next) in place of a body; expected the key 'requests'"
     ]
 
@@ -238,4 +233,6 @@ def test_a_body_is_not_taken_for_several(load, request_):
 def test_a_json_path_is_refused_in_words_of_its_own(load, path, found):
     text = SUITE.replace(", params: {brand: acme}", "")
     request = f'{{http: {{path: "/{{{{text}}}}", ids: "{path}"}}}}'
-    assert refusals(load, request, text) == [f"3:42 found {path!r}, expected a JSONPath such as $.hits[*].id: {found}"]
+    assert list_problems(load, request, text) == [
+        f"3:42 found {path!r}, expected a JSONPath such as $.hits[*].id: {found}"
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import SuiteError
+from builders.refusals import list_problems
 from harness.model.suite import Variant
 from harness.suites import load_suite
 
@@ -34,12 +34,6 @@ def list_variants(suite):
     return {
         query.id: [(variant.id, variant.text, variant.rule) for variant in query.variants] for query in suite.queries
     }
-
-
-def refuse(load, *queries, **more):
-    with pytest.raises(SuiteError) as caught:
-        load(*queries, **more)
-    return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
 
 
 def test_written_variants_have_ids_of_their_query(load):
@@ -170,31 +164,31 @@ def test_a_request_that_is_not_gated_may_do_without_the_text(load):
     ],
 )
 def test_wrong_variants_are_refused_at_their_place(load, query, problem):
-    [found] = refuse(load, query)
+    [found] = list_problems(load, query)
     assert problem in found
 
 
 def test_a_chain_of_same_as_is_refused(load):
-    problems = refuse(load, "{id: a, text: a}", "{id: b, text: b, same_as: a}", "{id: c, text: c, same_as: b}")
+    problems = list_problems(load, "{id: a, text: a}", "{id: b, text: b, same_as: a}", "{id: c, text: c, same_as: b}")
     assert problems == ["8:31 the query 'b' is 'same_as' 'a' itself; expected 'a' here too"]
 
 
 def test_an_id_that_a_variant_has_is_refused(load):
-    problems = refuse(load, "{id: a, text: shoes, variants: [shoos]}", "{id: a~1, text: boots}")
+    problems = list_problems(load, "{id: a, text: shoes, variants: [shoos]}", "{id: a~1, text: boots}")
     assert problems == ["7:10 the query id 'a~1' is that of a variant of 'a'; expected another id"]
 
 
 def test_a_threshold_needs_a_query_with_variants_in_its_scope(load):
     more = 'thresholds: ["mean RBO of variants >= 0.8 for head"]'
     queries = ("{id: a, text: shoes, variants: [shoos]}", "{id: b, text: boots, tags: [head]}")
-    assert refuse(load, *queries, more=more) == [
+    assert list_problems(load, *queries, more=more) == [
         "4:14 no query with the tag 'head' has variants; expected `variants` in a query or in the suite, or `same_as`"
     ]
 
 
 def test_a_request_without_the_text_is_refused(load):
     queries = ("{id: a, text: shoes, params: {x: shoe}, variants: [shoos]}", "{id: b, params: {x: shoe}, same_as: a}")
-    [problem] = refuse(load, *queries, used="x")
+    [problem] = list_problems(load, *queries, used="x")
     assert problem == (
         "3:10 the request 'request' does not use {{text}}, so that variants change nothing; write a variant as a query "
         "of its own with `same_as`, or set `gate: false` for the request"
@@ -209,7 +203,7 @@ def refuse_nothing(load, *queries, **more):
 def test_a_request_with_a_vector_of_its_query_is_refused(load, tmp_path):
     (tmp_path / "v.jsonl").write_text('{"id": "a", "vector": [0.5, 1.0]}\n')
     queries = ["{id: a, text: shoes, variants: [shoos]}"]
-    [problem] = refuse(load, *queries, more="vectors: {near: v.jsonl}", used="near")
+    [problem] = list_problems(load, *queries, more="vectors: {near: v.jsonl}", used="near")
     assert "the request 'request' uses the vector 'near', which variants do not have" in problem
 
 

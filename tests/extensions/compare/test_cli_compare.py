@@ -21,6 +21,7 @@ import harness.run.cell
 import harness.search
 import harness.store.baseline
 import harness.suites.loading
+from builders.comparing import compare, refused, told
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.extensions.compare.forms import SideWord
@@ -87,24 +88,6 @@ def shop(tmp_path, monkeypatch):
 
 SUITE_WORDS = ("--suite", "shop.relevance.yaml")
 PAIR = ("request:current", "request:candidate", *SUITE_WORDS)
-
-
-def compare(*words):
-    return main(["compare", *words, "-q"])
-
-
-def told(capsys, *words):
-    """The exit status, and the comparison as JSON tells it."""
-    status = compare(*words, "--json")
-    return status, loads_comparison(capsys.readouterr().out)
-
-
-def refused(capsys, *words):
-    """The sentence that a wrong command ends with."""
-    assert compare(*words) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    return " ".join(captured.err.split())
 
 
 def write_run(name, rankings):

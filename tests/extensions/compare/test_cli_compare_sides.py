@@ -8,6 +8,7 @@ import json
 import shlex
 from pathlib import Path
 
+from builders.comparing import compare, refused, told
 from builders.engine import ScriptedEngine
 from harness.cli import main
 from harness.extensions.compare.outputs import comparison_schema, loads_comparison
@@ -45,22 +46,6 @@ def runs(tmp_path, monkeypatch):
 
 
 WORDS = ("a.run", "b.run", "c.run", "--suite", "shop.relevance.yaml")
-
-
-def compare(*words):
-    return main(["compare", *words, "-q"])
-
-
-def told(capsys, *words):
-    status = compare(*words, "--json")
-    return status, loads_comparison(capsys.readouterr().out)
-
-
-def refused(capsys, *words):
-    assert compare(*words) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    return " ".join(captured.err.split())
 
 
 def test_each_side_is_compared_with_the_first_as_if_alone(runs, capsys):

@@ -13,7 +13,7 @@ import webbrowser
 from types import SimpleNamespace
 
 import harness.search
-from builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index
+from builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index, set_up_shop
 from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
@@ -22,13 +22,10 @@ from harness.search.testing import FakeSearch
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(working_folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
-    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
-    return tmp_path
+    set_up_shop(working_folder, monkeypatch)
+    return working_folder
 
 
 @pytest.fixture

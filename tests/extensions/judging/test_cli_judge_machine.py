@@ -15,10 +15,10 @@ import pytest
 pytest.importorskip("openai")
 
 import harness.search
+from builders.judged_shop import make_hit
 from builders.llm_server import Reply, ScriptedModel, grade, refuse
 from harness.cli import main
 from harness.model.run import Hit, Ranking
-from harness.search.hits import make_snippet, read_texts
 from harness.search.testing import FakeSearch
 
 SUITE = """\
@@ -48,13 +48,7 @@ class Index(FakeSearch):
         ids = request.body["query"].get("ids", {}).get("values")
         if ids is None:
             return Ranking(tuple(map(Hit, RANKINGS.get(request.query, DOCUMENTS)))[: request.body["size"]])
-        return Ranking(tuple(self._hit(one, request) for one in ids if one in DOCUMENTS))
-
-    def _hit(self, document, request):
-        source = DOCUMENTS[document]
-        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
-        title = source["title"] if request.title_field else None
-        return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))
+        return Ranking(tuple(make_hit(one, DOCUMENTS[one], request) for one in ids if one in DOCUMENTS))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import sys
 
 import harness.extensions.judging.commands.team
 import harness.search
-from builders.judged_shop import SUITE, Index
+from builders.judged_shop import SUITE, set_up_shop
 from builders.pages import JudgingPage
 from harness.cli import main
 
@@ -22,12 +22,9 @@ LOCAL = ("--serve", "127.0.0.1:0")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
-    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
-    return tmp_path
+def folder(working_folder, monkeypatch):
+    set_up_shop(working_folder, monkeypatch)
+    return working_folder
 
 
 def run(*words):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import harness.search
-from builders.judged_shop import DOCUMENTS, SUITE, Index
+from builders.judged_shop import DOCUMENTS, SUITE, set_up_shop
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.extensions.judging.model import PooledDocument
@@ -27,12 +27,9 @@ def documents(monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, documents):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
-    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
-    return tmp_path
+def folder(working_folder, monkeypatch, documents):
+    set_up_shop(working_folder, monkeypatch)
+    return working_folder
 
 
 @pytest.fixture

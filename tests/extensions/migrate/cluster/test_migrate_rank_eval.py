@@ -2,11 +2,11 @@
 
 import json
 import random
-import urllib.request
 import uuid
 
 import pytest
 
+from builders.engine_fixtures import send_to
 from harness.cli import main
 from harness.report.json import loads_report
 
@@ -26,23 +26,16 @@ METRICS = {
 }
 
 
-def send(method, url, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.load(answer)
-
-
 @pytest.fixture(scope="module")
 def index(opensearch_url):
     """Sixty documents of random words, numbered so that no two have the same place."""
     name, draw = f"migrate-{uuid.uuid4().hex[:8]}", random.Random(7)
     for number in range(60):
         body = {"title": " ".join(draw.choices(WORDS, k=draw.randint(2, 9))), "number": number}
-        send("PUT", f"{opensearch_url}/{name}/_doc/sku-{number}", body)
-    send("POST", f"{opensearch_url}/{name}/_refresh")
+        send_to("PUT", f"{opensearch_url}/{name}/_doc/sku-{number}", body)
+    send_to("POST", f"{opensearch_url}/{name}/_refresh")
     yield name
-    send("DELETE", f"{opensearch_url}/{name}")
+    send_to("DELETE", f"{opensearch_url}/{name}")
 
 
 def ratings(index, draw):
@@ -87,7 +80,7 @@ def of_templates(index, draw):
 @pytest.mark.parametrize("spec", [of_requests, of_templates])
 def test_a_moved_suite_gives_its_number(opensearch_url, index, tmp_path, capsys, spec, metric):
     body = {**spec(index, random.Random(metric)), "metric": METRICS[metric]}
-    theirs = send("POST", f"{opensearch_url}/{index}/_rank_eval", body)
+    theirs = send_to("POST", f"{opensearch_url}/{index}/_rank_eval", body)
     assert not theirs["failures"]
     (tmp_path / "eval.json").write_text(json.dumps(body))
     suite = tmp_path / "moved.relevance.yaml"
