@@ -19,7 +19,7 @@ from harness.metrics import read_gain
 from harness.metrics.evaluate import RunScores
 from harness.model.suite import Profile
 from harness.report.json import dump_scores
-from harness.report.run_sentences import describe_left_out
+from harness.report.run_sentences import describe_uncounted
 from harness.report.scores_document import build_scores_document
 from harness.report.terminal import print_document
 
@@ -99,7 +99,7 @@ def give_evaluation(
     """Print *evaluation*, and on standard error what it leaves out."""
     complete = options.complete
     check_common_queries(evaluation.run_queries, evaluation.judged_queries, qrels, str(run), complete=complete)
-    for line in describe_left_out(evaluation, complete=complete):
+    for line in describe_uncounted(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:
         click.echo(dump_scores(evaluation, options.measures, complete=complete))

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from harness.errors import pip_install
 from harness.gate.finding import (
     Finding,
+    count_left_out,
     describe_if_judged,
-    describe_left_out,
     describe_tie_changes,
     format_number,
     format_observed,
@@ -396,7 +396,7 @@ def _list_asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[
     parts += describe_tie_changes(pairs.only_ties, pairs.ties_and_more)
     if pairs.zero_hits:
         parts.append(f"zero hits: {listed(pairs.zero_hits)}")
-    left_out = describe_left_out(pairs.skipped, pairs.undefined)
+    left_out = count_left_out(pairs.skipped, pairs.undefined)
     if left_out:
         parts.append(f"left out: {left_out}")
     return [*parts, *pairs.changes]

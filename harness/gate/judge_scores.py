@@ -12,7 +12,7 @@ from harness.gate.finding import (
     Finding,
     Scope,
     compute_merit,
-    describe_left_out,
+    count_left_out,
     describe_undefined,
     explain_nothing_left,
     format_number,
@@ -121,7 +121,7 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Findin
     reason = f"{name} {_describe_figure(condition, scope, decisive, len(short))}"
     if scope.zero_hits:
         reason += f"; zero hits: {listed(scope.zero_hits)}"
-    left_out = describe_left_out(scope.skipped, scope.undefined)
+    left_out = count_left_out(scope.skipped, scope.undefined)
     if left_out:
         reason += f"; left out: {left_out}"
     observed = decisive

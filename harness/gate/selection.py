@@ -118,7 +118,7 @@ def collect_thresholds(suite: Suite) -> tuple[GatedThreshold, ...]:
     collected = _name_thresholds("", suite.thresholds, None)
     queries_with_thresholds = [query for query in suite.queries if query.thresholds]
     if queries_with_thresholds:
-        names = name_queries(suite)
+        names = make_query_ids(suite)
         for query in queries_with_thresholds:
             collected += _name_thresholds(f"{names[query.id]}.", query.thresholds, query)
     ids = {threshold.id for threshold in collected}
@@ -137,7 +137,7 @@ def _name_thresholds(prefix: str, thresholds: Sequence[Threshold], query: Query 
     return [GatedThreshold(prefix + ids[threshold.text], threshold, query) for threshold in thresholds]
 
 
-def name_queries(suite: Suite) -> dict[str, str]:
+def make_query_ids(suite: Suite) -> dict[str, str]:
     """An id for each query of *suite*, by the query's own id; no threshold of the whole suite has such an id."""
     return {query: f"query.{name}" for query, name in assign_ids(query.id for query in suite.queries).items()}
 

@@ -25,9 +25,9 @@ from harness.report.junit import (
     complete_sections,
     describe_unnamed,
     list_facts,
-    list_figures,
     list_query_properties,
     list_unanswered,
+    list_verdict_figures,
     list_worst,
     make_loggable_property,
     make_worst_section,
@@ -72,7 +72,7 @@ def list_properties(
     for verdict in verdicts:
         # The item of a query may have several thresholds, each with figures of its own.
         place = f".{verdict.id}" if len(verdicts) > 1 else ""
-        properties += list_figures(verdict, place)
+        properties += list_verdict_figures(verdict, place)
     if query is not None:
         properties += list_query_properties(query)
     return properties + list_facts(report)

@@ -15,7 +15,7 @@ from harness.gate.selection import (
     is_for_request,
     is_per_query,
     is_selected,
-    name_queries,
+    make_query_ids,
 )
 from harness.model.suite import Mark, Query, Suite, UnresolvedCondition, Waiver, find_first_in_force
 
@@ -87,7 +87,7 @@ def plan_items(
         items.append(replace(item, selected=is_selected(gated, query_filter)))
         if each_query and _is_per_query(gated):
             shared_by_all.append(gated)
-    names = name_queries(suite)
+    names = make_query_ids(suite)
     for query in suite.queries:
         own = own_thresholds.get(query.id, [])
         if own or each_query:

@@ -50,7 +50,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U001
 # What cases share with the items of pytest.
 
 
-def list_figures(verdict: Verdict, place: str = "") -> list[Property]:
+def list_verdict_figures(verdict: Verdict, place: str = "") -> list[Property]:
     """The observed and the required number, and the caveat, with *place* after each name."""
     figures: list[Property] = []
     if verdict.observed is not None:
@@ -246,7 +246,7 @@ def _list_properties(suite: SuiteReport, verdict: Verdict, query: QueryReport | 
         yield "relevance.text", query.text
     yield "relevance.threshold", verdict.threshold
     yield "relevance.verdict", str(verdict.status)
-    yield from list_figures(verdict)
+    yield from list_verdict_figures(verdict)
     if query is not None:
         yield from list_query_properties(query)
     yield from list_facts(suite)

@@ -68,8 +68,8 @@ from harness.report.overview import (
 )
 from harness.report.run_sentences import (
     RANKS_SHOWN,
+    count_compared_queries,
     count_hidden_lines,
-    describe_baseline,
     describe_causes,
     describe_diff,
     describe_judged,
@@ -214,7 +214,7 @@ def build_facts(suite: SuiteReport) -> Facts:
     if suite.deselected:
         queries += f", {suite.deselected:,} more not selected"
     if suite.baseline:
-        queries += f", {describe_baseline(suite)}"
+        queries += f", {count_compared_queries(suite)}"
     facts.append(Fact("queries", make_words(queries)))
     return Facts(tuple(facts))
 

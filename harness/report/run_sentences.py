@@ -426,7 +426,7 @@ def find_left_documents(query: QueryReport) -> tuple[MovedDocument, ...]:
     return tuple(document for document in query.baseline.documents if document.candidate is None)
 
 
-def describe_baseline(suite: SuiteReport) -> str:
+def count_compared_queries(suite: SuiteReport) -> str:
     """How many queries were compared: ``12 compared with the baseline of 2026-11-20``; empty without a baseline."""
     if suite.baseline is None:
         return ""
@@ -497,7 +497,7 @@ def format_grade(document: RankedDocument | MovedDocument | MissingDocument) -> 
 # Queries that the scores of a run file do not count.
 
 
-def describe_left_out(evaluation: RunScores, *, complete: bool) -> Iterator[str]:
+def describe_uncounted(evaluation: RunScores, *, complete: bool) -> Iterator[str]:
     """Sentences on the queries that the means do not count, and on ids in two forms."""
     if evaluation.missing:
         missing = printable(count_queries(evaluation.missing, "judged query"))

@@ -325,11 +325,11 @@ TEXT_SHOWN = 500
 """Characters of a query's id and text above its ranking: a text may be a whole document."""
 
 
-def name_queries(queries: Sequence[str]) -> str:
+def describe_queries(queries: Sequence[str]) -> str:
     """
     *queries* by their ids, as the subject of a sentence.
 
-    >>> name_queries(["shoes"]), name_queries(["shoes", "boots"])
+    >>> describe_queries(["shoes"]), describe_queries(["shoes", "boots"])
     ('query shoes', '2 queries (shoes, boots)')
     """
     if len(queries) == 1:

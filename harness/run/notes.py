@@ -25,7 +25,7 @@ from harness.model.run import Engine, IndexState, Ranking, Run, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import LatencyCondition, RequestTemplate, Suite
 from harness.options import RunOptions
-from harness.store.differences import describe_left_out
+from harness.store.differences import describe_not_compared
 from harness.words import count, counted, listed, one_of
 
 
@@ -64,10 +64,10 @@ def describe_near_hits(suite: Suite, run: Run) -> Iterator[str]:
 def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
     """What is insecure about the connection to *cluster*, and what the login may not read about *engine*."""
     from harness.search.client_object import UNKNOWN_ENGINE
-    from harness.search.login import list_remarks
+    from harness.search.login import list_login_remarks
 
     if cluster is not None:
-        yield from list_remarks(cluster)
+        yield from list_login_remarks(cluster)
     if engine.kind in ENGINES and not engine.version and not engine.stated:
         yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
     if engine == UNKNOWN_ENGINE:
@@ -209,14 +209,14 @@ def _describe_tails(run: Run, depth: int) -> Iterator[str]:
     yield note
 
 
-def describe_ungraded(suite: Suite) -> Iterator[str]:
+def describe_ungraded_documents(suite: Suite) -> Iterator[str]:
     """That judgment files name documents without a grade, where they do."""
     if suite.ungraded:
         have, counts = ("has", "counts") if suite.ungraded == 1 else ("have", "count")
         yield f"{count(suite.ungraded, 'document')} {have} no grade in the judgment files and {counts} as unjudged"
 
 
-def describe_baseline(
+def describe_since_baseline(
     suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
 ) -> Iterator[str]:
     """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
@@ -227,7 +227,7 @@ def describe_baseline(
     if tied:
         queries = counted(tied, "query")
         yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
-    note = describe_left_out(suite, run, reference)
+    note = describe_not_compared(suite, run, reference)
     if note:
         yield note
 

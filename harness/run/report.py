@@ -41,10 +41,10 @@ from harness.model.suite import Before, Gain, InTop, Query, RequestTemplate, Sui
 from harness.model.timing import QueryTiming, SuiteTiming
 from harness.run.notes import (
     advise_tie_break,
-    describe_baseline,
     describe_doubts,
+    describe_since_baseline,
     describe_target,
-    describe_ungraded,
+    describe_ungraded_documents,
     explain_undecided_suite,
 )
 from harness.run.summaries import summarize_measures, summarize_tags
@@ -112,7 +112,7 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
     repeats = None
     if run.repeats:
         repeats = RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run))
-    notes = [*decided.notes, *describe_baseline(suite, run, reference, before)]
+    notes = [*decided.notes, *describe_since_baseline(suite, run, reference, before)]
     if decided.gates or decided.report_only:
         notes += explain_undecided_suite(verdicts, decides=decided.decides, report_only=decided.report_only)
     if findings.twice:
@@ -123,7 +123,7 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
     notes += advise_tie_break(verdicts, template)
     notes += describe_target(suite, run)
     notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)
-    notes += describe_ungraded(suite)
+    notes += describe_ungraded_documents(suite)
     shared = _SharedFacts(
         suite=suite,
         located=decided.located,

@@ -354,7 +354,7 @@ def _check_tls(cluster: Cluster, url: str) -> None:
         raise ValueError(f"a client certificate needs a URL that begins with https://, found {url}")
 
 
-def list_remarks(cluster: Cluster) -> list[str]:
+def list_login_remarks(cluster: Cluster) -> list[str]:
     """What others on the way to the server could read or change, and what allows that."""
     urls = [url for url in (cluster.url, *cluster.nodes) if url]
     is_secure = cluster.cloud_id is not None or any(map(uses_tls, urls))

@@ -35,7 +35,7 @@ from harness.words import did_you_mean, grouped
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairedScores:
     """
     One measure's scores of the queries that both runs have, in the reference's order.
 
@@ -57,7 +57,7 @@ def pair_up(
     reference: Mapping[str, float | None],
     candidate: Mapping[str, float | None],
     weights: Mapping[str, float],
-) -> Pair:
+) -> PairedScores:
     """
     Pair the scores of the queries that both runs have.
 
@@ -81,7 +81,7 @@ def pair_up(
     weighed_differences = differences
     if weights_of_queries is not None:
         weighed_differences = np.array(weighed(differences.tolist(), weights_of_queries))
-    return Pair(
+    return PairedScores(
         measure=measure,
         queries=queries,
         reference=before_and_after[:, 0],
@@ -210,7 +210,7 @@ def compare(
     )
 
 
-def _test_pairs(pairs: Sequence[Pair], options: ComparisonOptions) -> list[MeanTest]:
+def _test_pairs(pairs: Sequence[PairedScores], options: ComparisonOptions) -> list[MeanTest]:
     """The test of each of *pairs*; measures with the same queries share the sign flips."""
     if options.test != "sign-flip":
         return [_test_pair(pair, options) for pair in pairs]
@@ -226,7 +226,7 @@ def _test_pairs(pairs: Sequence[Pair], options: ComparisonOptions) -> list[MeanT
     return [tests[pair.measure] for pair in pairs]
 
 
-def _test_pair(pair: Pair, options: ComparisonOptions) -> MeanTest:
+def _test_pair(pair: PairedScores, options: ComparisonOptions) -> MeanTest:
     """A test that draws nothing. One that ranks or counts queries does not test the mean, and gives no interval."""
     tests: Mapping[str, Callable[..., Significance]] = {"t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
     try:
@@ -239,13 +239,13 @@ def _test_pair(pair: Pair, options: ComparisonOptions) -> MeanTest:
     return MeanTest(significance, interval)
 
 
-def _compute_loads(pair: Pair) -> Floats:
+def _compute_loads(pair: PairedScores) -> Floats:
     """The weight of each query over the mean weight."""
     ones = [1.0] * len(pair.queries)
     return np.array(ones if pair.weights is None else weighed(ones, pair.weights))
 
 
-def _build_row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:
+def _build_row(pair: PairedScores, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:
     size = effect_size(pair.weighed)
     interval = test.interval
     counts_as = None
@@ -280,7 +280,7 @@ def _build_row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonO
     )
 
 
-def _find_detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Detectable | None:
+def _find_detectable(pair: PairedScores, size: EffectSize, options: ComparisonOptions) -> Detectable | None:
     """The detectable difference of the selected test; None for tests that rank or count queries."""
     level, alternative = options.level, options.alternative
     try:
@@ -303,7 +303,7 @@ def _find_detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -
     return None
 
 
-def _list_moved(pair: Pair) -> tuple[tuple[str, float, float], ...]:
+def _list_moved(pair: PairedScores) -> tuple[tuple[str, float, float], ...]:
     """The queries that changed, those first that moved the mean most."""
     order = sorted(np.flatnonzero(pair.differences).tolist(), key=lambda index: -abs(pair.weighed[index]))
     return tuple((pair.queries[index], float(pair.reference[index]), float(pair.candidate[index])) for index in order)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.errors import UsageError
 from harness.means import mean
 from harness.model.comparison import PLANNED_POWERS, MeasurePlan, PlannedQueries
-from harness.statistics.compare import Pair
+from harness.statistics.compare import PairedScores
 from harness.statistics.power import detectable_by_t, limit_spread, queries_by_t
 from harness.statistics.tests import Alternative, effect_size
 from harness.words import count
@@ -34,7 +34,7 @@ class PlanSettings:
             )
 
 
-def plan_queries(pair: Pair, settings: PlanSettings) -> MeasurePlan:
+def plan_queries(pair: PairedScores, settings: PlanSettings) -> MeasurePlan:
     """
     How many queries would show the effect, for each of `PLANNED_POWERS`.
 

@@ -34,7 +34,7 @@ from harness.store.kept import keep_query, refuse_unanswered, restore_run
 from harness.store.what_changed import (
     build_request_json,
     compare_texts,
-    describe_changes,
+    describe_changes_since,
     find_changed_questions,
     fingerprint_request,
     group_by_state,
@@ -121,7 +121,7 @@ def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[
         depth=baseline.depth,
         created=baseline.created,
         same_request=fingerprint_request(suite, run.request) == baseline.template,
-        changes=describe_changes(baseline, suite, run, changed, others),
+        changes=describe_changes_since(baseline, suite, run, changed, others),
         changed_questions=changed,
         diffs=compare_texts(baseline, suite, run),
     )

@@ -139,7 +139,7 @@ def _has_depth(reference: Reference, measure: Measure, suite: Suite) -> bool:
     return _find_depth(measure, suite) <= reference.depth
 
 
-def describe_left_out(suite: Suite, run: Run, reference: Reference) -> str:
+def describe_not_compared(suite: Suite, run: Run, reference: Reference) -> str:
     """Which queries and measures of *run* are not compared with *reference*, and why; empty if all are."""
     if reference.run is None:
         return f"not compared with a baseline: {reference.problem}" if reference.problem else ""

@@ -217,7 +217,7 @@ def match_renamed(before: Mapping[str, str], now: Mapping[str, str], *, is_only:
 # Changes since a baseline.
 
 
-def describe_changes(
+def describe_changes_since(
     baseline: Baseline,
     suite: Suite,
     run: Run,

@@ -14,7 +14,7 @@ from harness.model.kept import History
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Status
 from harness.model.scores import Outcome, Score
 from harness.model.suite import DropCondition, Query, Waiver, WorseCondition
-from harness.report.junit import list_figures
+from harness.report.junit import list_verdict_figures
 from harness.store.history import rescore
 from tests.builders.gating import TODAY, reference_of, threshold
 from tests.builders.histories import entries_of, ranking_of, run_of, suite_of
@@ -141,7 +141,7 @@ def test_a_failure_says_from_where_to_where_and_how_far_the_runs_are_apart():
 def test_the_spread_is_a_property_in_junit_xml():
     suite = suite_with(DROP)
     verdict = verdict_of(suite, history_of(suite, both(1), both(2), both(4)), **both(2))
-    assert ("relevance.spread", "0.25 to 1") in list_figures(verdict)
+    assert ("relevance.spread", "0.25 to 1") in list_verdict_figures(verdict)
 
 
 def test_a_mean_as_before_is_said_to_be_that_of_the_median():

@@ -37,7 +37,7 @@ from harness.model.suite import HttpRequest
 from harness.run.notes import describe_connection
 from harness.search import open_search
 from harness.search.connection import explain_unreachable
-from harness.search.login import Login, list_remarks, make_tls_options, read_login
+from harness.search.login import Login, list_login_remarks, make_tls_options, read_login
 from harness.search.login import Proxy as ProxyAddress
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
@@ -206,7 +206,7 @@ def test_an_engine_without_a_version_that_is_stated_is_no_remark() -> None:
     ],
 )
 def test_what_is_not_safe_is_a_remark(more: dict[str, Any], words: str | None) -> None:
-    remarks = list_remarks(Cluster("test", **more))
+    remarks = list_login_remarks(Cluster("test", **more))
 
     assert [words in remark for remark in remarks if words] == ([True] if words else [])
     assert bool(remarks) is bool(words)
@@ -343,7 +343,7 @@ def test_https_is_tls_in_any_case(files: dict[str, str], url: str) -> None:
     cluster = Cluster("test", url=url, client_cert=files["both"])
 
     assert make_tls_options(cluster, Login(), url)["cert_file"] == files["both"]
-    assert list_remarks(cluster) == []
+    assert list_login_remarks(cluster) == []
 
 
 def test_the_url_without_tls_is_named(files: dict[str, str]) -> None:

@@ -14,7 +14,7 @@ from harness.gate.selection import (
     check_tags,
     collect_thresholds,
     is_selected,
-    name_queries,
+    make_query_ids,
     select,
     select_scope,
 )
@@ -77,7 +77,7 @@ def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
     ],
 )
 def test_ids_keep_the_letters_of_any_script(name, shown):
-    assert name_queries(suite_of(Query(name, "q"))) == {name: f"query.{shown}"}
+    assert make_query_ids(suite_of(Query(name, "q"))) == {name: f"query.{shown}"}
 
 
 def test_what_is_no_letter_and_no_ascii_a_digest_tells_apart():
@@ -118,7 +118,7 @@ COMPOSED, DECOMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINI
     ],
 )
 def test_an_id_that_needs_no_replacement_is_its_own_and_others_have_digests(names, ids):
-    found = name_queries(suite_of(*(Query(name, "q") for name in names)))
+    found = make_query_ids(suite_of(*(Query(name, "q") for name in names)))
     assert [found[name] for name in names] == [f"query.{one}" for one in ids]
 
 
@@ -126,7 +126,7 @@ def test_a_query_has_the_same_id_in_those_of_its_thresholds():
     own = (Threshold("hits >= 1", ANY),)
     suite = suite_of(Query("a b", "q", thresholds=own), Query("a-b", "q"), Query("a-b.hits-ge-1", "q"))
     assert [gated.id for gated in collect_thresholds(suite)] == ["query.a-b-c8687a08.hits-ge-1"]
-    assert name_queries(suite)["a-b.hits-ge-1"] == "query.a-b.hits-ge-1"
+    assert make_query_ids(suite)["a-b.hits-ge-1"] == "query.a-b.hits-ge-1"
 
 
 def test_ids_of_thresholds_differ_where_ids_of_queries_have_the_letters_of_thresholds():

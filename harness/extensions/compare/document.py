@@ -22,9 +22,9 @@ from harness.extensions.compare.sentences import (
     find_pool_command,
     format_measure,
     is_shown_significant,
-    list_figures,
+    list_compared_measures,
     list_first_ranks,
-    list_measures,
+    list_shown_figures,
     list_verdicts,
     mark_change,
     mark_left,
@@ -225,7 +225,7 @@ def list_rows(report: ComparisonReport) -> list[tuple[MeasureComparison, Compari
 def build_comparison_table(report: ComparisonReport) -> Table:
     """A row for each measure and side; a significant difference stands out, unless judgments may change that."""
     rows = list_rows(report)
-    headings = list_figures([measures for _, measures, _ in rows])
+    headings = list_shown_figures([measures for _, measures, _ in rows])
     cells = []
     for row, measures, side in rows:
         figures = format_measure(row)
@@ -306,7 +306,7 @@ def make_strips(report: ComparisonReport, measure: str) -> list[QueryStrip]:
 
 def build_strips(report: ComparisonReport, most: int) -> Table:
     """A row for each of the *most* queries that changed most, with its score by the first measure on each side."""
-    measures = list_measures(report)
+    measures = list_compared_measures(report)
     if not measures:
         return Table((), ())
     strips = [strip for strip in make_strips(report, measures[0]) if strip.greatest_change > 0]

@@ -24,7 +24,7 @@ from harness.extensions.compare.sentences import (
     find_last_rank,
     find_pool_command,
     is_shown_significant,
-    list_measures,
+    list_compared_measures,
     list_verdicts,
     mark_change,
     mark_left,
@@ -127,7 +127,7 @@ def _list_blocks(report: ComparisonReport, document: ComparisonDocument, limits:
     if not report.further:
         yield ComparedQueries(
             queries=views,
-            measures=list_measures(report),
+            measures=list_compared_measures(report),
             changes=Counter(sorted(map(classify_change, report.queries), key=list(Change).index)),
             tags=_list_tags(report.queries),
             is_decided=bool(report.verdicts),
@@ -139,12 +139,12 @@ def _list_blocks(report: ComparisonReport, document: ComparisonDocument, limits:
             "any side comes first. Green rose, red fell, deeper is more."
         )
     )
-    for place, measure in enumerate(list_measures(report)[: limits.measures]):
+    for place, measure in enumerate(list_compared_measures(report)[: limits.measures]):
         yield make_strip_table(report, measure, limits, is_open=place == 0)
 
 
 def _list_measures(report: ComparisonReport, document: ComparisonDocument) -> Iterator[Block]:
-    if not list_measures(report):
+    if not list_compared_measures(report):
         return
     yield Heading("Measures")
     if document.method:
@@ -261,7 +261,7 @@ def make_spreads(report: ComparisonReport) -> Iterator[Spread]:
     means: dict[str, float] = {}
     if report.measures is not None:
         means = {row.measure: row.difference for row in report.measures.measures}
-    for name in list_measures(report):
+    for name in list_compared_measures(report):
         deltas = [compute_change(*query.scores.get(name, (None, None))) for query in report.queries]
         finite = [value for value in deltas if value is not None and math.isfinite(value)]
         changed = [value for value in finite if value != 0]
@@ -355,7 +355,7 @@ def make_query_views(report: ComparisonReport, limits: Limits) -> tuple[Compared
     for verdict in report.verdicts:
         if verdict.status in BAD:
             blamed.update(verdict.blamed)
-    names = list_measures(report)
+    names = list_compared_measures(report)
     numbers = {tag: number for number, tag in enumerate(_list_tags(report.queries))}
     verdicts_by_query = grouped((verdict.query, verdict) for verdict in report.verdicts)
     greatest = 0.0

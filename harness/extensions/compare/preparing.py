@@ -24,8 +24,8 @@ from harness.extensions.compare.forms import SideText, SideWord, parse_side
 from harness.extensions.compare.model import ComparisonReport, SideKind
 from harness.extensions.compare.scores import (
     ScoredSides,
+    add_threshold_measures,
     correct_together,
-    list_measures,
     make_depths,
     read_depths,
     require_packages,
@@ -57,7 +57,7 @@ from harness.model.suite import Gain, Measure, Profile, Suite, Threshold
 from harness.options import RunOptions
 from harness.store.baseline import read_entry
 from harness.store.kept import refuse_unanswered
-from harness.store.what_changed import describe_changes, find_changed_questions, make_questions
+from harness.store.what_changed import describe_changes_since, find_changed_questions, make_questions
 from harness.words import count
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class ComparisonRequest:
     @property
     def named_measures(self) -> list[Measure]:
         """Every measure that the request names, those of thresholds too."""
-        return list_measures(self.measures, self.thresholds)
+        return add_threshold_measures(self.measures, self.thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     request = ComparisonRequest(pair, options, measures=tuple(measures))
     report = PreparedComparison(request, pair, selection, None).make_report()
     changed_questions = find_changed_questions(entry, make_questions(suite, run.request, hooked=run.hooked))
-    changes = describe_changes(entry, suite, run, changed_questions)
+    changes = describe_changes_since(entry, suite, run, changed_questions)
     return replace(report, notes=(*changes, *notes, *report.notes))
 
 

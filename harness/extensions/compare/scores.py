@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
 
 
-def list_measures(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> list[Measure]:
+def add_threshold_measures(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> list[Measure]:
     """*measures*, and those that *thresholds* name."""
     named = list(measures)
     for threshold in thresholds:
@@ -227,7 +227,7 @@ def _score_both(
 ) -> ScoredSides:
     """Score both of *pair* by *judgments*, or by those of *suite* where there are none, down to the common depth."""
     depths = read_depths(pair, suite)
-    depths.refuse_measures(list_measures(suite.measures, suite.thresholds))
+    depths.refuse_measures(add_threshold_measures(suite.measures, suite.thresholds))
     depth = depths.common
     first, second = (truncate_run(side.run, depth) for side in pair)
     suite = replace(suite, depth=depth or _find_longest(first, second))
@@ -268,7 +268,7 @@ def _score_run(run: Run, suite: Suite, judgments: FileScorer | None) -> tuple[Sc
     for query_id, response in run.responses.items():
         if isinstance(response, Ranking):
             rankings[query_id] = _list_ids(response)
-    measures = {measure.text: measure for measure in list_measures(suite.measures, suite.thresholds)}
+    measures = {measure.text: measure for measure in add_threshold_measures(suite.measures, suite.thresholds)}
     values_by_measure = judgments.score_rankings(rankings, list(measures.values())).scores
     scores = []
     for query in suite.queries:
@@ -360,7 +360,7 @@ def use_stored_scores(
             raise UsageError(f"{names} cannot be compared, as {without}; give ", SUITE, " or ", QRELS)
         return ScoredSides(suite, runs, ((), ()), depth, (f"{without}, so only the rankings are compared",))
     _refuse_unlike(reference, candidate)
-    shared = _list_shared_measures(reference, candidate, list_measures(measures, thresholds))
+    shared = _list_shared_measures(reference, candidate, add_threshold_measures(measures, thresholds))
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
     scores = (_mark_unjudged(reference, candidate), _mark_unjudged(candidate, reference))
     settled: tuple[Score, ...] = ()

@@ -67,7 +67,7 @@ def classify_change(query: QueryComparison) -> Change:
     return Change.ORDER if query.moved else Change.SAME
 
 
-def describe_changes(query: QueryComparison) -> str:
+def describe_moves(query: QueryComparison) -> str:
     """How many documents ``2 entered, 2 left, 5 moved``, and that only ties changed their order."""
     change = classify_change(query)
     counts = {"entered": query.entered, "left": query.left, "moved": query.moved}
@@ -123,7 +123,7 @@ def describe_origin(side: Side) -> str:
     return ", ".join(parts)
 
 
-def list_measures(report: ComparisonReport) -> tuple[str, ...]:
+def list_compared_measures(report: ComparisonReport) -> tuple[str, ...]:
     """The measures that were compared, then those that only queries have."""
     names: dict[str, None] = {}
     for comparison in report.comparisons:
@@ -147,7 +147,7 @@ def describe_compared_query(query: QueryComparison) -> list[str]:
     texts = [f"{measure} {values}" for measure, values in format_scores(query)]
     if query.rbo is not None:
         texts.append(f"RBO {format_score(query.rbo)}")
-    texts.append(describe_changes(query))
+    texts.append(describe_moves(query))
     return texts
 
 
@@ -242,7 +242,7 @@ FIGURES = ("reference", "candidate", "difference", "interval", IF_JUDGED, "p", "
 """The headings of `format_measure`."""
 
 
-def list_figures(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+def list_shown_figures(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     """Those of `FIGURES` that are shown; what the unjudged hits allow only where a measure has that."""
     for comparison in comparisons:
         if any(row.if_judged is not None for row in comparison.measures):
@@ -331,7 +331,7 @@ def describe_coverage(report: ComparisonReport) -> Iterator[str]:
     comparisons = [comparison for comparison in report.comparisons if comparison.judged is not None]
     judged = [comparison.judged for comparison in comparisons if comparison.judged is not None]
     if not judged:
-        if report.measures is not None and not report.suite and has_baseline(report):
+        if report.measures is not None and not report.suite and has_baseline_side(report):
             yield "which hits are judged is not known; with a suite the range of the difference is shown"
         return
     if not any(hits.reference.unjudged or hits.candidate.unjudged for hits in judged):
@@ -368,7 +368,7 @@ def _describe_covered_side(side: Side, judged: JudgedHits, coverage: SideCoverag
     return f"{side.name}: Judged@{judged.depth} {format_score(coverage.judged)}; {unjudged}"
 
 
-def has_baseline(report: ComparisonReport) -> bool:
+def has_baseline_side(report: ComparisonReport) -> bool:
     """Whether a side is a baseline, which keeps scores without the judgments that they come from."""
     return any(side.kind is SideKind.BASELINE for side in report.list_sides())
 

@@ -44,8 +44,8 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 def build_history_document(timelines: Sequence[Timeline]) -> Document:
     """All that is said of *timelines*, which are those of one suite, and at least one."""
-    closing = make_notes([write_closing(timelines)], Tone.QUIET)
-    return Document(write_headline(timelines[0]), closing, tuple(map(_build_section, timelines)))
+    closing = make_notes([write_history_closing(timelines)], Tone.QUIET)
+    return Document(write_timeline_headline(timelines[0]), closing, tuple(map(_build_section, timelines)))
 
 
 def _build_section(timeline: Timeline) -> Section:
@@ -54,20 +54,20 @@ def _build_section(timeline: Timeline) -> Section:
         Span("  request ", Tone.QUIET),
         Span(write_title(timeline), Tone.STRONG),
     )
-    blocks: list[Block] = [build_facts(timeline), build_measures(timeline)]
+    blocks: list[Block] = [build_timeline_facts(timeline), build_measures(timeline)]
     movements = [describe_movement(timeline, movement) for movement in list_movements(timeline)]
     if movements:
         blocks.append(Notes(make_notes(movements, Tone.NOTED)))
-    changes = build_changes(timeline)
+    changes = build_run_changes(timeline)
     if changes.rows:
         blocks.append(changes)
-    remarks = list_remarks(timeline)
+    remarks = list_timeline_remarks(timeline)
     if remarks:
         blocks.append(Notes(remarks))
     return Section(title, tuple(blocks))
 
 
-def write_closing(timelines: Sequence[Timeline]) -> str:
+def write_history_closing(timelines: Sequence[Timeline]) -> str:
     """How many runs are shown."""
     points = [point for timeline in timelines for point in timeline.points]
     return f"{count(len(points), 'run')} {describe_days(points)}, scored with the judgments of today"
@@ -80,14 +80,14 @@ def describe_days(points: Sequence[TimelinePoint]) -> str:
     return f"of {first}" if first == last else f"from {first} to {last}"
 
 
-def write_headline(timeline: Timeline) -> str:
+def write_timeline_headline(timeline: Timeline) -> str:
     """The first measure of the last run, how it changed, and the newest step."""
     if not timeline.measures:
         return f"{timeline.suite}: {count(len(timeline.points), 'run')}"
     measure = timeline.measures[0]
     line = list_means(timeline, measure)
     text = f"{timeline.suite}: {measure} {format_score(line[-1])}"
-    change = compute_change(line)
+    change = compute_change_from_median(line)
     if change is not None:
         difference = format_difference(change)
         if difference == format_difference(0.0):
@@ -116,7 +116,7 @@ def write_title(timeline: Timeline) -> str:
     return f"{timeline.request} on {timeline.chosen_index}" if timeline.chosen_index else timeline.request
 
 
-def name_run(timeline: Timeline, place: int) -> str:
+def describe_timeline_run(timeline: Timeline, place: int) -> str:
     """
     A run in words: its number, day and commit.
 
@@ -137,7 +137,7 @@ def list_means(timeline: Timeline, measure: str, tag: str | None = None) -> list
     return [point.find_mean(measure, tag) for point in timeline.points]
 
 
-def compute_change(line: Sequence[float | None]) -> float | None:
+def compute_change_from_median(line: Sequence[float | None]) -> float | None:
     """The last value minus the median of the runs before; None if there are fewer than `WINDOW`."""
     before = [value for value in line[:-1] if value is not None]
     if line[-1] is None or len(before) < WINDOW:
@@ -176,14 +176,14 @@ def draw_sparkline(line: Sequence[float | None], width: int = SPARK_WIDTH) -> st
 # The parts of a section.
 
 
-def build_facts(timeline: Timeline) -> Facts:
+def build_timeline_facts(timeline: Timeline) -> Facts:
     """The runs, the last of them, and their target."""
     last = timeline.points[-1].entry
     runs = f"{count(len(timeline.points), 'run')} {describe_days(timeline.points)}"
     if timeline.older:
         runs += f", and {timeline.older:,} older"
     facts = [Fact("runs", make_words(runs))]
-    facts.append(Fact("last run", make_words(name_run(timeline, len(timeline.points) - 1))))
+    facts.append(Fact("last run", make_words(describe_timeline_run(timeline, len(timeline.points) - 1))))
     where = " ".join(part for part in (last.cluster, last.index) if part)
     facts.append(Fact("target", (Span(where, is_name=True), Span(f", {last.engine}"))))
     return Facts(tuple(facts))
@@ -210,7 +210,7 @@ def _build_measure_row(
     timeline: Timeline, measure: str, tag: str | None, line: Sequence[float | None]
 ) -> tuple[Cell, ...]:
     known = [value for value in line if value is not None]
-    change = compute_change(line)
+    change = compute_change_from_median(line)
     tone = Tone.PLAIN
     if change is not None and tag is None and timeline.steps.get(measure):
         tone = Tone.NOTED
@@ -275,8 +275,9 @@ def describe_movement(timeline: Timeline, movement: Movement) -> str:
     first, last = movement.span
     told = ", ".join(_describe_change(measure, part) for measure, part in movement.parts)
     if isinstance(movement.parts[0][1], Drift):
-        return f"{told}, without a step, from {name_run(timeline, first)} to {name_run(timeline, last)}"
-    text = f"{told}, with {name_run(timeline, last)}"
+        first_run, last_run = describe_timeline_run(timeline, first), describe_timeline_run(timeline, last)
+        return f"{told}, without a step, from {first_run} to {last_run}"
+    text = f"{told}, with {describe_timeline_run(timeline, last)}"
     changes = [change.text for change in timeline.points[last].changes]
     if changes:
         return f"{text}, before which changed: {'; '.join(changes)}"
@@ -297,7 +298,7 @@ def list_changed(timeline: Timeline) -> list[int]:
     return places[::-1]
 
 
-def build_changes(timeline: Timeline) -> Table:
+def build_run_changes(timeline: Timeline) -> Table:
     """The runs before which something changed, the latest first."""
     measure = timeline.measures[0] if timeline.measures else None
     places = list_changed(timeline)
@@ -315,7 +316,7 @@ def build_changes(timeline: Timeline) -> Table:
                 make_words(point.entry.created[:10]),
                 make_name((point.entry.commit or "")[:9]),
                 make_words(format_difference(change)),
-                make_words(describe_changes(point)),
+                make_words(describe_point_changes(point)),
             )
         )
     columns = (
@@ -335,7 +336,7 @@ def build_changes(timeline: Timeline) -> Table:
     return Table(columns, tuple(rows), remarks=tuple(remarks), caption="Runs before which something changed")
 
 
-def describe_changes(point: TimelinePoint) -> str:
+def describe_point_changes(point: TimelinePoint) -> str:
     """What changed before *point*, each with its kind."""
     texts = []
     for change in point.changes:
@@ -346,7 +347,7 @@ def describe_changes(point: TimelinePoint) -> str:
     return "; ".join(texts)
 
 
-def list_remarks(timeline: Timeline) -> tuple[Span, ...]:
+def list_timeline_remarks(timeline: Timeline) -> tuple[Span, ...]:
     """What the lines do not count, and documents that change all the time."""
     return make_notes(list(_describe_remarks(timeline)), Tone.QUIET)
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from harness.extensions.history.document import (
-    build_changes,
-    build_facts,
     build_measures,
-    describe_changes,
+    build_run_changes,
+    build_timeline_facts,
     describe_movement,
+    describe_point_changes,
     list_movements,
-    list_remarks,
+    list_timeline_remarks,
     number_run,
-    write_closing,
-    write_headline,
+    write_history_closing,
+    write_timeline_headline,
     write_title,
 )
 from harness.extensions.history.model import ChangeKind, Timeline, TimelineFigure, TimelinePoint
@@ -102,9 +102,9 @@ def render(timelines: Sequence[Timeline], *, limits: HistoryLimits | None = None
         blocks = _build_blocks(timeline, f"s{number}", left_out, share)
         sections.append(Section(title, tuple(blocks), f"s{number}"))
         data.append({**_build_data(timeline), "queries": queries})
-    lines = [write_closing(timelines), f"suite {timelines[0].suite}"]
+    lines = [write_history_closing(timelines), f"suite {timelines[0].suite}"]
     page = Page(
-        document=Document(write_headline(timelines[0]), make_notes(lines, Tone.PLAIN), tuple(sections)),
+        document=Document(write_timeline_headline(timelines[0]), make_notes(lines, Tone.PLAIN), tuple(sections)),
         product="Relevance history",
         footer=(
             Span(
@@ -123,7 +123,7 @@ def render(timelines: Sequence[Timeline], *, limits: HistoryLimits | None = None
 
 def _build_blocks(timeline: Timeline, anchor: str, left_out: Sequence[str], limits: HistoryLimits) -> Iterator[Block]:
     """All that the page shows of *timeline*."""
-    yield build_facts(timeline)
+    yield build_timeline_facts(timeline)
     movements = list_movements(timeline)
     if movements:
         yield Heading("Steps and drifts")
@@ -137,11 +137,11 @@ def _build_blocks(timeline: Timeline, anchor: str, left_out: Sequence[str], limi
         yield Paragraph(make_words(f"This page omits {' and '.join(left_out)} to limit its size."))
     yield Heading("Measures")
     yield build_measures(timeline)
-    changes = build_changes(timeline)
+    changes = build_run_changes(timeline)
     if changes.rows:
         yield Heading("What changed")
         yield changes
-    remarks = list_remarks(timeline)
+    remarks = list_timeline_remarks(timeline)
     if remarks:
         yield Notes(remarks)
     yield Details("Runs as a table", (_build_runs(timeline, anchor, limits.rows),))
@@ -167,7 +167,7 @@ def _build_runs(timeline: Timeline, anchor: str, most: int) -> Table:
                 make_words(point.entry.created[:16].replace("T", " ")),
                 make_name((point.entry.commit or "–")[:9]),
                 *map(make_words, means),
-                make_words(describe_changes(point) or "–"),
+                make_words(describe_point_changes(point) or "–"),
             )
         )
     remarks = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.extensions.judging.model import Pool
-from harness.report.sentences import QUERIES_LISTED, name_queries
+from harness.report.sentences import QUERIES_LISTED, describe_queries
 from harness.words import count, grouped, listed
 
 
@@ -34,7 +34,7 @@ def describe_unanswered(pool: Pool) -> Iterator[str]:
     for (reason, names), queries in list(by_reason.items())[:REASONS_SHOWN]:
         verb = "has" if len(queries) == 1 else "have"
         where = "" if names == runs else f" for {', '.join(names)}"
-        yield f"{name_queries(queries)} {verb} no answer{where}: {reason}"
+        yield f"{describe_queries(queries)} {verb} no answer{where}: {reason}"
     others = list(by_reason.values())[REASONS_SHOWN:]
     if others:
         hidden = {query for queries in others for query in queries}

@@ -27,7 +27,7 @@ CLICKS = ("click", "click_through")
 
 IMPRESSION = "impression"
 
-Pair: TypeAlias = tuple[str, str]
+QueryDocument: TypeAlias = tuple[str, str]
 """The text of a query and the id of a document."""
 
 
@@ -45,9 +45,9 @@ def normalize_text(query: str) -> str:
 class ClickLog:
     """How often each document was shown and clicked for each query."""
 
-    shown: dict[Pair, Counter[int]] = field(default_factory=dict)
+    shown: dict[QueryDocument, Counter[int]] = field(default_factory=dict)
     """Query and document to the number of impressions at each position."""
-    clicked: dict[Pair, Counter[int]] = field(default_factory=dict)
+    clicked: dict[QueryDocument, Counter[int]] = field(default_factory=dict)
     """Query and document to the number of clicks at each position."""
     leftovers: Leftovers = field(default_factory=Leftovers)
     basis: str = ""
@@ -341,7 +341,7 @@ class _Columns:
     document: str
     position: str | None
 
-    def read_pair(self, row: TableRow) -> Pair:
+    def read_pair(self, row: TableRow) -> QueryDocument:
         """The query and the document of *row*, without the marks for spreadsheets."""
         return remove_mark(row.need(self.query)), remove_mark(row.need(self.document))
 

@@ -33,7 +33,15 @@ from typing import NoReturn
 from harness.drafts.draft import Draft
 from harness.drafts.writing import DraftOptions, WrittenFiles, write_drafts, write_files
 from harness.errors import UsageError
-from harness.extensions.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalize_text, read_csv, read_ubi
+from harness.extensions.migrate.click_logs import (
+    CLICKS,
+    ClickLog,
+    Documents,
+    QueryDocument,
+    normalize_text,
+    read_csv,
+    read_ubi,
+)
 from harness.extensions.migrate.table import import_table
 from harness.files.paths import refuse_repeated
 from harness.files.tables import format_json_lines, format_table, is_unwritable
@@ -124,7 +132,7 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     Raises:
         UsageError: No document that was shown was clicked.
     """
-    counted: dict[Pair, Counter[int]] = {}
+    counted: dict[QueryDocument, Counter[int]] = {}
     for pair, shown in log.shown.items():
         # A share above 1 has no interval. Such a log counts a hit once and each click on it.
         if _count_clicks(log, pair) > shown.total():
@@ -162,11 +170,13 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     return documents, rates
 
 
-def _count_clicks(log: ClickLog, pair: Pair) -> int:
+def _count_clicks(log: ClickLog, pair: QueryDocument) -> int:
     return log.clicked.get(pair, Counter()).total()
 
 
-def _estimate_rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, Fraction]:
+def _estimate_rates(
+    log: ClickLog, counted: Mapping[QueryDocument, Counter[int]], model: ClickModel
+) -> dict[int, Fraction]:
     """The click rate at each position, from the documents in *counted*."""
     shown: Counter[int] = Counter()
     clicked: Counter[int] = Counter()

@@ -28,7 +28,7 @@ from harness.report.document import (
     make_row,
     make_words,
 )
-from harness.report.sentences import format_difference, format_score, name_mean_column, name_queries
+from harness.report.sentences import describe_queries, format_difference, format_score, name_mean_column
 from harness.words import count, grouped, listed
 
 _FORM = VersionedJson(VerificationReport, "verification")
@@ -96,7 +96,7 @@ def _list_notes(verification: Verification) -> Iterator[Span]:
     by_reason = grouped((reason, query) for query, reason in verification.unanswered.items())
     for reason, queries in by_reason.items():
         verb = "is" if len(queries) == 1 else "are"
-        yield Span(f"{name_queries(queries)} {verb} not compared: {reason}", Tone.BAD)
+        yield Span(f"{describe_queries(queries)} {verb} not compared: {reason}", Tone.BAD)
     quiet = []
     if verification.not_compared:
         names = ", ".join(verification.not_compared)

@@ -35,7 +35,7 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One line of `relevance doctor`."""
 
     name: str
@@ -45,7 +45,7 @@ class Finding:
     """What explains it."""
 
 
-def examine_server(search: Search, index: str | None, *, now: Callable[[], datetime]) -> Iterator[Finding]:
+def examine_server(search: Search, index: str | None, *, now: Callable[[], datetime]) -> Iterator[Diagnosis]:
     """
     What *search* and *index* of it can do, one finding after another.
 
@@ -54,9 +54,9 @@ def examine_server(search: Search, index: str | None, *, now: Callable[[], datet
         index: An index, an alias or a pattern; None to examine the server alone.
         now: The time, with its zone.
     """
-    yield Finding("engine", Health.FINE, str(search.engine))
+    yield Diagnosis("engine", Health.FINE, str(search.engine))
     if not find_dialect(search.service).has_indexes:
-        yield Finding("index", Health.LIMITED, "a service has none; `relevance run` tells whether its requests work")
+        yield Diagnosis("index", Health.LIMITED, "a service has none; `relevance run` tells whether its requests work")
         return
     yield _ask("clock", lambda: _compare_clocks(search.inspector.read_clock(), now()))
     if index is None:
@@ -73,12 +73,12 @@ def examine_server(search: Search, index: str | None, *, now: Callable[[], datet
     yield _ask("_rank_eval", lambda: _try_rank_eval(search, index))
 
 
-def _ask(name: str, describe: Callable[[], str]) -> Finding:
+def _ask(name: str, describe: Callable[[], str]) -> Diagnosis:
     """What *describe* says, or why it could not; a run works without."""
     try:
-        return Finding(name, Health.FINE, describe())
+        return Diagnosis(name, Health.FINE, describe())
     except SearchError as error:
-        return Finding(name, Health.LIMITED, str(error), error.topics)
+        return Diagnosis(name, Health.LIMITED, str(error), error.topics)
 
 
 def _compare_clocks(server: datetime, here: datetime) -> str:
@@ -102,23 +102,23 @@ def _list_names(search: Search) -> str:
     return "; ".join(parts) + "; give one with --index" if parts else "none yet"
 
 
-def _examine_search(search: Search, index: str) -> Finding:
+def _examine_search(search: Search, index: str) -> Diagnosis:
     """Whether a search is answered, without which nothing works."""
     [response] = search.search([SearchRequest("doctor", index, PROBE)])
     if isinstance(response, Failure):
-        return Finding("search", Health.BROKEN, response.reason)
+        return Diagnosis("search", Health.BROKEN, response.reason)
     took = "" if response.took is None else f" in {response.took:g} ms"
-    return Finding("search", Health.FINE, f"answered{took}")
+    return Diagnosis("search", Health.FINE, f"answered{took}")
 
 
-def _examine_facts(search: Search, index: str) -> Finding:
+def _examine_facts(search: Search, index: str) -> Diagnosis:
     """The number of documents, and whether a baseline can tell that mapping and settings changed."""
     facts = search.index_facts(index)
     documents = "" if facts.documents is None else count(facts.documents, "document")
     if not facts.missing:
-        return Finding("index", Health.FINE, f"{documents}; mapping and settings can be read")
+        return Diagnosis("index", Health.FINE, f"{documents}; mapping and settings can be read")
     unread = f"cannot be read: {', '.join(facts.missing)}"
-    return Finding("index", Health.LIMITED, "; ".join(filter(None, [documents, unread])), (Topic.PRIVILEGES,))
+    return Diagnosis("index", Health.LIMITED, "; ".join(filter(None, [documents, unread])), (Topic.PRIVILEGES,))
 
 
 def _describe_fields(fields: dict[str, IndexField]) -> str:
@@ -127,15 +127,15 @@ def _describe_fields(fields: dict[str, IndexField]) -> str:
     return f"{count(len(fields), 'field')}: {kinds}" if fields else "none"
 
 
-def _examine_state(search: Search, index: str) -> Finding:
+def _examine_state(search: Search, index: str) -> Diagnosis:
     """Whether a run can see that the index changed meanwhile."""
     state = search.index_state(index, timeout=SECONDS_FOR_STATE, url_params={})
     parts = {"UUIDs": state.uuids, "shard copies": state.copies, "sequence numbers": state.writes}
     unread = [name for name, value in parts.items() if value is None]
     if unread:
         text = f"a run cannot see all changes of the index: no {listed(unread)}"
-        return Finding("changes", Health.LIMITED, text, (Topic.PRIVILEGES,))
-    return Finding(
+        return Diagnosis("changes", Health.LIMITED, text, (Topic.PRIVILEGES,))
+    return Diagnosis(
         "changes", Health.FINE, f"a run sees changes of the index; {count(len(state.copies or {}), 'shard')}"
     )
 

@@ -17,7 +17,7 @@ from harness.cli.headings import Command
 from harness.cli.shared_options import make_run_options, server_options
 from harness.config import Configs
 from harness.errors import SearchError
-from harness.extensions.start.doctor import Finding, Health, examine_server
+from harness.extensions.start.doctor import Diagnosis, Health, examine_server
 from harness.model.request import Cluster
 from harness.options import RunOptions
 from harness.pages import format_links
@@ -53,7 +53,7 @@ def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
     return NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
 
 
-def _examine_cluster(options: RunOptions, index: str | None) -> Iterator[Finding]:
+def _examine_cluster(options: RunOptions, index: str | None) -> Iterator[Diagnosis]:
     """What is found of the cluster that *options* name: whether it can be connected to, and what it can do."""
     configs = Configs.from_options(options, os.environ)
     with Connections(os.environ, options) as connections:
@@ -62,14 +62,14 @@ def _examine_cluster(options: RunOptions, index: str | None) -> Iterator[Finding
         seconds = perf_counter() - start
         if opened.search is None:
             topics = () if opened.error is None else opened.error.topics
-            yield Finding("connection", Health.BROKEN, str(opened.error), topics)
+            yield Diagnosis("connection", Health.BROKEN, str(opened.error), topics)
             return
         login = _describe_login(opened.cluster)
-        yield Finding("connection", Health.FINE, f"{opened.name} identified in {seconds * 1000:.0f} ms; {login}")
+        yield Diagnosis("connection", Health.FINE, f"{opened.name} identified in {seconds * 1000:.0f} ms; {login}")
         try:
             yield from examine_server(opened.search, index, now=lambda: datetime.now(UTC))
         except SearchError as error:
-            yield Finding("search", Health.BROKEN, str(error), error.topics)
+            yield Diagnosis("search", Health.BROKEN, str(error), error.topics)
 
 
 def _describe_login(cluster: Cluster) -> str:
@@ -78,6 +78,6 @@ def _describe_login(cluster: Cluster) -> str:
     return f"login of {', '.join(variables)}" if variables else "no login"
 
 
-def _print_findings(findings: Sequence[Finding]) -> None:
+def _print_findings(findings: Sequence[Diagnosis]) -> None:
     for finding in findings:
         click.echo(make_loggable(f"{finding.health:{HEALTH_WIDTH}}  {finding.name:{NAME_WIDTH}}  {finding.text}"))

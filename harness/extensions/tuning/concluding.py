@@ -108,9 +108,9 @@ def conclude_tuning(
             *describe_looks(decided.hold_out),
             *describe_broken(broken),
             *describe_losing_tags(tags),
-            *describe_ties(decided.gain),
+            *warn_of_ties(decided.gain),
             *describe_few_changes(decided.gain),
-            *describe_judged(tuned.trials, tuned_gain, decided.gain),
+            *warn_of_unjudged(tuned.trials, tuned_gain, decided.gain),
         ),
         notes=tuple(list_notes(tuning, study)),
         sent=tuning.sender.sent,
@@ -304,7 +304,7 @@ def describe_looks(hold_out: HoldOut) -> list[str]:
     ]
 
 
-def describe_ties(gain: TuningGain | None) -> list[str]:
+def warn_of_ties(gain: TuningGain | None) -> list[str]:
     """A warning if the order of ties, of which the engine has none, moves the gain on the hold-out."""
     if gain is None or gain.least is None or gain.greatest is None:
         return []
@@ -325,7 +325,7 @@ def describe_few_changes(gain: TuningGain | None) -> list[str]:
     ]
 
 
-def describe_judged(
+def warn_of_unjudged(
     trials: Sequence[TuningTrial], tuned_gain: TuningGain, held_out_gain: TuningGain | None
 ) -> list[str]:
     """Warnings where what is not judged may be what moves the scores."""

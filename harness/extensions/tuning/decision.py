@@ -24,7 +24,7 @@ from harness.extensions.tuning.model import (
 )
 from harness.means import are_weighted, mean_of
 from harness.model.suite import Json, TunedParameter, TuningSpace
-from harness.statistics.compare import ComparisonOptions, Pair, compare, pair_up
+from harness.statistics.compare import ComparisonOptions, PairedScores, compare, pair_up
 from harness.statistics.paired import EQUAL, pair_defined
 from harness.statistics.planning import FEWEST_QUERIES
 from harness.statistics.power import detectable_by_t
@@ -115,14 +115,14 @@ def _select(scores: Mapping[str, float], queries: Set[str] | None) -> Mapping[st
     return {query: score for query, score in scores.items() if query in queries}
 
 
-def _pair(tuned: TunedQueries, reference: int, candidate: int, queries: Set[str] | None = None) -> Pair:
+def _pair(tuned: TunedQueries, reference: int, candidate: int, queries: Set[str] | None = None) -> PairedScores:
     weights = tuned.weights if are_weighted(tuned.weights.values()) else {}
     first = dict(_select(tuned.table[reference], queries))
     second = dict(_select(tuned.table[candidate], queries))
     return pair_up("", first, second, weights)
 
 
-def _is_within_noise(pair: Pair) -> bool:
+def _is_within_noise(pair: PairedScores) -> bool:
     """Whether the mean of the differences of *pair* is at most their standard error."""
     if len(pair.queries) < 2:
         return False

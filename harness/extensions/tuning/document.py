@@ -56,7 +56,12 @@ APPROXIMATE = (
 
 def build_tuning_document(report: TuningReport, *, most: int = COSTS_SHOWN) -> Document:
     """All that is said of *report*; at most *most* queries that lose, and as many that gain."""
-    blocks: list[Block] = [build_facts(report), *build_warnings(report), build_gains(report), build_gain_notes(report)]
+    blocks: list[Block] = [
+        build_tuning_facts(report),
+        *build_warnings(report),
+        build_gains(report),
+        build_gain_notes(report),
+    ]
     if report.tags:
         blocks.append(build_tags(report))
     blocks += [build_values(report), *build_constraints(report), build_trials(report)]
@@ -66,7 +71,7 @@ def build_tuning_document(report: TuningReport, *, most: int = COSTS_SHOWN) -> D
     more_costs = _count_more_costs(report, most)
     if more_costs:
         blocks.append(Notes(make_notes([more_costs], Tone.QUIET)))
-    remarks = list_remarks(report)
+    remarks = list_tuning_remarks(report)
     if remarks:
         blocks.append(Notes(remarks))
     title = (Span(f"{report.name}  {report.request}", Tone.STRONG), Span(" tuned"))
@@ -140,7 +145,7 @@ def write_tuning_closing(report: TuningReport) -> str:
     return f"today's request stays: that {changes} is better is not shown"
 
 
-def build_facts(report: TuningReport) -> Facts:
+def build_tuning_facts(report: TuningReport) -> Facts:
     """What was tuned, on which queries, and how."""
     held_out = len(report.hold_out.queries)
     queries = (
@@ -430,7 +435,7 @@ def _count_more_costs(report: TuningReport, most: int) -> str:
     return ", ".join(more)
 
 
-def list_remarks(report: TuningReport) -> tuple[Span, ...]:
+def list_tuning_remarks(report: TuningReport) -> tuple[Span, ...]:
     """What else is to be known."""
     remarks = list(report.notes)
     if report.decision in (TuningDecision.GAIN, TuningDecision.UNDECIDED, TuningDecision.LOSS):

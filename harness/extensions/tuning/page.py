@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 from harness.extensions.tuning.document import (
     build_constraints,
-    build_facts,
     build_gain_notes,
     build_gains,
     build_tags,
+    build_tuning_facts,
     build_values,
     build_warnings,
     describe_values,
     format_parameter_value,
-    list_remarks,
+    list_tuning_remarks,
     split_costs,
     write_tuning_closing,
     write_tuning_headline,
@@ -163,7 +163,7 @@ def render(report: TuningReport, *, change: Sequence[str] = ()) -> str:
 
 def build_tuning_blocks(report: TuningReport, change: Sequence[str] = ()) -> list[Block]:
     """All that the page shows below its title."""
-    blocks: list[Block] = [build_facts(report), *build_warnings(report), Heading("The decision")]
+    blocks: list[Block] = [build_tuning_facts(report), *build_warnings(report), Heading("The decision")]
     blocks += _draw_decision(report)
     blocks += [build_gains(report), build_gain_notes(report)]
     if report.tags:
@@ -183,7 +183,7 @@ def build_tuning_blocks(report: TuningReport, change: Sequence[str] = ()) -> lis
         blocks += [Heading("Constraints"), *constraints]
     blocks += _draw_costs(report)
     blocks.append(Details(f"All {count(len(report.trials), 'trial')}", (_build_all_trials(report),)))
-    remarks = (*list_remarks(report), *tell_omissions(list_left_out(report)))
+    remarks = (*list_tuning_remarks(report), *tell_omissions(list_left_out(report)))
     if remarks:
         blocks += [Heading("Notes"), Notes(remarks)]
     return blocks

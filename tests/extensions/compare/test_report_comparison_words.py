@@ -23,15 +23,15 @@ from harness.extensions.compare.sentences import (
     Change,
     classify_change,
     describe_agreement,
-    describe_changes,
     describe_detectable,
     describe_measure_limits,
     describe_method,
+    describe_moves,
     describe_origin,
     find_moved_queries,
     format_interval,
     format_scores,
-    list_measures,
+    list_compared_measures,
     mark_change,
     mark_left,
     write_comparison_closing,
@@ -72,7 +72,7 @@ def test_a_document_is_marked_by_what_became_of_it(reference, candidate, tied, m
     ],
 )
 def test_a_query_is_told_by_the_greatest_change(query, change, text):
-    assert (classify_change(query), describe_changes(query)) == (change, text)
+    assert (classify_change(query), describe_moves(query)) == (change, text)
 
 
 def test_a_side_is_told_with_all_that_is_known_of_it():
@@ -91,9 +91,9 @@ def test_scores_that_did_not_change_are_told_once():
 
 
 def test_measures_that_only_queries_have_are_named_too():
-    assert list_measures(comparison_report(measures=comparison(row("P@5")))) == ("P@5", NDCG)
-    assert list_measures(comparison_report(measures=None)) == (NDCG, "P@5")
-    assert list_measures(unjudged_report()) == ()
+    assert list_compared_measures(comparison_report(measures=comparison(row("P@5")))) == ("P@5", NDCG)
+    assert list_compared_measures(comparison_report(measures=None)) == (NDCG, "P@5")
+    assert list_compared_measures(unjudged_report()) == ()
 
 
 def test_what_makes_a_figure_worth_less_is_told():

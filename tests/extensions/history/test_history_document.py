@@ -9,8 +9,8 @@ import pytest
 from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
 from builders.planted_history import make_history, make_suite
 from harness.extensions.history.document import (
-    build_changes,
     build_history_document,
+    build_run_changes,
     describe_movement,
     draw_sparkline,
     list_movements,
@@ -52,7 +52,7 @@ def test_steps_and_drifts_are_told_with_what_changed_before_them(planted):
 
 def test_runs_before_which_only_documents_changed_are_counted(planted):
     [timeline] = planted
-    changes = build_changes(timeline)
+    changes = build_run_changes(timeline)
     assert [join_spans(row[0]) for row in changes.rows] == ["266", "221", "141", "111", "81"]
     assert changes.remarks == ("before 59 other runs only documents changed",)
 

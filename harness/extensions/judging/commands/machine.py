@@ -45,7 +45,7 @@ from harness.extensions.judging.machine.reading import Tokens
 from harness.extensions.judging.machine.task import (
     AskingPlan,
     MachineTask,
-    Selection,
+    TaskDocuments,
     TaskOptions,
     open_task,
     plan_asking,
@@ -78,8 +78,8 @@ LARGEST_PROMPT = 2**16
 @click.option(
     "--documents",
     "selection",
-    type=click.Choice([str(selection) for selection in Selection]),
-    default=str(Selection.UNGRADED),
+    type=click.Choice([str(selection) for selection in TaskDocuments]),
+    default=str(TaskDocuments.UNGRADED),
     show_default=True,
     help="What is graded: hits that people have not graded, what they have, or both.",
 )
@@ -125,7 +125,7 @@ def command(
         require_installed()
         read_key(model, os.environ)
     pooling = PoolOptions(run, matrix, depth, TextOptions(fields=split_names(fields)))
-    task = TaskOptions(pooling, model, Selection(selection), sample, seed, scale)
+    task = TaskOptions(pooling, model, TaskDocuments(selection), sample, seed, scale)
     options = MachineOptions(task, again=again, dry_run=dry_run, quiet=quiet)
     path = build_judge_path(judged.path, model.name, folder)
     if dry_run:

@@ -25,7 +25,7 @@ from harness.run.cell import Progress
 from harness.suites import load_suites
 
 
-class Selection(StrEnum):
+class TaskDocuments(StrEnum):
     """Which documents are selected; the values are those of the option."""
 
     UNGRADED = "ungraded"
@@ -42,7 +42,7 @@ class TaskOptions:
     pooling: PoolOptions
     judge: MachineJudge
     """Names the fields that may be shown, if not all that people are shown."""
-    selection: Selection = Selection.UNGRADED
+    selection: TaskDocuments = TaskDocuments.UNGRADED
     sample: int | None = None
     """The number of documents that are drawn of those selected; None for all."""
     seed: int = 0
@@ -94,15 +94,15 @@ def open_task(
     graded, judge = list_graded(suite, judges), options.judge
     shown = options.pooling.shown
     pooling = replace(options.pooling, shown=replace(shown, fields=shown.fields or judge.fields))
-    if options.selection is not Selection.UNGRADED:
-        pooling = replace(pooling, added=graded, only_added=options.selection is Selection.GRADED)
+    if options.selection is not TaskDocuments.UNGRADED:
+        pooling = replace(pooling, added=graded, only_added=options.selection is TaskDocuments.GRADED)
     documents: list[PooledDocument] = []
     notes: list[str] = []
     pools = pool_suites([path], pooling, environ=environ, progress=progress)
     for pool in pools:
         documents += pool.documents
         notes += [*pool.notes, *describe_zero_hits(pool), *describe_unanswered(pool)]
-    if options.selection is Selection.UNGRADED:
+    if options.selection is TaskDocuments.UNGRADED:
         documents = [document for document in documents if (document.query, document.document) not in graded]
     queries = {query.id: query for query in suite.queries}
     shows_title = not judge.fields or suite.display.title in judge.fields

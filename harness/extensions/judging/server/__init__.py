@@ -104,7 +104,7 @@ def require_installed() -> None:
         raise missing_package("the judging page needs", "waitress", "judge") from None
 
 
-class Target(Protocol):
+class GradeTarget(Protocol):
     """Where grades are written."""
 
     def write(self) -> list[str]:
@@ -125,7 +125,7 @@ class JudgingServer:
 
     judges: ServedJudges
     access: Access
-    target: Target
+    target: GradeTarget
     address: Address = field(default_factory=Address)
     ends: bool = False
     tell: Callable[[str], object] = str
