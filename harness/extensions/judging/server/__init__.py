@@ -104,7 +104,7 @@ def require_installed() -> None:
         raise missing_package("the judging page needs", "waitress", "judge") from None
 
 
-class GradeTarget(Protocol):
+class GradeWriter(Protocol):
     """Where grades are written."""
 
     def write(self) -> list[str]:
@@ -125,7 +125,7 @@ class JudgingServer:
 
     judges: ServedJudges
     access: Access
-    target: GradeTarget
+    target: GradeWriter
     address: Address = field(default_factory=Address)
     ends: bool = False
     tell: Callable[[str], object] = str
