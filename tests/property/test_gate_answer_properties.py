@@ -159,7 +159,8 @@ def test_fields_decide_exactly_where_the_whole_ranking_leaves_no_doubt(whole, de
     if verdict.status is Status.INCONCLUSIVE:
         assert k > depth == len(hits)
         others = [[{"f": (99 + place,)} for place in range(size)] for size in range(k + 1)]
-        others += [[{"f": (99 + place, 0)} for place in range(k)], *([{"f": (value,)}] * k for value in (1, 2, 3))]
+        others += [[{"f": (99 + place, 0)} for place in range(k)], [{"f": (96, 97, 98)}]]
+        others += [[{"f": (value,)}] * k for value in (1, 2, 3, True, False)]
         ends = {FIELD_TRUTHS[condition]([*whole[:depth], *more][:k]) for more in others}
         assert len(ends) == 2, "some other hits would decide otherwise"
     else:
