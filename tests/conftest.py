@@ -22,8 +22,8 @@ pytest_plugins = ["pytester", "builders.engine_fixtures", "builders.browser_fixt
 
 # Two workers and an engine share a machine: how long an example takes proves nothing.
 # Hypothesis takes 100 examples by default; half of them keep .ci/run short.
-# A build that fails for a rare example of its own, which no change brought, stops the wrong person: the examples are the
-# same each time. `pytest --hypothesis-profile=search` looks for others.
+# A build that fails for a rare example, which no change brought, stops the wrong person: the examples are the same each
+# time. `pytest --hypothesis-profile=search` looks for others.
 settings.register_profile("search", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("tests", settings.get_profile("search"), max_examples=50, derandomize=True)
 settings.load_profile("tests")
