@@ -47,15 +47,15 @@ def passes(done: Done) -> None:
 
 
 @pytest.mark.embedded
-def test_it_passes_on_the_embedded_engine(relevance: Command) -> None:
+def test_it_passes_on_the_embedded_engine(harness: Command) -> None:
     passes(harness("run", "products.relevance.yaml", "--embedded", "--allow-write", "--json"))
 
 
-def test_it_passes_on_each_engine(relevance: Command, engine_url: str) -> None:
+def test_it_passes_on_each_engine(harness: Command, engine_url: str) -> None:
     passes(harness("run", ".", "--url", engine_url, "--allow-write", "--json"))
 
 
-def test_a_threshold_that_does_not_hold_is_1_and_shows_why(relevance: Command, engine_url: str, tmp_path: Path) -> None:
+def test_a_threshold_that_does_not_hold_is_1_and_shows_why(harness: Command, engine_url: str, tmp_path: Path) -> None:
     suite = tmp_path / "products.relevance.yaml"
     suite.write_text(suite.read_text().replace("p14 not in top 2", "p14 in top 1"))
     done = harness("run", ".", "--url", engine_url, "--allow-write", "--output", "html=r.html")
@@ -66,7 +66,7 @@ def test_a_threshold_that_does_not_hold_is_1_and_shows_why(relevance: Command, e
     assert "products: 6 queries to run" in done.stderr
 
 
-def test_a_tag_selects_queries_and_what_is_about_them(relevance: Command, engine_url: str) -> None:
+def test_a_tag_selects_queries_and_what_is_about_them(harness: Command, engine_url: str) -> None:
     done = harness("run", ".", "--url", engine_url, "--allow-write", "--tag", "head", "--json")
     [suite] = json.loads_report(done.stdout).suites
     assert (len(suite.queries), suite.deselected) == (3, 3)
@@ -74,7 +74,7 @@ def test_a_tag_selects_queries_and_what_is_about_them(relevance: Command, engine
     assert "mean nDCG@10 >= 0.85" not in {verdict.threshold for verdict in suite.verdicts}
 
 
-def test_an_engine_that_is_down_is_3_and_no_traceback(relevance: Command) -> None:
+def test_an_engine_that_is_down_is_3_and_no_traceback(harness: Command) -> None:
     done = harness("run", ".", "--url", NOBODY, "--json")
     assert done.status == 3
     assert {verdict.status for verdict in json.loads_report(done.stdout).suites[0].verdicts} == {Status.ERROR}
@@ -90,7 +90,7 @@ def test_an_engine_that_is_down_is_3_and_no_traceback(relevance: Command) -> Non
         (("--engine-version", "3.8"), "give --embedded too"),
     ],
 )
-def test_what_no_suite_has_is_2(relevance: Command, words: tuple[str, ...], said: str) -> None:
+def test_what_no_suite_has_is_2(harness: Command, words: tuple[str, ...], said: str) -> None:
     done = harness("run", ".", *words)
     assert done.status == 2
     assert said in done.stderr

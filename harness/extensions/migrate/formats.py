@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Format:
     """
-    A format: its *summary* in the help, and the *module* that reads it.
+    A format: its *summary* in the help, the *module* that reads it, and what an *example* in the help imports.
 
     *writes* is True if suites are exported to it too. *has_query_ids* is True if judgments name queries by their ids,
     which the file of the queries has too. *has_labels* is True if grades may be words, which `ImportOptions.grades`
@@ -37,6 +37,7 @@ class Format:
 
     summary: str
     module: str
+    example: str
     writes: bool = False
     has_query_ids: bool = False
     has_labels: bool = False
@@ -44,17 +45,68 @@ class Format:
 
 
 FORMATS = {
-    "quepid": Format("Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", is_judged=True),
-    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre", is_judged=True),
-    "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", is_judged=True),
-    "opensearch-srw": Format("Search Relevance Workbench: query sets, judgments, configurations", "workbench"),
-    "trec": Format("TREC: topics, qrels, runs", "trec", writes=True, has_query_ids=True),
-    "beir": Format("BEIR: a folder with a corpus, queries and qrels", "beir", has_query_ids=True, is_judged=True),
-    "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", has_query_ids=True),
-    "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks"),
-    "clicks": Format("impressions and clicks as CSV, as grades", "clicks"),
-    "csv": Format("queries and judgments as CSV", "records", writes=True, has_query_ids=True, has_labels=True),
-    "jsonl": Format("queries and judgments as JSON lines", "records", writes=True, has_query_ids=True, has_labels=True),
+    "quepid": Format(
+        "Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book",
+        "quepid",
+        "ratings.csv --output suites",
+        is_judged=True,
+    ),
+    "rre": Format(
+        "Rated Ranking Evaluator: ratings, with their templates",
+        "rre",
+        "ratings/shop.json --output suites",
+        is_judged=True,
+    ),
+    "rank_eval": Format(
+        "the body of _rank_eval of Elasticsearch or OpenSearch",
+        "rank_eval",
+        "rank_eval.json --output suites",
+        is_judged=True,
+    ),
+    "opensearch-srw": Format(
+        "Search Relevance Workbench: query sets, judgments, configurations",
+        "workbench",
+        "query_set.json judgments.json --output suites",
+    ),
+    "trec": Format(
+        "TREC: topics, qrels, runs",
+        "trec",
+        "topics.txt products.qrels --output suites",
+        writes=True,
+        has_query_ids=True,
+    ),
+    "beir": Format(
+        "BEIR: a folder with a corpus, queries and qrels",
+        "beir",
+        "scifact --output suites",
+        has_query_ids=True,
+        is_judged=True,
+    ),
+    "ir_datasets": Format(
+        "a dataset of ir_datasets, by its id", "datasets", "beir/scifact/test --output suites", has_query_ids=True
+    ),
+    "ubi": Format(
+        "User Behavior Insights: ubi_queries and ubi_events, as grades",
+        "clicks",
+        "ubi_queries.csv ubi_events.csv --output judged.csv",
+    ),
+    "clicks": Format("impressions and clicks as CSV, as grades", "clicks", "clicks.csv --output judged.csv"),
+    "csv": Format(
+        "queries and judgments as CSV",
+        "records",
+        "judged.csv --output suites",
+        writes=True,
+        has_query_ids=True,
+        has_labels=True,
+    ),
+    "jsonl": Format(
+        "queries and judgments as JSON lines",
+        "records",
+        "judged.jsonl --output suites",
+        writes=True,
+        has_query_ids=True,
+        has_labels=True,
+    ),
 }
 """The formats by name."""
 

@@ -74,22 +74,6 @@ class LabelGrades(click.ParamType):  # type: ignore[type-arg]  # click before 8.
         return grades
 
 
-EXAMPLES = {
-    "quepid": "ratings.csv --output suites",
-    "rre": "ratings/shop.json --output suites",
-    "rank_eval": "rank_eval.json --output suites",
-    "opensearch-srw": "query_set.json judgments.json --output suites",
-    "trec": "topics.txt products.qrels --output suites",
-    "beir": "scifact --output suites",
-    "ir_datasets": "beir/scifact/test --output suites",
-    "ubi": "ubi_queries.csv ubi_events.csv --output judged.csv",
-    "clicks": "clicks.csv --output judged.csv",
-    "csv": "judged.csv --output suites",
-    "jsonl": "judged.jsonl --output suites",
-}
-"""Sources of each format with an output, for the help."""
-
-
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
@@ -185,7 +169,7 @@ def _add_command(kind: str, migration_format: Format) -> None:
         cls=Command,
         help=f"Import from {migration_format.summary}.",
         short_help=migration_format.summary,
-        epilog=format_examples(f"relevance import {kind} {EXAMPLES[kind]}"),
+        epilog=format_examples(f"relevance import {kind} {migration_format.example}"),
     )
     command.add_command(make_command(add_options(read, options)))
 
