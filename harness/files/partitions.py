@@ -78,19 +78,21 @@ def join_evaluations(partitions: Sequence[Partition], evaluations: Sequence[RunS
     for evaluation in evaluations:
         for measure, ranges in evaluation.tie_ranges.items():
             tie_ranges.setdefault(measure, {}).update(ranges)
-        # With shared judgments, each part lacks the queries of the others.
-        missing |= dict.fromkeys(query for query in evaluation.missing if query not in returned)
-        elsewhere = set(evaluation.missing) & returned
+        # With shared judgments, each part lacks the queries of the others, and scores them 0 here.
+        elsewhere = returned.intersection(evaluation.missing)
+        missing |= dict.fromkeys(query for query in evaluation.missing if query not in elsewhere)
         for measure, values in evaluation.scores.items():
             scores[measure].update({query: value for query, value in values.items() if query not in elsewhere})
+    # The parts are scored alike: the profile and the measures of the first are those of all.
+    first = evaluations[0]
     return RunScores(
-        evaluations[0].profile,
-        scores,
-        tuple(missing),
-        tuple(chain.from_iterable(evaluation.unjudged for evaluation in evaluations)),
-        evaluations[0].summed,
-        tie_ranges,
-        next((evaluation.near_ids for evaluation in evaluations if evaluation.near_ids), ""),
+        profile=first.profile,
+        scores=scores,
+        missing=tuple(missing),
+        unjudged=tuple(chain.from_iterable(evaluation.unjudged for evaluation in evaluations)),
+        summed=first.summed,
+        tie_ranges=tie_ranges,
+        near_ids=next((evaluation.near_ids for evaluation in evaluations if evaluation.near_ids), ""),
     )
 
 

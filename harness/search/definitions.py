@@ -281,16 +281,18 @@ class _DefinitionsReader:
         return objects
 
     def _read_objects(self, objects: Iterable[StoredObject]) -> References:
-        """Take the stored *objects*, and those that they name; returns what all of them name."""
+        """Take the stored *objects*, and those that they name; returns what those name that were not read before."""
         references = References()
         pending = sorted(objects)
         while pending:
             kind, name = pending.pop(0)
             place = f"{kind} {make_printable(name)}"
-            if place in self._named or f"the {place}" in self._unread:
+            is_read_already = place in self._named or f"the {place}" in self._unread
+            if is_read_already:
                 continue
             status, content = self._ask(PATHS[kind].format(quote(name, safe="")))
             if status == 404:
+                # It has no parts: it differs from itself once it is there.
                 self._named[place] = {}
             elif status == 200 and isinstance(content, Mapping):
                 self._named[place] = {"": fingerprint(content)}

@@ -88,14 +88,14 @@ class HttpDialect(Dialect):
 
     def read_scope(self, request: SearchRequest) -> Json:
         """
-        See `Dialect.read_scope`: the request by ids, which alone says which documents there are.
+        See `Dialect.read_scope`: the request that looks documents up by their ids, in full.
 
-        All of it: a header may name a tenant, and a path may find no id.
+        Two services whose look-ups differ may have different documents, also where only a header or a path differs.
         """
         if request.http is None or request.http.documents is None:
             return None
         documents = asdict(request.http.documents)
-        # The one value in it that JSON does not have.
+        # JSON has no sets.
         documents["http"]["preset_paths"] = sorted(request.http.documents.http.preset_paths)
         return documents
 

@@ -49,7 +49,8 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
         BaselineError: Names the request, the first inconsistent query, and the contradiction.
     """
     entry = f"the baseline {path} contradicts itself: request {request}"
-    for sentence in _check_entry(baseline):
+    sentence = next(iter(_check_entry(baseline)), None)
+    if sentence is not None:
         raise BaselineError(f"{entry}: {sentence}")
     measures = _parse_measures(baseline)
     computed: dict[str, dict[str, float | None]] = {}
@@ -65,11 +66,13 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
         ]
         if sentences:
             contradictions[query] = sentences[0]
-    for query, sentence in contradictions.items():
-        others = ""
-        if len(contradictions) > 1:
-            others = f"; and {count(len(contradictions) - 1, 'other query')}"
-        raise BaselineError(f"{entry}, query {query}: {sentence}{others}")
+    if not contradictions:
+        return
+    query, sentence = next(iter(contradictions.items()))
+    others = ""
+    if len(contradictions) > 1:
+        others = f"; and {count(len(contradictions) - 1, 'other query')}"
+    raise BaselineError(f"{entry}, query {query}: {sentence}{others}")
 
 
 # The entry.

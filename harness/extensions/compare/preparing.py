@@ -301,9 +301,10 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
         make_baseline_side("baseline", entry, run.request),
         make_run_side(name, SideKind.REQUEST, suite, run, searched.cluster),
     )
-    options = CompareOptions(answered.cell.options.day())
+    options = CompareOptions(today=answered.cell.options.day())
     request = ComparisonRequest(pair, options, measures=tuple(measures))
-    report = PreparedComparison(request, pair, selection, None).make_report()
+    prepared = PreparedComparison(request=request, sides=pair, selection=selection, judgments=None)
+    report = prepared.make_report()
     changed_questions = find_changed_questions(entry, make_questions(suite, run.request, hooked=run.hooked))
     changes = describe_changes_since(entry, suite, run, changed_questions)
     return replace(report, notes=(*changes, *notes, *report.notes))

@@ -172,17 +172,19 @@ def _read_texts(
     """
     texts: HitsByPlace = {}
     notes: list[str] = []
-    answered = [(cell.search, place) for place, cell in enumerate(cells) if cell.search is not None]
-    for number, (search, places) in enumerate(grouped(answered).items()):
-        suite = cells[places[0]].cell.selection.selected
-        runs_there = [runs[place] for place in places]
-        names = {pooled.name for pooled in runs_there}
+    cells_with_runs = zip(cells, runs, strict=True)
+    answered = [(cell.search, (cell, run)) for cell, run in cells_with_runs if cell.search is not None]
+    for number, (search, members) in enumerate(grouped(answered).items()):
+        suite = members[0][0].cell.selection.selected
+        runs_there = [run for _, run in members]
+        names = {run.name for run in runs_there}
         documents = []
         for document in pool.documents:
             hit = texts.get((document.query, document.document))
             is_known = hit is not None and bool(hit.title or hit.snippet or hit.texts)
-            is_unranked = number == 0 and not document.ranks
-            if not is_known and (is_unranked or names & document.ranks.keys()):
+            is_ranked_here = not names.isdisjoint(document.ranks)
+            is_ranked_nowhere = not document.ranks
+            if not is_known and (is_ranked_here or (is_ranked_nowhere and number == 0)):
                 documents.append(document)
         if not documents:
             continue
