@@ -106,7 +106,8 @@ class SessionRuns:
     def list_ungated(self, suite: Suite) -> list[str]:
         """A sentence for each request of the session that gates nothing of *suite*, and so has no items."""
         sentences: list[str] = []
-        for request in self.relevance_session.options.requests or tuple(suite.requests)[:1]:
+        first_request = tuple(suite.requests)[:1]
+        for request in self.relevance_session.options.requests or first_request:
             if request in suite.requests and not gates_anything(suite, request):
                 sentences += describe_other_requests(suite, request)
         return [f"{shorten_path(Path(suite.path))}: {sentence}" for sentence in sentences]

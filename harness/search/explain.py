@@ -228,7 +228,10 @@ class _Explainer:
         return matches
 
     def _search_hits(self, body: Mapping[str, Json], request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
-        """The hits of *body*, sent as the request is or as another one."""
+        """
+        The hits of *body*, sent to the index and with the parameters of *request*, in the point in time of the request
+        that is explained; None sends it as that.
+        """
         if "pit" in self.body:
             body = {"pit": self.body["pit"], **body}
         path, content = make_single_search(replace(request or self._request, body=body, title_field=None))

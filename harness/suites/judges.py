@@ -140,7 +140,7 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
     What is wrong is added to the problems of *loaded*. *is_required*: whether a sample must have been drawn.
     """
     estimated = next((threshold for threshold in loaded.all_thresholds if threshold.is_estimated), None)
-    if estimated is None or not loaded.knows_queries or not loaded.is_whole("judges"):
+    if estimated is None or not loaded.knows_queries or not loaded.are_sound("judges"):
         return None
     problems, suite = loaded.reading.problems, loaded.suite
     if all(judge == PEOPLE for judge in suite.judges):

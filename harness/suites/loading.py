@@ -154,12 +154,12 @@ class LoadedSuite:
         shown = problems.list_first(MOST_PROBLEMS)
         raise SuiteError([replace(problem, message=masker.mask(problem.message)) for problem in shown])
 
-    def is_whole(self, *keys: str) -> bool:
+    def are_sound(self, *keys: str) -> bool:
         """Whether there are no problems below any of the top *keys*, so that their values are complete."""
         return not self.reading.broken.intersection(keys)
 
     def _require(self, key: str, sentence: str) -> None:
-        if getattr(self.reading.shape, key) is None and self.is_whole(key):
+        if getattr(self.reading.shape, key) is None and self.are_sound(key):
             self.reading.problems.note(self.reading.root.mark, sentence)
 
     @cached_property
@@ -179,7 +179,7 @@ class LoadedSuite:
     @cached_property
     def tuning(self) -> TuningSpace | None:
         """The parameters of the requests; None if there are none, or they or the requests have problems."""
-        if not self.is_whole("tune", "request", "requests"):
+        if not self.are_sound("tune", "request", "requests"):
             return None
         return read_tuning(self.reading, self._written_templates)
 
@@ -197,14 +197,14 @@ class LoadedSuite:
 
     @cached_property
     def _gain(self) -> Gain:
-        if not self.is_whole("grades"):
+        if not self.are_sound("grades"):
             return Gain()
         return read_gain(self.reading.shape.gain, self._grade_names, self._profile, self.reading.problems)
 
     @cached_property
     def known_gain(self) -> Gain | None:
         """The suite's gain, None if it is unknown."""
-        return self._gain if self.is_whole("gain", "grades", "profile") else None
+        return self._gain if self.are_sound("gain", "grades", "profile") else None
 
     @cached_property
     def _thresholds(self) -> tuple[Threshold, ...]:
@@ -222,7 +222,7 @@ class LoadedSuite:
         return ThresholdReader(
             gain=self.known_gain,
             profile=self._profile,
-            requests=self._templates if self.is_whole("request", "requests") else None,
+            requests=self._templates if self.are_sound("request", "requests") else None,
             checking=self.reading.checking,
         )
 
@@ -254,12 +254,12 @@ class LoadedSuite:
     def _queries(self) -> tuple[Query, ...] | None:
         """The queries without judgments of files; None if they are unknown."""
         self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
-        grade_names = self._grade_names if self.is_whole("grades") else None
+        grade_names = self._grade_names if self.are_sound("grades") else None
         queries = list_queries(self.reading, self._files, grade_names, self._threshold_reader, self.judgments)
         if queries:
             return add_vectors(queries, self.reading, self._files)
         # An empty tuple is an empty list, unless the key is missing, or all queries were left out as invalid.
-        if queries is not None and self.reading.shape.queries is not None and self.is_whole("queries"):
+        if queries is not None and self.reading.shape.queries is not None and self.are_sound("queries"):
             mark = self.reading.find_mark("queries")
             self.reading.problems.note(mark, "the suite is empty; expected at least one query")
         return queries
@@ -267,7 +267,7 @@ class LoadedSuite:
     @cached_property
     def _judged_queries(self) -> tuple[Query, ...]:
         queries = self._queries or ()
-        if self.is_whole("grades"):
+        if self.are_sound("grades"):
             self._add_judgment_files({query.id: query.text for query in queries})
         grades = self.judgments.grades
         return tuple(replace(query, judgments=grades.get(query.id, {})) for query in queries)
@@ -286,14 +286,14 @@ class LoadedSuite:
     @property
     def knows_queries(self) -> bool:
         """Whether all queries of the suite could be read."""
-        return self._queries is not None and self.is_whole("queries")
+        return self._queries is not None and self.are_sound("queries")
 
     @cached_property
     def _measures(self) -> tuple[Measure, ...]:
         """The suite's `measures`; without these and without a threshold over all queries, those of tags and queries."""
         reading = self.reading
         measures = read_measures(reading.shape.measures, reading.problems)
-        if reading.shape.measures or not self.is_whole("measures", "thresholds"):
+        if reading.shape.measures or not self.are_sound("measures", "thresholds"):
             return measures
         if any(get_measure(threshold) for threshold in self._thresholds if threshold.tag is None):
             return ()
@@ -338,13 +338,13 @@ def _check(loaded: LoadedSuite) -> None:
 
     A check that needs all of a part is skipped if that part has problems: the message would name the wrong line.
     """
-    if loaded.is_whole("target", "fixture", "request", "requests"):
+    if loaded.are_sound("target", "fixture", "request", "requests"):
         check_targets(loaded.suite, loaded.reading)
     if loaded.knows_queries:
         _check_documents(loaded)
         _check_judgments(loaded)
         _check_queries(loaded)
-    if loaded.is_whole("request", "requests"):
+    if loaded.are_sound("request", "requests"):
         check_gates(loaded.suite.requests.values(), loaded.all_thresholds, loaded.reading)
         check_field_paths(loaded.all_thresholds, loaded.suite.requests, loaded.reading.problems)
     check_services(loaded.suite, loaded.reading)
@@ -352,7 +352,7 @@ def _check(loaded: LoadedSuite) -> None:
 
 def _check_documents(loaded: LoadedSuite) -> None:
     """Check that documents that the suite names are in its fixture, unless a request searches elsewhere."""
-    if loaded.fixture_file is None or not loaded.is_whole("request", "requests"):
+    if loaded.fixture_file is None or not loaded.are_sound("request", "requests"):
         return
     suite = loaded.suite
     if not any(template.index or template.target for template in suite.requests.values()):
@@ -362,7 +362,7 @@ def _check_documents(loaded: LoadedSuite) -> None:
 def _check_judgments(loaded: LoadedSuite) -> None:
     """Check that a suite that scores has judgments; one with expectations or hit counts only needs none."""
     suite = loaded.suite
-    if not suite.queries or not loaded.is_whole("judgments") or loaded.has_problems:
+    if not suite.queries or not loaded.are_sound("judgments") or loaded.has_problems:
         return
     if any(query.judgments for query in suite.queries):
         return
@@ -377,16 +377,17 @@ def _check_queries(loaded: LoadedSuite) -> None:
     check_tags(suite.thresholds, suite.queries, reading.problems)
     check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
     if loaded.known_gain is not None:
-        check_gain(suite.gain, reading.find_mark("gain"), suite.queries, judgment_problems)
+        check_gain(loaded.known_gain, reading.find_mark("gain"), suite.queries, judgment_problems)
     scored = [ScoredMeasure(measure, reading.find_mark("measures"), suite.queries) for measure in suite.measures]
     scored += list_scored_measures(suite.queries, suite.thresholds)
     for query in suite.queries:
         scored += list_scored_measures([query], query.thresholds)
     check_measure_gains(scored, judgment_problems)
-    # Wrong grades are noted already; each measure would note them again.
+    # Only a suite without problems is scored: wrong grades, say, are noted already, and each measure would note them
+    # again.
     if not loaded.has_problems:
         check_measures(scored, suite.gain, suite.profile, judgment_problems)
-    if loaded.is_whole("request", "requests"):
+    if loaded.are_sound("request", "requests"):
         _check_request_placeholders(loaded)
         check_variant_requests(suite, reading.problems)
 

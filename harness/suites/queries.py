@@ -38,13 +38,13 @@ _COLUMNS = ("id", "text", "need", "weight", "same_as", *_LISTS, "xfail", "xfail.
 _ID_HEADERS = {"id", "qid", "query_id", "query id"}
 _TEXT_HEADERS = {"text", "query", "query_text", "query text"}
 
-_GIVEN_ONCE = ("text", "need", "weight", *_WAIVERS)
-"""The keys whose value must be the same if a query file and the suite both have them."""
+_MUST_AGREE = ("text", "need", "weight", *_WAIVERS)
+"""The keys whose values must be the same where a query file and the suite both have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WrittenQuery:
-    """A query, and the keys of `_GIVEN_ONCE` that its source has; their values are in *query*."""
+    """A query, and the keys of `_MUST_AGREE` that its source has; their values are in *query*."""
 
     query: Query
     given: tuple[str, ...]
@@ -142,7 +142,7 @@ class _QueryReader:
                 first = queries[query.id].query
                 problems.note(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
                 continue
-            given = tuple(key for key in _GIVEN_ONCE if getattr(shape, key) is not None)
+            given = tuple(key for key in _MUST_AGREE if getattr(shape, key) is not None)
             queries[query.id] = _WrittenQuery(query, given, WrittenVariants(shape.variants, shape.same_as))
             for document, written in shape.judgments.items():
                 grade = read_written_grade(written, self.grade_names, self.judgments.problems)
@@ -221,7 +221,7 @@ def _merge_query(from_file: _WrittenQuery, from_suite: _WrittenQuery, problems: 
     """One query from its parts in the file and in the suite; keys in both must have the same value."""
     query, addition = from_file.query, from_suite.query
     values: dict[str, Any] = {}
-    for key in _GIVEN_ONCE:
+    for key in _MUST_AGREE:
         first, second = getattr(query, key), getattr(addition, key)
         is_added = key in from_suite.given
         if is_added and key in from_file.given and first != second:
