@@ -108,12 +108,12 @@ def test_scores_are_64_bit_floats_and_may_be_infinite(tmp_path):
         (
             "r.jsonl",
             '{"query": "q", "document": "d", "score": NaN}\n',
-            ":1:1: the score of document 'd' for query 'q' is NaN",
+            ":1:42: this is not JSON: NaN is not a number that JSON has",
         ),
         (
             "r.jsonl",
             '{"query": "p", "query": "q", "document": "d", "score": 1}\n',
-            ":1:1: the object has the key 'query' twice",
+            ":1:16: the object has the key 'query' twice",
         ),
     ],
 )

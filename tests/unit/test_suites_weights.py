@@ -170,7 +170,6 @@ def test_a_cell_that_cannot_weigh_is_refused_in_its_line(load, written):
     [
         ("0", "'0'"),
         ("-1", "'-1'"),
-        ("NaN", "'NaN'"),
         ("1e400", "'Infinity'"),
         ("true", "'true'"),
         ("[1]", "a list"),
@@ -181,6 +180,12 @@ def test_a_json_value_that_cannot_weigh_is_refused_in_its_line(load, written, sh
     content = f'{{"id": 1, "text": "a", "weight": 2}}\n{{"id": 2, "text": "a", "weight": {written}}}\n'
     message = refusal(load, in_file("jsonl"), q_jsonl=content, a_qrels=QRELS)
     assert re.match(rf"q\.jsonl:2:1: weight: found {shown}, expected a (finite )?number", message)
+
+
+def test_a_weight_that_json_does_not_have_is_refused_at_its_column(load):
+    content = '{"id": 1, "text": "a", "weight": NaN}\n'
+    message = refusal(load, in_file("jsonl"), q_jsonl=content, a_qrels=QRELS)
+    assert message.startswith("q.jsonl:1:34: this is not JSON: NaN is not a number that JSON has")
 
 
 def test_a_forgotten_weight_in_a_file_is_told(load):
