@@ -43,7 +43,7 @@ def test_what_a_sampler_finds_is_within_the_interval_of_the_grid(suite, engine_u
         command = [
             sys.executable,
             "-m",
-            "relevance",
+            "harness",
             "tune",
             suite,
             "--url",
