@@ -72,7 +72,7 @@ PATHS: Mapping[ArgumentKind, click.ParamType[Any]] = {
 }
 
 
-def _make_click_option(option: RunOption) -> Callable[[Decorated], Decorated]:
+def make_click_option(option: RunOption) -> Callable[[Decorated], Decorated]:
     """*option* as an option of click; commands receive its value as an argument of the same name."""
     value_type: click.ParamType[Any] | None = PATHS.get(option.kind)
     if option.kind.read is not None:
@@ -99,7 +99,7 @@ def add_options(command: Decorated, options: Iterable[Callable[[Decorated], Deco
 
 
 def _list_options(commands: Commands) -> list[Callable[[Decorated], Decorated]]:
-    return [_make_click_option(option) for option in OPTIONS.values() if option.commands is commands]
+    return [make_click_option(option) for option in OPTIONS.values() if option.commands is commands]
 
 
 def config_options(command: Decorated) -> Decorated:
@@ -109,13 +109,7 @@ def config_options(command: Decorated) -> Decorated:
 
 def root_option(command: Decorated) -> Decorated:
     """Give *command* the option that says where links of suites may lead."""
-    return add_options(command, [_make_click_option(OPTIONS["root"])])
-
-
-def history_option(command: Decorated) -> Decorated:
-    """Give *command* the option that says which history it reads."""
-    option = replace(OPTIONS["history"], help="The folder with the history; by default that of relevance.toml.")
-    return add_options(command, [_make_click_option(option)])
+    return make_click_option(OPTIONS["root"])(command)
 
 
 def server_options(command: Decorated) -> Decorated:
@@ -130,7 +124,7 @@ def engine_options(command: Decorated) -> Decorated:
 
 def query_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where one query of a suite runs, with which request."""
-    options = [_make_click_option(OPTIONS[name]) for name in ("baseline", "root")]
+    options = [make_click_option(OPTIONS[name]) for name in ("baseline", "root")]
     return server_options(request_options(add_options(command, options)))
 
 
@@ -141,7 +135,7 @@ def request_options(command: Decorated) -> Decorated:
         replace(OPTIONS["index"], several="", help="Search this index instead of the suite's own."),
         OPTIONS["allow_write"],
     ]
-    return add_options(command, map(_make_click_option, options))
+    return add_options(command, map(make_click_option, options))
 
 
 def cell_options(command: Decorated) -> Decorated:
@@ -158,7 +152,7 @@ def only_run_options(command: Decorated) -> Decorated:
 
 def deciding_options(command: Decorated) -> Decorated:
     """Give *command* the options that only affect how responses are decided."""
-    return add_options(command, [_make_click_option(OPTIONS[name]) for name in DECIDING_OPTIONS])
+    return add_options(command, [make_click_option(OPTIONS[name]) for name in DECIDING_OPTIONS])
 
 
 def make_run_options(**arguments: Any) -> RunOptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from harness.cli.shared_options import (
     OutputType,
     config_options,
     find_one_suite,
-    history_option,
+    make_click_option,
     make_run_options,
     root_option,
 )
@@ -30,7 +31,7 @@ from harness.extensions.history.timeline import build_timelines
 from harness.gate.judge_history import describe_other_files
 from harness.model.kept import History, HistoryEntry
 from harness.model.suite import Suite
-from harness.options import RunOptions
+from harness.options import OPTIONS, RunOptions
 from harness.report.outputs import Output, refuse_inputs, write_output
 from harness.report.terminal import print_document
 from harness.store.history import rename_entries
@@ -46,6 +47,10 @@ KEPT_APART = 50
 """Runs of each suite that are not packed where the user says nothing."""
 
 KINDS = ("html",)
+
+history_option = make_click_option(
+    replace(OPTIONS["history"], help="The folder with the history; by default that of relevance.toml.")
+)
 
 
 @click.group("history", cls=Group, short_for="show")

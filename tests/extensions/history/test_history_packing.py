@@ -226,3 +226,16 @@ def test_what_bencher_gets_is_of_its_schema():
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_entry_is_an_empty_export(name):
     assert json.loads(render_export([], name)) in ([], {})
+
+
+@pytest.mark.parametrize("change", [lambda text: "", lambda text: text[: text.index("\n") + 1]])
+def test_a_packed_file_that_lost_entries_is_refused(tmp_path, change):
+    for day in range(2):
+        write_entry(tmp_path, entry_of(SUITE, run_of(SUITE), day=day))
+    path = pack_suite(tmp_path / "shop", keep=0).path
+    text = path.read_text()
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    assert len(read_history(tmp_path, "shop")) == 2
+    path.write_text(change(text))
+    with pytest.raises(HistoryError, match="so it was edited or renamed; restore the file, or remove it"):
+        read_history(tmp_path, "shop")
