@@ -32,12 +32,12 @@ from harness.suites.discovery import strip_suite_suffix
 from harness.words import format_exactly, listed, one_of, shorten
 
 _KINDS = ("topics", "qrels", "run")
-# Quantifiers are possessive, and a tag ends where another begins: else a text of tags that are not closed takes the
-# square of its length.
+# Quantifiers of one character are possessive, and a tag ends where another begins: else a text of tags that are not
+# closed takes the square of its length. Those of groups are not: Python before 3.11.5 matches them wrongly.
 _TAG_BEGINS = r"<(?=/?[A-Za-z])"
-_IN_TAG = r"(?:[^<>]|<(?!/?[A-Za-z]))*+"
+_IN_TAG = r"[^<>]*+(?:<(?!/?[A-Za-z])[^<>]*+)*"
 _TOPIC_TAG = re.compile(rf"<(/?)(top|topic)(?![\w.-])({_IN_TAG})>", re.IGNORECASE)
-_TAG = re.compile(rf"{_TAG_BEGINS}(/?)([A-Za-z][\w.-]*+)({_IN_TAG})>((?:(?!{_TAG_BEGINS}).)*+)", re.DOTALL)
+_TAG = re.compile(rf"{_TAG_BEGINS}(/?)([A-Za-z][\w.-]*+)({_IN_TAG})>(.*?)(?={_TAG_BEGINS}|\Z)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>/]++))""")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
 _CDATA = re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")
