@@ -376,18 +376,30 @@ class Runner(Closing):
         Send the queries of loaded suites once, with their *variants* or without, and decide nothing; raises as
         `run_suites`.
 
-        *configs* holds what was read of relevance.toml already.
+        Points in time are closed by then, since judges may take longer than an engine keeps one: what is looked up
+        later is from the index as it then is. *configs* holds what was read of relevance.toml already.
         """
+        return list(self.answer_each(suites, options, matrix=matrix, configs=configs, variants=variants))
+
+    def answer_each(
+        self,
+        suites: Sequence[Suite],
+        options: RunOptions,
+        *,
+        matrix: Matrix | None = None,
+        configs: Configs,
+        variants: bool = False,
+    ) -> Generator[AnsweredCell]:
+        """As `answer`, but yields cell by cell, each while its point in time is open."""
         options = replace(options, repeat=None)
         if not variants:
             suites = [remove_variants(suite) for suite in suites]
         loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs)
-        answered_cells = []
-        for answered in self._answer_cells(loaded):
-            answered_cells.append(answered)
-            if self._progress is not None:
-                self._progress.suite_finished(answered.run, None)
-        return answered_cells
+        with closing(self._answer_cells(loaded)) as answered_cells:
+            for answered in answered_cells:
+                if self._progress is not None:
+                    self._progress.suite_finished(answered.run, None)
+                yield answered
 
     def answer_files(
         self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None, variants: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,9 +56,11 @@ def inspect_query(
     options = replace(options, tails=True, queries=(query,))
     if documents and not find_dialect(suite.find_target(options.request).service).explains_scores:
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
-    with Runner(environ) as runner:
-        [answered] = runner.answer([suite], options, configs=configs, variants=True)
-        return _inspect(answered, environ, documents)
+    with (
+        Runner(environ) as runner,
+        closing(runner.answer_each([suite], options, configs=configs, variants=True)) as answered_cells,
+    ):
+        return _inspect(next(answered_cells), environ, documents)
 
 
 def _remove_thresholds(suite: Suite, query: str) -> Suite:

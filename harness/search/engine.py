@@ -92,6 +92,10 @@ class EngineSearch(ConnectedSearch[Connection]):
             pinned._point = None
             close_point(self, point)
 
+    def pin(self, request: SearchRequest) -> SearchRequest:
+        """*request*, in the point in time that is searched, if there is one."""
+        return request if self._point is None else self._point.pin(request)
+
     def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
         """See `Search.search`."""
         self._raise_if_gone()
@@ -115,12 +119,10 @@ class EngineSearch(ConnectedSearch[Connection]):
         self._gone_until = health.now() + SECONDS_GONE
 
     def _write_entry(self, place: int, request: SearchRequest) -> Entry:
-        """*request* as lines of an `_msearch`, in the point in time that is searched."""
+        """*request* as lines of an `_msearch`."""
         if request.http is not None:
             return Entry(place, b"", refusal=NO_REQUEST)
-        if self._point is not None:
-            request = self._point.pin(request)
-        entry = make_entry(place, request)
+        entry = make_entry(place, self.pin(request))
         return Entry(place, b"", refusal=entry) if isinstance(entry, Failure) else entry
 
     def _ask_if_gone(self) -> Failure | None:
@@ -185,6 +187,7 @@ class EngineInspector(Inspector):
         """See `Inspector.explain`."""
         from harness.search.explain import explain_documents
 
+        request = self._search.pin(request)
         return explain_documents(self._search, request, documents, ranking=ranking, known=known)
 
     def render_template(self, request: SearchRequest) -> Mapping[str, Json]:

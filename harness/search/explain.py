@@ -207,6 +207,7 @@ class _Explainer:
         path = f"/{quote(str(visible['_index']), safe='')}/_explain/{quote(str(visible['_id']), safe='')}"
         if "_routing" in visible:
             path += f"?{urlencode({'routing': visible['_routing']})}"
+        # This API takes no point in time.
         answer = self._ask(path, {"query": self.body["query"]})
         return answer.get("explanation") if answer.get("matched") is True else None
 

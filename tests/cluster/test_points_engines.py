@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.cli import main
+from harness.model.inspection import Explained
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, Ranking
 from harness.options import RunOptions
@@ -36,6 +37,8 @@ def test_a_point_in_time_does_not_change_and_ends(
         assert found(search, request) == ["b"]
         assert found(pinned, request) == ["a", "b"]
         assert found(pinned, replace(request, url_params={"search_type": "dfs_query_then_fetch"})) == ["a", "b"]
+        explained = pinned.inspector.explain(request, ["a"], ranking=["a"])
+        assert [explanation.outcome for explanation in explained] == [Explained.SCORED]
         assert pinned._point is not None
         point = pinned._point.id
     [response] = search.search([SearchRequest("q", None, {**ALL, "pit": {"id": point}})])

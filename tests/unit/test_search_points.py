@@ -95,6 +95,19 @@ def test_what_is_missing_is_looked_for_in_the_same_point_in_time(engine, words):
     assert engine.sent[-1][0] == "DELETE"
 
 
+@pytest.mark.parametrize("words", [(), ("--explain", "a"), ("--explain", "z")])
+def test_what_is_shown_of_a_query_is_from_the_point_in_time_that_it_searched(engine, words):
+    text = SUITE.replace("judgments: {a: 1}", "judgments: {z: 1}")
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    assert main(["show", "shop.relevance.yaml", "shoes", "--url", engine.url, *words]) == 0
+    bodies = [line for line in engine.searched if "query" in line]
+    assert any(body["size"] == 1000 for body in bodies), "a deeper search"
+    assert any("explain" in body for body in bodies) is bool(words)
+    assert all(body.get("pit") for body in bodies)
+    assert [method for method, _, _ in engine.points] == ["POST", "DELETE"]
+    assert engine.sent[-1][0] == "DELETE"
+
+
 def test_it_is_closed_when_what_comes_of_the_run_is_interrupted(engine, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
