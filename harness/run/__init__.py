@@ -42,6 +42,7 @@ from harness.run.connections import (
     move_to_target,
 )
 from harness.run.keeping import FinishedSuite, choose_history, keep_suite, read_histories
+from harness.run.plan import plan_searches
 from harness.search import find_dialect
 from harness.search.connection import Closing
 from harness.store.commits import find_commit
@@ -314,6 +315,25 @@ def _make_cell(planned: _PlannedCell, cluster: OpenCluster | None, masker: Maske
     return Cell(selection, options, name, masker, server)
 
 
+def _check_requests(cells: Sequence[Cell]) -> None:
+    """
+    Refuse requests of *cells* that cannot be sent, before those of any cell are.
+
+    Raises:
+        SuiteError: With the problems of all cells.
+    """
+    if len(cells) < 2:
+        return  # a cell builds all of its requests before it sends one
+    problems: dict[Problem, None] = {}
+    for cell in cells:
+        try:
+            plan_searches(cell.searched_suite, cell.search_options)
+        except InputError as error:
+            problems.update(dict.fromkeys(error.problems))
+    if problems:
+        raise SuiteError(list(problems))
+
+
 SERVER = ("url", "listed_addresses", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
@@ -443,7 +463,7 @@ class Runner(Closing):
         """
         Yield cell by cell, while its connection and its point in time are open: what decides may look things up.
 
-        An error of a request that cannot be sent is raised when all other cells are done.
+        What is wrong in a suite is raised before anything is sent. What only a server finds is an error of its cell.
         """
         options = loaded.options
         suites = loaded.suites
@@ -455,26 +475,24 @@ class Runner(Closing):
         clusters = self._open_clusters(planned_cells, loaded)
         maskers = self._make_maskers(planned_cells, clusters, loaded.configs)
         shared_state = SharedState(FixtureBuilds(), Targets(), self._progress)
-        problems: dict[Problem, None] = {}
+        cells = []
         for planned, cluster in zip(planned_cells, clusters, strict=True):
             cell = _make_cell(planned, cluster, maskers[planned.suite.path], loaded)
             if cell.needs_history:
                 commit, _ = find_commit(self._environ, Path(planned.suite.path).parent)
                 cell = replace(cell, commit=commit, history=histories.get(planned.suite.name))
+            cells.append(cell)
+        if self._journal is None or self._journal.sends_queries:
+            connected = zip(cells, clusters, strict=True)
+            _check_requests([cell for cell, cluster in connected if cluster is not None and cluster.search])
+        for planned, cell, cluster in zip(planned_cells, cells, clusters, strict=True):
             record = self._open_record(cell, planned.selection, loaded)
-            # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell is
-            # not raised in here.
-            try:
-                with ExitStack() as resources:
-                    if cluster is not None and cluster.search is not None:
-                        yield answer_cell(cell, shared_state, record, cluster.search, resources)
-                    else:
-                        error = None if cluster is None else cluster.error
-                        yield answer_without_connection(cell, shared_state, record, error)
-            except InputError as error:
-                problems.update(dict.fromkeys(error.problems))
-        if problems:
-            raise SuiteError(list(problems))
+            with ExitStack() as resources:
+                if cluster is not None and cluster.search is not None:
+                    yield answer_cell(cell, shared_state, record, cluster.search, resources)
+                else:
+                    error = None if cluster is None else cluster.error
+                    yield answer_without_connection(cell, shared_state, record, error)
 
     def _plan_cells(self, suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> list[_PlannedCell]:
         """All cells of *suites*, in their order."""

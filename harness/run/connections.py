@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.config import Config, Configs, resolve_cluster
-from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
+from harness.errors import ConfigError, FixtureError, InputError, Problem, SearchError, SuiteError, UsageError
 from harness.hooks import CLIENT, Hooks, load_installed_hooks
 from harness.model.request import AddressOrigin, Cluster
 from harness.model.suite import Fixture, Suite, Target
@@ -312,10 +312,12 @@ class FixtureBuilds:
 
     def index_of(self, suite: Suite, fixture: Fixture, search: Search, *, allow_write: bool) -> str:
         """
-        The index of *fixture*, the fixture of *suite*, on the server of *search*; raises as `ensure_index`.
+        The index of *fixture*, the fixture of *suite*, on the server of *search*.
 
-        *allow_write* is whether the user said that the harness may write there. The error of a file that cannot be used
-        is not kept: each call raises it anew.
+        *allow_write* is whether the user said that the harness may write there.
+
+        Raises:
+            SearchError: As `ensure_index`, also where the engine refuses what the files have.
         """
         key = (suite.path, search)
         if key not in self._built:
@@ -334,3 +336,6 @@ def _build_index(suite: Suite, fixture: Fixture, search: Search, *, allow_write:
         return ensure_index(search, fixture, base, suite.name, allow_write=allow_write)
     except SearchError as error:
         return error
+    except SuiteError as error:
+        # The files are sound since the suite was loaded: the engine refuses what they have.
+        return FixtureError(str(error))

@@ -213,15 +213,19 @@ def test_ids_are_the_same_with_and_without_an_environment(folder):
     assert ids == ["mean-P-1-ge-RELEVANCE_LEAST-0.5", "95pct-P-1-ge-0"]
 
 
-def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):
-    def answer_cell(cell, *_):
-        suite = cell.selection.whole_suite
-        raise SuiteError.at(suite.path, 3, 1, f"wrong in {suite.name}")
-
-    monkeypatch.setattr("harness.run.answer_cell", answer_cell)
+def test_a_request_that_cannot_be_filled_is_told_before_anything_is_sent(folder, search):
+    paths = [write(folder, "one")]
+    for name in ("two", "bad"):
+        path = write(folder, name)
+        # The text of the query becomes the name of another key.
+        path.write_text(
+            path.read_text().replace("{match: {title:", f'{{match: {{"query of {name}": a, "{{{{text}}}}":')
+        )
+        paths.append(path)
     with pytest.raises(SuiteError) as caught:
-        run(write(folder, "one"), write(folder, "two"))
-    assert [problem.message for problem in caught.value.problems] == ["wrong in one", "wrong in two"]
+        run(*paths)
+    assert [problem.path for problem in caught.value.problems] == [str(path) for path in sorted(paths[1:])]
+    assert search.requests == []
 
 
 def test_no_mistake_is_anything_but_a_harness_error(folder, search):
@@ -320,13 +324,24 @@ def test_a_fixture_is_built_once_for_all_cells(folder, search, monkeypatch, erro
         assert [suite.index for suite in report.suites] == ["one-1234", "one-1234", "two-1234", "two-1234"]
 
 
-def test_a_cell_that_cannot_be_filled_is_told_once(folder, search, monkeypatch):
+def test_a_file_of_documents_that_cannot_be_used_is_told_before_anything_is_sent(folder, search):
+    (folder / "d.jsonl").write_text('{"id": "a"}\n[]\n')
+    broken = write_two(folder, "two", body="fixture: {documents: d.jsonl}\n")
+    with pytest.raises(SuiteError) as caught:
+        run(write_two(folder, "one"), broken, matrix=Matrix(("current", "candidate")))
+    [problem] = caught.value.problems
+    assert (problem.path, problem.line) == (str(folder / "d.jsonl"), 2)
+    assert search.requests == []
+
+
+def test_documents_that_the_engine_refuses_are_an_error_of_their_suite_alone(folder, search, monkeypatch):
     def ensure_index(*_, **__):
         raise SuiteError.at("d.jsonl", 1, 1, "the engine refuses the document")
 
     monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
     (folder / "d.jsonl").write_text('{"id": "a"}\n')
-    path = write_two(folder, "one", body="fixture: {documents: d.jsonl}\n")
-    with pytest.raises(SuiteError) as caught:
-        run(path, matrix=Matrix(("current", "candidate")))
-    assert [problem.message for problem in caught.value.problems] == ["the engine refuses the document"]
+    report = run(write(folder, "one"), write(folder, "two", body="fixture: {documents: d.jsonl}\n"))
+    one, two = report.suites
+    assert (one.verdicts[0].status, two.verdicts[0].status) == (Status.PASSED, Status.ERROR)
+    assert two.queries[0].reason == "engine error: d.jsonl:1:1: the engine refuses the document"
+    assert report.exit_status == 3
