@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from harness.gate.decide_answers import RequestedDepth, explain_what_may_follow
 from harness.gate.finding import Finding
-from harness.gate.judge_answers import RequestedDepth, explain_what_may_follow
 from harness.model.run import Ranking, Run, Status
 from harness.model.suite import Json, Query, RequestTemplate, Suite
 from harness.words import count, listed

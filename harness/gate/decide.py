@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields, replace
 from datetime import date
 
 from harness.gate.cut_answers import add_cut_answers, find_cut_answers
+from harness.gate.decide_agreements import decide_agreement
+from harness.gate.decide_answers import decide_expectation, decide_latency, read_requested_depth
+from harness.gate.decide_drops import decide_pairs
+from harness.gate.decide_estimates import decide_estimate
+from harness.gate.decide_fields import decide_each_query, decide_field_expectation
+from harness.gate.decide_history import decide_since
+from harness.gate.decide_machines import add_machine_share, decide_on_grades
+from harness.gate.decide_scores import add_short_rankings, add_ties, add_unjudged, decide_scores
+from harness.gate.decide_variants import decide_variants
 from harness.gate.finding import Finding, add_left_out, scope_scores, split_skipped
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_agreements import judge_agreement
-from harness.gate.judge_answers import judge_expectation, judge_latency, read_requested_depth
-from harness.gate.judge_drops import judge_pairs
-from harness.gate.judge_estimates import judge_estimate
-from harness.gate.judge_fields import judge_each_query, judge_field_expectation
-from harness.gate.judge_history import judge_since
-from harness.gate.judge_machines import add_machine_share, judge_machine
-from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
-from harness.gate.judge_variants import judge_variants
 from harness.gate.pairs import find_unjudged_range, pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
     ALL,
@@ -29,7 +29,7 @@ from harness.gate.selection import (
     is_selected,
     select_scope,
 )
-from harness.gate.stability import explain_changed_target, find_unstable_queries, judge_repeats
+from harness.gate.stability import decide_repeats, explain_changed_target, find_unstable_queries
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model.kept import History, Reference
@@ -63,8 +63,8 @@ from harness.model.suite import (
 )
 from harness.words import listed
 
-NOT_OF_RANKS = (LatencyCondition, MachineShareCondition, KappaCondition, HitCount)
-"""Conditions that no rank decides, so that a ranking that begins late does not matter."""
+CONDITIONS_WITHOUT_RANKS = (LatencyCondition, MachineShareCondition, KappaCondition, HitCount)
+"""Conditions on which the ranks of hits have no influence. A ranking whose first hits are cut off does not matter."""
 
 
 def decide(
@@ -120,9 +120,12 @@ def decide(
             bands=RunBands(suite, run_of_repeat),
         )
         inputs_of_repeats.append(inputs_of_repeat)
-    target_change = explain_changed_target(run, reference.run if reference else None)
+    baseline_run = None
+    if reference is not None:
+        baseline_run = reference.run
+    target_change = explain_changed_target(run, baseline_run)
     cut_answers = find_cut_answers(suite, run)
-    answers = _JudgedAnswers(first_inputs, inputs_of_repeats, find_unstable_queries(run))
+    answers = _AnswersOfRepeats(first_inputs, inputs_of_repeats, find_unstable_queries(run))
     verdicts = []
     for threshold in collect_thresholds(suite):
         if not is_selected(threshold, query_filter) or not is_for_request(threshold.threshold, suite, run.request):
@@ -133,8 +136,8 @@ def decide(
             verdicts.append(_make_verdict(threshold, finding, skip))
             continue
         scope = select_scope(threshold, suite)
-        finding = answers.judge(threshold, scope)
-        if not isinstance(threshold.condition, NOT_OF_RANKS):
+        finding = answers.decide_threshold(threshold, scope)
+        if not isinstance(threshold.condition, CONDITIONS_WITHOUT_RANKS):
             finding = add_cut_answers(finding, scope, cut_answers, first_inputs.requested)
         # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
         if target_change and finding.status in (Status.PASSED, Status.FAILED):
@@ -151,90 +154,91 @@ def decide(
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgedAnswers:
-    """What a run was answered: at *first*, and in its *repeats*; the rankings of *unstable* queries differ in these."""
+class _AnswersOfRepeats:
+    """The answers of a run: the *first* ones, those of its *repeats*, and the queries whose rankings differ in these."""
 
     first: GateInputs
     repeats: Sequence[GateInputs]
     unstable: Sequence[UnstableQuery]
 
-    def judge(self, threshold: GatedThreshold, queries: Sequence[Query]) -> Finding:
+    def decide_threshold(self, threshold: GatedThreshold, queries: Sequence[Query]) -> Finding:
         """Find out whether *queries* meet the condition of *threshold* in all repeats, before waivers."""
-        finding = judge(threshold, queries, self.first)
+        first_finding = decide_threshold(threshold, queries, self.first)
         if not self.repeats:
-            return finding
-        others = [judge(threshold, queries, inputs) for inputs in self.repeats]
+            return first_finding
+        findings_of_repeats = [decide_threshold(threshold, queries, inputs) for inputs in self.repeats]
         template = self.first.suite.requests.get(self.first.run.request)
-        return judge_repeats(finding, others, queries, self.unstable, template)
+        return decide_repeats(first_finding, findings_of_repeats, queries, self.unstable, template)
 
 
-def judge(threshold: GatedThreshold, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_threshold(threshold: GatedThreshold, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """Find out whether *queries* meet the condition of *threshold*, before waivers."""
-    condition, run = threshold.condition, inputs.run
+    condition = threshold.condition
+    is_of_query = threshold.query is not None
     active, skipped = split_skipped(queries, inputs.today)
     # Without any query there is nothing to estimate: that is decided as it is without an estimate.
     if active and threshold.threshold.is_estimated and isinstance(condition, ScoreCondition | DropCondition):
-        return add_left_out(judge_estimate(condition, queries, inputs), skipped)
+        return add_left_out(decide_estimate(condition, queries, inputs), skipped)
     if isinstance(condition, ScoreCondition):
-        return _judge_score_condition(condition, queries, inputs)
+        return _decide_score_condition(condition, queries, inputs)
     if isinstance(condition, MachineShareCondition | KappaCondition):
-        return judge_machine(condition, queries, inputs)
+        return decide_on_grades(condition, queries, inputs)
     if isinstance(condition, LatencyCondition):
-        return judge_latency(condition, queries, run.responses, inputs.today)
+        return decide_latency(condition, queries, inputs.run.responses, inputs.today)
     if isinstance(condition, AgreementCondition | VariantCondition | LossCondition):
-        return _judge_two_rankings(condition, queries, inputs)
+        return _decide_two_rankings(condition, queries, inputs)
     if isinstance(condition, DropCondition | WorseCondition) and condition.since is not None:
         tag = threshold.threshold.tag
-        return judge_since(condition, queries, inputs, of_query=threshold.query is not None, tag=tag)
+        return decide_since(condition, queries, inputs, of_query=is_of_query, tag=tag)
     if isinstance(condition, BaselineCondition):
-        return _judge_change(condition, queries, inputs, of_query=threshold.query is not None)
+        return _decide_change(condition, queries, inputs, of_query=is_of_query)
     if isinstance(condition, UnresolvedCondition):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
-    return _judge_expectation(threshold, condition, queries, inputs)
+    return _decide_expectation(threshold, condition, queries, inputs)
 
 
-def _judge_change(
+def _decide_change(
     condition: BaselineCondition, queries: Sequence[Query], inputs: GateInputs, *, of_query: bool
 ) -> Finding:
-    """Judge how the scores of *queries* changed since the baseline."""
+    """Decide how the scores of *queries* changed since the baseline."""
     pairs = pair_scores(inputs, queries, condition.measure)
     if isinstance(pairs, Finding):
         return pairs
     # Few look at how far unjudged hits may move a difference, and it is costly.
     if isinstance(condition, SignificanceCondition):
         pairs = replace(pairs, if_judged=find_unjudged_range(pairs, inputs))
-    return judge_pairs(condition, pairs, of_query=of_query, remedy=suggest_tie_remedy(inputs))
+    return decide_pairs(condition, pairs, of_query=of_query, remedy=suggest_tie_remedy(inputs))
 
 
-def _judge_expectation(
+def _decide_expectation(
     threshold: GatedThreshold,
     condition: InTop | Before | HitCount | FieldExpectation,
     queries: Sequence[Query],
     inputs: GateInputs,
 ) -> Finding:
-    """Judge what *threshold* expects of the hits of its query, or of each of *queries* where it is the suite's."""
+    """Decide what *threshold* expects of the hits of its query, or of each of *queries* where it is the suite's."""
     query = threshold.query
     if query is None:
         if isinstance(condition, HitCount | FieldExpectation):
-            return judge_each_query(condition, queries, inputs)
+            return decide_each_query(condition, queries, inputs)
         return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
     response = inputs.run.responses.get(query.id)
     if isinstance(condition, FieldExpectation):
-        return judge_field_expectation(condition, query, response, inputs)
-    return judge_expectation(condition, query, response, inputs.requested, inputs.run.checks)
+        return decide_field_expectation(condition, query, response, inputs)
+    return decide_expectation(condition, query, response, inputs.requested, inputs.run.checks)
 
 
-def _judge_two_rankings(
+def _decide_two_rankings(
     condition: AgreementCondition | VariantCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
 ) -> Finding:
-    """Judge a condition that compares each ranking with another: with the baseline's, or with that of a variant."""
+    """Decide a condition that compares each ranking with another: with the baseline's, or with that of a variant."""
     if isinstance(condition, AgreementCondition):
-        return judge_agreement(condition, queries, inputs)
-    return judge_variants(condition, queries, inputs)
+        return decide_agreement(condition, queries, inputs)
+    return decide_variants(condition, queries, inputs)
 
 
-def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def _decide_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Judge the scores, then add what may move them: the order of ties, hits that may follow, unjudged hits.
 
@@ -243,7 +247,7 @@ def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], 
     """
     scope = scope_scores(queries, condition.measure.text, inputs.scores, inputs.today)
     gain = gain_text(condition.measure, inputs.suite)
-    finding = judge_scores(condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
+    finding = decide_scores(condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
     finding = add_ties(finding, condition, scope, inputs.bands.list_extremes(condition.measure, scope.counted))
     finding = add_machine_share(finding, scope, condition.measure.text, inputs.scores)
     finding = add_short_rankings(finding, condition, scope, inputs)
@@ -251,26 +255,28 @@ def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], 
 
 
 def _make_verdict(threshold: GatedThreshold, finding: Finding, waiver: Waiver | None) -> Verdict:
-    """The verdict has all that was found, in fields of the same names."""
-    query = threshold.query
+    """The verdict on *threshold*. It has all fields of *finding*, under the same names."""
+    query_id = None
     markers = threshold.threshold.markers
-    if query is not None:
-        markers += query.markers
+    if threshold.query is not None:
+        query_id = threshold.query.id
+        markers += threshold.query.markers
+    fields_of_finding = {field.name: getattr(finding, field.name) for field in fields(finding)}
     return Verdict(
         id=threshold.id,
         threshold=threshold.threshold.text,
         tag=threshold.threshold.tag,
-        query=query.id if query else None,
+        query=query_id,
         mark=threshold.threshold.mark,
         waiver=waiver,
         markers=tuple(dict.fromkeys(markers)),
-        **{field.name: getattr(finding, field.name) for field in fields(finding)},
+        **fields_of_finding,
     )
 
 
 # Waivers: what is expected to fail, and what no longer is. The first that applies decides:
 #
-# 1. A skip in force: the threshold is not judged at all, see `decide`.
+# 1. A skip in force: the threshold is not decided at all, see `decide`.
 # 2. An xfail in force, the threshold's own before its query's: a failure is expected, and does not even warn; a pass is
 #    unexpected, and fails if xfail is strict, whatever the severity.
 # 3. Excused queries: a threshold on each query blames only queries that have an xfail in force.
@@ -311,12 +317,12 @@ def apply_waivers(
 
 
 def format_until(waiver: Waiver) -> str:
-    """The last day of *waiver*, where it has one."""
+    """Until when *waiver* holds, to follow a word such as "skipped"; empty if it has no last day."""
     return f" until {waiver.until}" if waiver.until else ""
 
 
 def _apply_xfail(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
-    """An expected failure forgives a shortfall, never a missing answer: what is undecided stays so."""
+    """*finding* of a threshold that is expected to fail. Only PASSED and FAILED change: what is undecided stays so."""
     if finding.status is Status.FAILED:
         reason = f"{finding.reason}; expected to fail{format_until(waiver)}: {waiver.reason}"
         return replace(finding, status=Status.XFAILED, reason=reason)
@@ -324,24 +330,26 @@ def _apply_xfail(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
         return finding
     reason = f"{finding.reason}; passed, though expected to fail{format_until(waiver)}: {waiver.reason}"
     reason += "; remove the xfail"
-    return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
+    status = Status.FAILED if strict else Status.XPASSED
+    return replace(finding, status=status, reason=reason)
 
 
 def _excuse_queries(
-    finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], answers: _JudgedAnswers
+    finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], answers: _AnswersOfRepeats
 ) -> tuple[Finding, dict[str, Waiver]]:
     """
-    *finding* with the queries that it blames and that are expected to fail.
+    *finding*, and the queries that it blames with their waivers, if all of them are expected to fail.
 
-    A failure is found before what other queries leave open. So where these alone decide nothing, their finding takes
-    its place: an expected failure must not stand for them.
+    *finding* is FAILED as soon as one query fails, even if other queries could not be decided. The other queries are
+    therefore decided again without the excused ones. If they are undecided, their finding is returned, and no query is
+    excused: an expected failure must not hide that something is unknown.
     """
     excused = _list_excused(finding, threshold, scope, answers.first.today)
     others = [query for query in scope if query.id not in excused]
     if excused and others:
-        of_others = answers.judge(threshold, others)
-        if of_others.status.is_undecided:
-            return of_others, {}
+        finding_without_excused = answers.decide_threshold(threshold, others)
+        if finding_without_excused.status.is_undecided:
+            return finding_without_excused, {}
     return finding, excused
 
 
@@ -349,23 +357,24 @@ def _list_excused(
     finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], today: date
 ) -> dict[str, Waiver]:
     """
-    The queries that *finding* blames with their waivers, if each is expected to fail.
-
-    Empty for a figure over all queries, such as a mean: no single query is to blame for it. Empty too where nothing was
-    observed: one query then kept the others from being judged. Nor where *threshold* or its query has an `xfail`, which
-    decides.
+    The queries that *finding* blames with their waivers; empty unless each of them is expected to fail.
     """
-    is_decided = finding.status is Status.FAILED and finding.observed is not None
-    has_waiver = find_first_in_force(today, *threshold.xfails) is not None
-    if has_waiver or not is_decided or not is_per_query(threshold.condition):
+    # Nothing was observed where one query kept all others from being decided.
+    if finding.status is not Status.FAILED or finding.observed is None:
         return {}
-    by_id = {query.id: query for query in select_by_id(scope, set(finding.blamed))}
+    # No single query is to blame for a figure over all queries, such as a mean.
+    if not is_per_query(threshold.condition):
+        return {}
+    # An `xfail` of the threshold or of its query comes before those of blamed queries, see `apply_waivers`.
+    if find_first_in_force(today, *threshold.xfails) is not None:
+        return {}
+    queries_by_id = {query.id: query for query in select_by_id(scope, set(finding.blamed))}
     excused = {}
-    for name in finding.blamed:
-        waiver = by_id[name].xfail
+    for query_id in finding.blamed:
+        waiver = queries_by_id[query_id].xfail
         if waiver is None or not is_in_force(waiver, today):
             return {}
-        excused[name] = waiver
+        excused[query_id] = waiver
     return excused
 
 
@@ -374,8 +383,10 @@ def _list_excused(
 
 def compute_exit_status(reports: Iterable[SuiteReport]) -> int:
     """
-    3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0. A request
-    that gates nothing is 0. In a pytest session its items decide.
+    The exit status of the process: the greatest of those of *reports*.
+
+    3 if anything is undecided or unanswered, else 1 if a threshold failed, else 0; warnings and xfails count as 0. A
+    suite that ran with a request that gates nothing is 0. In a pytest session the items of a suite decide.
     """
     return max(map(_compute_suite_status, reports), default=0)
 

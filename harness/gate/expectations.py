@@ -142,20 +142,20 @@ def parse_suite_expectation(text: str) -> tuple[Condition, str | None]:
 
 def _read_expectation(cursor: Cursor) -> Condition:
     """Read the expectation at *cursor*, without its tag."""
-    if cursor.take(_HITS):
+    if cursor.read(_HITS):
         operator = cursor.read_operator()
         return HitCount(operator, cursor.read_whole_number("a number of hits such as 1", least=0))
-    quantified = cursor.take(_QUANTIFIED)
+    quantified = cursor.read(_QUANTIFIED)
     if quantified:
         k = _read_rank(cursor)
-        if cursor.take(_HAS) is None:
+        if cursor.read(_HAS) is None:
             cursor.fail(f"{cursor.describe_next()}, expected 'has' and a field, as in 'has in_stock = true'")
         requirement = _read_requirement(cursor, may_be_bare=True)
         return FieldInTop(HitQuantifier(quantified[1]), requirement, k)
-    if cursor.take(_REPEATED):
+    if cursor.read(_REPEATED):
         field = _read_field(cursor)
         return NoRepeats(field, _read_top(cursor, f"the field {field!r}"))
-    if cursor.take(_DISTINCT):
+    if cursor.read(_DISTINCT):
         field = _read_field(cursor)
         operator = cursor.read_operator()
         required = cursor.read_whole_number("a number of values such as 8", least=0)
@@ -182,10 +182,10 @@ def _is_requirement(cursor: Cursor) -> bool:
 def _read_requirement(cursor: Cursor, *, may_be_bare: bool) -> FieldRequirement:
     """Read a field and what it has to hold; *may_be_bare*: any value will do where nothing follows."""
     field = _read_field(cursor)
-    if cursor.take(_IN_SET):
+    if cursor.read(_IN_SET):
         return FieldRequirement(field, allowed=_read_set(cursor))
     start = cursor.position
-    limits = cursor.take(_IN_RANGE)
+    limits = cursor.read(_IN_RANGE)
     if limits:
         least = _check_limit(cursor, limits[1], start)
         greatest = _check_limit(cursor, limits[2], start)
@@ -213,7 +213,7 @@ def _read_requirement(cursor: Cursor, *, may_be_bare: bool) -> FieldRequirement:
 
 def _read_field(cursor: Cursor) -> str:
     start = cursor.position
-    match = cursor.take(_FIELD)
+    match = cursor.read(_FIELD)
     if match is None:
         cursor.fail(f"{cursor.describe_next()}, expected the name of a field")
     field = _get_group(match)
@@ -223,7 +223,7 @@ def _read_field(cursor: Cursor) -> str:
 
 
 def _read_value(cursor: Cursor) -> FieldValue:
-    match = cursor.take(_DOCUMENT)
+    match = cursor.read(_DOCUMENT)
     if match is None:
         hint = " with its closing quote" if cursor.position < len(cursor.text) else ""
         cursor.fail(f"{cursor.describe_next()}, expected a value{hint}")
@@ -235,16 +235,16 @@ def _read_set(cursor: Cursor) -> tuple[FieldValue, ...]:
     values: list[FieldValue] = []
     while True:
         start = cursor.position
-        match = cursor.take(_VALUE_OF_SET)
+        match = cursor.read(_VALUE_OF_SET)
         if match is None:
             cursor.fail(f"{cursor.describe_next()}, expected a value of the set")
         value = FieldValue(_get_group(match), is_quoted=match[3] is None)
         if value in values:
             cursor.fail(f"the value {value.text!r} is named twice", start)
         values.append(value)
-        if cursor.take(re.compile(r"\}")):
+        if cursor.read(re.compile(r"\}")):
             return tuple(values)
-        if cursor.take(re.compile(",")) is None:
+        if cursor.read(re.compile(",")) is None:
             cursor.fail(f"{cursor.describe_next()}, expected ',' or '}}'; put a value with spaces in quotes")
 
 
@@ -270,7 +270,7 @@ def _is_number(value: FieldValue) -> bool:
 
 def _read_top(cursor: Cursor, what: str) -> int:
     """Read ``in top`` and a rank; *what* stands before it."""
-    if cursor.take(_IN_TOP) is None:
+    if cursor.read(_IN_TOP) is None:
         hint = "" if cursor.position == len(cursor.text) else "; put what has spaces in quotes"
         cursor.fail(f"{cursor.describe_next()}, expected 'in top' after {what}{hint}")
     return _read_rank(cursor)
@@ -282,10 +282,10 @@ def _read_rank(cursor: Cursor) -> int:
 
 def _read_ranks(cursor: Cursor) -> InTop | Before:
     document = _read_document(cursor)
-    if cursor.take(_BEFORE):
+    if cursor.read(_BEFORE):
         return _read_before(cursor, document)
-    negated = cursor.take(_NOT) is not None
-    if cursor.take(_IN_TOP) is None:
+    negated = cursor.read(_NOT) is not None
+    if cursor.read(_IN_TOP) is None:
         expected = "'in top'" if negated else "'in top', 'not in top' or 'before'"
         quotes = "; put a document id with spaces in quotes"
         cursor.fail(f"{cursor.describe_next()}, expected {expected} after the document {document!r}{quotes}")
@@ -302,7 +302,7 @@ def _read_before(cursor: Cursor, document: str) -> Before:
 
 def _read_document(cursor: Cursor) -> str:
     start = cursor.position
-    match = cursor.take(_DOCUMENT)
+    match = cursor.read(_DOCUMENT)
     if match is None:
         hint = " with its closing quote" if cursor.position < len(cursor.text) else ""
         cursor.fail(f"{cursor.describe_next()}, expected a document id{hint}")

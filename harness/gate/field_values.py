@@ -1,10 +1,10 @@
 """
 Whether a value of a hit's field equals, or is within, what an expectation wants: one comparison for all operators.
 
-The mapping says how two values are compared: as numbers, as dates, as truths, or as texts. Where it is not known, as of
-an HTTP service, or indexes differ, the kinds of both values say it. What cannot be compared is neither equal nor
-different: such a pair is None here, and an error of the expectation. So ``=`` never says of two values that they differ
-where ``<=`` cannot tell.
+The mapping of the field says how two values are compared: as numbers, dates, booleans or texts. If it is not known, as
+for an HTTP service, or if several indexes differ, the types of the two values decide. Two values that cannot be
+compared are neither equal nor different: the functions return None for them, and the expectation is an error. So ``=``
+never says that two values differ where ``<=`` cannot tell.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TEXT_TYPES = frozenset(
 )  # fmt: skip
 """Types of fields whose values are texts, whatever they look like."""
 
-TRUTHS = ("true", "false")
+BOOLEANS = ("true", "false")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LEAST_MILLISECONDS, MOST_MILLISECONDS = 10**11, 10**13
@@ -67,7 +67,7 @@ class FieldKind(Enum):
 
     NUMBER = auto()
     DATE = auto()
-    TRUTH = auto()
+    BOOLEAN = auto()
     TEXT = auto()
     UNKNOWN = auto()
     """The mapping is not known, or that of several indexes differs."""
@@ -88,7 +88,7 @@ def find_kind(types: Iterable[str]) -> FieldKind:
     if known <= DATE_TYPES:
         return FieldKind.DATE
     if known == {"boolean"}:
-        return FieldKind.TRUTH
+        return FieldKind.BOOLEAN
     if known <= TEXT_TYPES:
         return FieldKind.TEXT
     return FieldKind.UNKNOWN
@@ -140,8 +140,8 @@ def equals(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> bool | No
     if wanted.is_quoted:
         # An engine keeps a number as a text in a field of texts. Elsewhere it is no text.
         return text == wanted.text and (isinstance(value, str) or kind is FieldKind.TEXT)
-    if wanted.text in TRUTHS:
-        return _equals_truth(value, wanted.text == "true", kind)
+    if wanted.text in BOOLEANS:
+        return _equals_boolean(value, wanted.text == "true", kind)
     if _is_word(wanted):
         if isinstance(value, bool) and kind is not FieldKind.TEXT:
             return None
@@ -165,17 +165,17 @@ def is_within(value: FieldScalar, bound: FieldBound, kind: FieldKind) -> bool | 
 
 def _is_word(wanted: FieldValue) -> bool:
     """Whether *wanted*, without quotes, stands for nothing but a text."""
-    return wanted.text not in TRUTHS and read_number(wanted.text) is None and read_date(wanted.text) is None
+    return wanted.text not in BOOLEANS and read_number(wanted.text) is None and read_date(wanted.text) is None
 
 
-def _equals_truth(value: FieldScalar, wanted: bool, kind: FieldKind) -> bool | None:
+def _equals_boolean(value: FieldScalar, wanted: bool, kind: FieldKind) -> bool | None:
     if isinstance(value, bool):
         return value is wanted
-    if isinstance(value, str) and value in TRUTHS:
+    if isinstance(value, str) and value in BOOLEANS:
         return (value == "true") is wanted
     if kind is FieldKind.TEXT:
         return False
-    if kind is FieldKind.TRUTH and value == "":
+    if kind is FieldKind.BOOLEAN and value == "":
         return not wanted  # engines take an empty text for false
     return None
 
@@ -186,7 +186,7 @@ def compare(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> int | No
 
     Whole numbers are exact, whatever their size.
     """
-    if isinstance(value, bool) or wanted.is_quoted or kind is FieldKind.TRUTH:
+    if isinstance(value, bool) or wanted.is_quoted or kind is FieldKind.BOOLEAN:
         return None
     if kind is FieldKind.DATE:
         return _compare_dates(value, wanted)
@@ -309,12 +309,12 @@ def make_key(value: FieldScalar, kind: FieldKind) -> tuple[str, FieldScalar]:
         number = read_number(value)
         if number is not None:
             return "number", number
-    if kind is FieldKind.TRUTH and value in TRUTHS:
-        return "truth", value == "true"
+    if kind is FieldKind.BOOLEAN and value in BOOLEANS:
+        return "boolean", value == "true"
     if kind is FieldKind.DATE:
         moment = read_moment(value)
         if moment is not None:
             return "date", _count_nanoseconds(moment, value)
     if isinstance(value, bool):
-        return "truth", value
+        return "boolean", value
     return ("text" if isinstance(value, str) else "number"), value

@@ -222,11 +222,11 @@ def describe_undefined(undefined: Sequence[str], size: int) -> str:
     )
 
 
-def count_left_out(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str:
+def describe_left_out(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str:
     """
     How many queries are left out, and why; empty where none is.
 
-    >>> count_left_out(["a", "b"], ["c"])
+    >>> describe_left_out(["a", "b"], ["c"])
     '2 skipped, 1 undefined'
     """
     groups = ((skipped, "skipped"), (undefined, "undefined"))
@@ -235,13 +235,13 @@ def count_left_out(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str
 
 def explain_nothing_left(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str:
     """Why a threshold has nothing to decide, where it has no query but those that are left out."""
-    left_out = count_left_out(skipped, undefined)
+    left_out = describe_left_out(skipped, undefined)
     return f"every query is left out ({left_out})" if left_out else "no query is in its scope"
 
 
 def add_left_out(finding: Finding, skipped: Sequence[str], undefined: Sequence[str] = ()) -> Finding:
     """*finding* whose reason says how many queries are left out: what passes without them does so for the others."""
-    left_out = count_left_out(skipped, undefined)
+    left_out = describe_left_out(skipped, undefined)
     return replace(finding, reason=f"{finding.reason}; left out: {left_out}") if left_out else finding
 
 

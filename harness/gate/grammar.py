@@ -73,7 +73,7 @@ class Cursor:
         while self.position < len(self.text) and self.text[self.position].isspace():
             self.position += 1
 
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    def read(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Match *pattern* here, and move past the match and the blanks behind it."""
         match = pattern.match(self.text, self.position)
         if match:
@@ -98,7 +98,7 @@ class Cursor:
     def read_operator(self) -> Operator:
         """Read the comparison operator here."""
         start = self.position
-        match = self.take(_COMPARISON)
+        match = self.read(_COMPARISON)
         if match is None:
             self.fail(f"{self.describe_next()}, expected a comparison: {_OPERATORS}")
         try:
@@ -116,7 +116,7 @@ class Cursor:
     def read_number(self, expected: str) -> float:
         """Read a finite number here."""
         start = self.position
-        match = self.take(NUMBER)
+        match = self.read(NUMBER)
         if match is None:
             self.fail(f"{self.describe_next()}, expected {expected}")
         decimals = _DECIMAL_COMMA.match(self.text, match.end())
@@ -131,7 +131,7 @@ class Cursor:
     def read_whole_number(self, expected: str, *, least: int) -> int:
         """Read a whole number of at least *least* here."""
         start = self.position
-        match = self.take(WORD)
+        match = self.read(WORD)
         if match is None or re.fullmatch(r"[0-9]{1,9}", match.group()) is None or int(match.group()) < least:
             found = f"found {match.group()!r}" if match else "found the end"
             self.fail(f"{found}, expected {expected}, at least {least}", start)
@@ -195,11 +195,11 @@ _SINCE = re.compile(r"since(?!\S)")
 
 def _read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
     """Read the threshold on a drop at *cursor*, without its tag; *of_query*: it is a query's own."""
-    cursor.take(WORD)
+    cursor.read(WORD)
     if cursor.has_after_word(_IS):
         return _read_significance(cursor, of_query=of_query)
     start = cursor.position
-    every = cursor.take(_EVERY) is not None
+    every = cursor.read(_EVERY) is not None
     if every and of_query:
         cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
     measure = cursor.read_measure()
@@ -208,17 +208,17 @@ def _read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | Significanc
     allowed = cursor.read_number("a number such as 0.02 or 2%")
     if allowed < 0:
         cursor.fail(f"found {allowed:g}, expected an allowed drop of at least 0", start)
-    relative = cursor.take(_PER_CENT) is not None
+    relative = cursor.read(_PER_CENT) is not None
     since = _read_since(cursor)
     return DropCondition(measure, allowed / 100 if relative else allowed, every, relative, since)
 
 
 def _read_since(cursor: Cursor) -> int | None:
     """Read how many runs of the history are compared with; None if the text says nothing of them."""
-    if cursor.take(_SINCE) is None:
+    if cursor.read(_SINCE) is None:
         return None
     runs = cursor.read_whole_number("a number of runs such as 5 runs", least=1)
-    if cursor.take(_RUNS) is None:
+    if cursor.read(_RUNS) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'runs'")
     return runs
 
@@ -228,11 +228,11 @@ def _read_significance(cursor: Cursor, *, of_query: bool) -> SignificanceConditi
     start = cursor.position
     if of_query:
         cursor.fail("found 'is', but one query is too few for a test; expected '<=' and a number", start)
-    if cursor.take(_NOT_SIGNIFICANT) is None:
+    if cursor.read(_NOT_SIGNIFICANT) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'is not significant at' and a level such as 5%", start)
     start = cursor.position
     level = cursor.read_number("a level such as 5%")
-    if cursor.take(_PER_CENT) is None:
+    if cursor.read(_PER_CENT) is None:
         cursor.fail(f"{cursor.describe_next()}, expected '%' after the level")
     if not 0 < level <= 50:
         cursor.fail(f"found {level:g}%, expected a level above 0% and up to 50%", start)
@@ -246,9 +246,9 @@ def _read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     """Read the threshold on how many queries fell at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'worse', which counts queries; a query's own threshold is on its 'drop'")
-    cursor.take(WORD)
+    cursor.read(WORD)
     measure = cursor.read_measure(one_word=True)
-    if cursor.take(_BY) is None:
+    if cursor.read(_BY) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'by' and a number such as 0.1")
     start = cursor.position
     by = cursor.read_number("a number such as 0.1")
@@ -257,13 +257,13 @@ def _read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     cursor.expect_at_most("the number of queries")
     start = cursor.position
     allowed = cursor.read_number("a number of queries such as 3 queries, or a share such as 5%")
-    if cursor.take(_PER_CENT) is not None:
+    if cursor.read(_PER_CENT) is not None:
         if not 0 <= allowed <= 100:
             cursor.fail(f"found {allowed:g}%, expected a share of the queries from 0% to 100%", start)
         return WorseCondition(measure, by, allowed / 100, relative=True, since=_read_since(cursor))
     if allowed < 0 or not allowed.is_integer():
         cursor.fail(f"found {allowed:g}, expected a whole number of queries, at least 0", start)
-    if cursor.take(_QUERIES) is None:
+    if cursor.read(_QUERIES) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'queries' or '%'")
     return WorseCondition(measure, by, allowed, since=_read_since(cursor))
 
@@ -272,12 +272,12 @@ def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondit
     """Read the threshold on a machine's share of the grades at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'machine', which is a share over queries; move the threshold to the suite")
-    cursor.take(WORD)
+    cursor.read(WORD)
     measure = cursor.read_measure()
     cursor.expect_at_most("a machine's share of the grades")
     start = cursor.position
     allowed = cursor.read_number("a share such as 30%")
-    if cursor.take(_PER_CENT) is None:
+    if cursor.read(_PER_CENT) is None:
         cursor.fail(f"{cursor.describe_next()}, expected '%' after the share")
     if not 0 <= allowed <= 100:
         cursor.fail(f"found {allowed:g}%, expected a share from 0% to 100%", start)
@@ -286,15 +286,15 @@ def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondit
 
 def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
     """Read the threshold on what variants lose at *cursor*, without its tag."""
-    cursor.take(WORD)
+    cursor.read(WORD)
     start = cursor.position
     statistic = StatisticKind.QUERY if of_query else StatisticKind.MEAN
-    if cursor.take(_EVERY) is not None:
+    if cursor.read(_EVERY) is not None:
         if of_query:
             cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
         statistic = StatisticKind.EVERY
     measure = cursor.read_measure(one_word=True)
-    if cursor.take(_OF_VARIANTS) is None:
+    if cursor.read(_OF_VARIANTS) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'of variants' after 'loss {measure.text}'")
     cursor.expect_at_most("a loss")
     start = cursor.position
@@ -314,9 +314,9 @@ def _read_kappa(cursor: Cursor, *, of_query: bool) -> KappaCondition:
     """Read the threshold on a machine's agreement with people at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'kappa', which one query is too little for; move the threshold to the suite")
-    cursor.take(WORD)
+    cursor.read(WORD)
     start = cursor.position
-    name = cursor.take(WORD)
+    name = cursor.read(WORD)
     if name is None or _COMPARISON.match(name.group()):
         cursor.fail("expected the name of a machine after 'kappa', as in 'kappa gpt >= 0.6'", start)
     start = cursor.position
@@ -328,9 +328,9 @@ def _read_kappa(cursor: Cursor, *, of_query: bool) -> KappaCondition:
     if not -1 <= required <= 1:
         cursor.fail(f"found {required:g}, expected a kappa from -1 to 1", start)
     fewest = FEWEST_SHARED
-    if cursor.take(_OVER) is not None:
+    if cursor.read(_OVER) is not None:
         fewest = cursor.read_whole_number("a number of documents such as 50", least=2)
-        if cursor.take(_DOCUMENTS) is None:
+        if cursor.read(_DOCUMENTS) is None:
             cursor.fail(f"{cursor.describe_next()}, expected 'documents'")
     return KappaCondition(name.group(), operator, required, fewest)
 
@@ -407,7 +407,7 @@ def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | Agreement
     if is_of_variants and not agrees:
         expected = f"'RBO of variants', 'overlap@10 of variants' or 'loss {measure.text} of variants <= 0.1'"
         cursor.fail(f"{cursor.describe_next()} after a score, expected {expected}")
-    if is_of_variants and cursor.take(_OF_VARIANTS) is None:
+    if is_of_variants and cursor.read(_OF_VARIANTS) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'of variants'")
     operator = cursor.read_operator()
     required = cursor.read_number("a number such as 0.8")
@@ -421,7 +421,7 @@ def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | Agreement
 
 def _read_statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
     start = cursor.position
-    share = cursor.take(_SHARE)
+    share = cursor.read(_SHARE)
     word = WORD.match(cursor.text, start)
     if word is None:
         cursor.fail("the threshold is empty; expected something such as 'mean nDCG@10 >= 0.8'")
@@ -438,7 +438,7 @@ def _read_statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, f
         if meant is not None:
             guess = f"; did you mean {meant!r}?"
         cursor.fail(f"found {found!r}, expected a statistic first: {_STATISTICS}{guess}", start)
-    cursor.take(WORD)
+    cursor.read(WORD)
     return _NAMED_STATISTICS[found], None
 
 
@@ -451,17 +451,17 @@ def _read_share(cursor: Cursor, share: re.Match[str], start: int) -> float:
 
 def _read_latency(cursor: Cursor) -> LatencyCondition:
     start = cursor.position
-    match = cursor.take(WORD)
+    match = cursor.read(WORD)
     name = match.group() if match else ""
     if name not in _PERCENTILES:
         cursor.fail(f"found {name!r}, expected p50, p95, p99 or max before 'latency'", start)
-    cursor.take(WORD)
+    cursor.read(WORD)
     cursor.expect_at_most("a latency")
     start = cursor.position
     milliseconds = cursor.read_number("a number of milliseconds such as 200 ms")
     if milliseconds <= 0:
         cursor.fail(f"found {milliseconds:g}, expected more than 0 ms", start)
-    if cursor.take(re.compile(r"ms(?!\S)")) is None:
+    if cursor.read(re.compile(r"ms(?!\S)")) is None:
         cursor.fail(f"{cursor.describe_next()}, expected the unit 'ms'")
     return LatencyCondition(_PERCENTILES[name], milliseconds)
 
@@ -471,7 +471,7 @@ def read_tag(cursor: Cursor, *, of_query: bool) -> str | None:
     if cursor.position == len(cursor.text):
         return None
     start = cursor.position
-    if cursor.take(re.compile(r"for(?!\S)")) is None:
+    if cursor.read(re.compile(r"for(?!\S)")) is None:
         expected = "nothing more" if of_query else "'for' and a tag"
         cursor.fail(f"{cursor.describe_next()}, expected {expected}")
     if of_query:

@@ -1,11 +1,11 @@
-"""What the thresholds of a suite are judged by."""
+"""What the thresholds of a suite are decided by."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
 
-from harness.gate.judge_answers import RequestedDepth
+from harness.gate.decide_answers import RequestedDepth
 from harness.gate.ties import RunBands
 from harness.model.kept import History, Reference
 from harness.model.run import Run

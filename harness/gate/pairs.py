@@ -18,7 +18,7 @@ from harness.gate.finding import (
 )
 from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
-from harness.gate.ties import TiedValue, read_ties, settle_ranking, suggest_tie_break, truncate_ranking
+from harness.gate.ties import TiedValue, read_ties, reorder_ties, suggest_tie_break, truncate_ranking
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
@@ -79,7 +79,7 @@ class Pairs:
         """The mean before and after, weighted where the queries have weights."""
         return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
 
-    def take_extreme(self, extreme: Literal["worst", "best"]) -> Pairs:
+    def move_ties_to(self, extreme: Literal["worst", "best"]) -> Pairs:
         """These pairs with the queries in *tie_ranges* at their worst, or at their best."""
         if not self.tie_ranges:
             return replace(self, extreme=None)
@@ -204,7 +204,7 @@ class _Pairing:
                     only_ties.append(query)
             elif _is_different(least, greatest):
                 # Documents may tie that neither run returned: the value is anywhere in between, and *after* keeps the
-                # returned one until `take_extreme` puts an end of the range in its place.
+                # returned one until `move_ties_to` puts an end of the range in its place.
                 tie_ranges[query] = (least, greatest)
             else:
                 # The two ends are one: all tied documents are known, and this is the value in the baseline's order.
@@ -264,7 +264,7 @@ def find_unjudged_range(pairs: Pairs, inputs: GateInputs) -> tuple[float, float]
             continue
         is_judged = is_judged and not has_unjudged(query, measure, (before, after))
         if inputs.ignores_ties:
-            after = settle_ranking(before, after)
+            after = reorder_ties(before, after)
         rankings[query.id] = (before, after)
     if is_judged:
         return None

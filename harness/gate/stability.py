@@ -267,7 +267,7 @@ def _has_other_copy(
     return any(before[shard][:1] != after[shard][:1] for shard in before.keys() & after.keys())
 
 
-def judge_repeats(
+def decide_repeats(
     first: Finding,
     others: Sequence[Finding],
     scope: Iterable[Query],

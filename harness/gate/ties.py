@@ -369,7 +369,7 @@ def _was_open(group: TieGroup, match: TieGroup | None) -> bool:
     return match is not None and not match.closed and _has_score_of(group, match)
 
 
-def _take_bounds(measure: Measure, suite: Suite) -> TieRange:
+def _read_bounds_of_measure(measure: Measure, suite: Suite) -> TieRange:
     """The value where there are too many orders: it is somewhere between the bounds of the measure."""
     least, greatest = measure_range(measure, suite.gain, suite.profile)
     if least is None:
@@ -392,7 +392,7 @@ def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[s
     return tuple(order) or tuple(hit.id for hit in second.hits)
 
 
-def settle_ranking(reference: Ranking, candidate: Ranking) -> Ranking:
+def reorder_ties(reference: Ranking, candidate: Ranking) -> Ranking:
     """
     *candidate* with documents of equal score in the order of *reference*, where these are the same documents.
 
@@ -447,7 +447,7 @@ def find_tie_range(
         value_range = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
     except (UndefinedScore, MeasureError):
         return TieRange(-math.inf, math.inf, exact=False)
-    return value_range if value_range.exact else _take_bounds(measure, suite)
+    return value_range if value_range.exact else _read_bounds_of_measure(measure, suite)
 
 
 def pair_groups(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.judge_answers import list_named_documents
+from harness.gate.decide_answers import list_named_documents
 from harness.gate.selection import list_read_fields
 from harness.hooks import HookedSearch
 from harness.metrics.ranking import gain_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from harness.gate.cut_answers import describe_cut_answers, find_cut_answers
-from harness.gate.judge_answers import explain_no_ranking
-from harness.gate.judge_variants import (
+from harness.gate.decide_answers import explain_no_ranking
+from harness.gate.decide_variants import (
     ScoredQuery,
     compute_agreement,
     compute_loss,

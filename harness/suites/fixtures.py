@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import SuiteError
-from harness.gate.judge_answers import list_named_documents
+from harness.gate.decide_answers import list_named_documents
 from harness.model.suite import Fixture, Mark, Query
 from harness.search.indexes import read_ids
 from harness.suites.files import SuiteFiles

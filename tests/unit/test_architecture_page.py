@@ -117,7 +117,7 @@ def list_words() -> frozenset[str]:
 
 
 INVENTED = {
-    "SpreadCondition", "judge_spread", "ShelfDialect", "ShelfSearch", "find_books", "_fallout", "_batch_fallout",
+    "SpreadCondition", "decide_spread", "ShelfDialect", "ShelfSearch", "find_books", "_fallout", "_batch_fallout",
     "_worth_in_fallout", "FALLOUT", "search/shelf.py", "judged", "extensions/migrate/judged.py",
     "tests/extensions/migrate/test_migrate_judged.py",
 }  # fmt: skip

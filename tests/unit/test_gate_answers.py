@@ -6,8 +6,8 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of, threshold
 from harness.gate import decide
+from harness.gate.decide_answers import OF_SERVICE
 from harness.gate.expectations import parse_expectation
-from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
 from harness.model.kept import Reference

@@ -8,7 +8,7 @@ import importlib.util
 import re
 from dataclasses import replace
 
-import harness.gate.judge_drops
+import harness.gate.decide_drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.model.run import Status
@@ -218,7 +218,7 @@ def test_without_numpy_it_is_an_error(monkeypatch):
     def find(name):
         return None if name == "numpy" else importlib.util.find_spec(name)
 
-    monkeypatch.setattr(harness.gate.judge_drops, "find_spec", find)
+    monkeypatch.setattr(harness.gate.decide_drops, "find_spec", find)
     verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 9, [0.5] * 9)
     assert verdict.status is Status.ERROR
     assert (

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.gate.cut_answers import add_cut_answers, find_cut_answers
+from harness.gate.decide_answers import read_requested_depth
 from harness.gate.finding import Finding
-from harness.gate.judge_answers import read_requested_depth
 from harness.model.run import Engine, Hit, Ranking, Run, Status
 from harness.model.suite import HttpRequest, Query, RequestTemplate, Suite, Target
 

@@ -6,8 +6,8 @@ import pytest
 
 from builders.gating import TODAY, suite_of
 from harness.gate import decide
+from harness.gate.decide_answers import OF_SERVICE
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
-from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.selection import list_read_fields
 from harness.model.run import CheckedField, Engine, Failure, FailureKind, Hit, Ranking, Run, Status, TargetChecks
 from harness.model.suite import HttpRequest, Query, RequestTemplate, Threshold, Waiver

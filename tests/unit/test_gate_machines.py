@@ -10,8 +10,8 @@ import pytest
 from builders.gating import TODAY, ranking, suite_of, threshold
 from harness.errors import GrammarError
 from harness.gate import decide
+from harness.gate.decide_estimates import explain_not_estimable
 from harness.gate.grammar import parse_threshold
-from harness.gate.judge_estimates import explain_not_estimable
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model.kept import Reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.gate.finding import Finding
-from harness.gate.stability import find_unstable_queries, judge_repeats
+from harness.gate.stability import decide_repeats, find_unstable_queries
 from harness.model.run import (
     Engine,
     Failure,
@@ -39,8 +39,8 @@ def test_a_figure_moves_among_those_of_its_unit(
 ) -> None:
     first, *others = [finding(Status.FAILED, p, Unit.P_VALUE) for p in p_values]
 
-    failed = judge_repeats(first, [*others, finding(Status.FAILED, 0.31, Unit.DROP)], (), (), None)
-    flips = judge_repeats(first, [*others, finding(Status.PASSED, 0.31, Unit.DROP)], (), (), None)
+    failed = decide_repeats(first, [*others, finding(Status.FAILED, 0.31, Unit.DROP)], (), (), None)
+    flips = decide_repeats(first, [*others, finding(Status.PASSED, 0.31, Unit.DROP)], (), (), None)
 
     assert (failed.status, failed.repeats) == (Status.FAILED, repeats)
     assert (flips.status, flips.repeats) == (Status.INCONCLUSIVE, repeats)
@@ -51,7 +51,7 @@ def test_a_figure_moves_among_those_of_its_unit(
 
 def test_a_share_moves_in_percent() -> None:
     first, other = finding(Status.FAILED, 0.5, Unit.SHARE), finding(Status.PASSED, 0.75, Unit.SHARE)
-    flips = judge_repeats(first, [other], (), (), None)
+    flips = decide_repeats(first, [other], (), (), None)
     assert flips.repeats == (0.5, 0.75)
     assert "failed in 1, passed in 1, from 50% to 75%; " in flips.reason
 
@@ -132,7 +132,7 @@ def test_a_decision_that_flips_without_hits_says_so() -> None:
     unstable = [UnstableQuery("shoes", Instability.ZERO_HITS, 2), UnstableQuery("boots", Instability.UNKNOWN, 2)]
     queries = (Query("shoes", "shoes"), Query("boots", "boots"))
 
-    flips = judge_repeats(first, [other], queries, unstable, RequestTemplate("request", {}))
+    flips = decide_repeats(first, [other], queries, unstable, RequestTemplate("request", {}))
 
     assert "; no hits in some repeats for shoes; other rankings of boots; " in flips.reason
     assert "a copy of a shard may lag behind" in flips.reason

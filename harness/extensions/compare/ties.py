@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.gate.grammar import TOLERANCE
-from harness.gate.ties import settle_ranking
+from harness.gate.ties import reorder_ties
 from harness.means import are_weighted, mean_of
 from harness.model.comparison import Comparison, MeasureComparison, ReorderedTies
 from harness.model.run import Ranking, Run
@@ -22,7 +22,7 @@ def settle_run(reference: Run, candidate: Run) -> Run:
         before = reference.responses.get(query)
         if not isinstance(response, Ranking) or not isinstance(before, Ranking):
             continue
-        ranking = settle_ranking(before, response)
+        ranking = reorder_ties(before, response)
         if ranking is not response:
             settled[query] = ranking
     return replace(candidate, responses={**candidate.responses, **settled}) if settled else candidate

@@ -28,7 +28,7 @@ from harness.extensions.history.exports import FORMATS, render_export, select_la
 from harness.extensions.history.packing import pack_suite
 from harness.extensions.history.page import render
 from harness.extensions.history.timeline import build_timelines
-from harness.gate.judge_history import describe_other_files
+from harness.gate.decide_history import describe_other_files
 from harness.model.kept import History, HistoryEntry
 from harness.model.suite import Suite
 from harness.options import OPTIONS, RunOptions

@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
+from harness.gate.decide_agreements import list_incomplete
+from harness.gate.decide_answers import describe_without_ranking, list_without_hits, list_without_ranking
+from harness.gate.decide_scores import Extremes, decide_scores_with_ties
 from harness.gate.finding import (
     Finding,
     Scope,
@@ -24,9 +27,6 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_agreements import list_incomplete
-from harness.gate.judge_answers import describe_without_ranking, list_without_hits, list_without_ranking
-from harness.gate.judge_scores import Extremes, judge_with_ties
 from harness.gate.ties import (
     find_tie_range,
     group_both,
@@ -67,7 +67,7 @@ class _VariantValue:
     has_hits: bool
 
 
-def judge_variants(
+def decide_variants(
     condition: VariantCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
 ) -> Finding:
     """
@@ -115,7 +115,9 @@ def judge_variants(
         greatest=_summarize_queries(score_condition, _replace_values(values, "greatest")),
         remedy=suggest_tie_break(inputs.suite.requests.get(inputs.run.request)),
     )
-    finding = judge_with_ties(score_condition, scope, extremes, gain=gain, skip_undefined=inputs.suite.skip_undefined)
+    finding = decide_scores_with_ties(
+        score_condition, scope, extremes, gain=gain, skip_undefined=inputs.suite.skip_undefined
+    )
     if finding.observed is None:
         return finding
     zero_hits = list_without_hits(values, inputs.run.responses)

@@ -49,7 +49,7 @@ def explain_not_estimable(condition: Condition) -> str:
     return "only a mean or a drop of a mean can be estimated"
 
 
-def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Estimate the mean, or its drop, over *queries*, and compare its bounds with what *condition* requires.
 
@@ -62,7 +62,7 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
         suite does not leave out; else PASSED or FAILED, each wrong in at most 5 of 100 samples.
     """
     if isinstance(condition, DropCondition):
-        return _judge_drop(condition, queries, inputs)
+        return _decide_drop(condition, queries, inputs)
     measure = condition.measure
     scope = scope_scores(queries, measure.text, inputs.scores, inputs.today)
     finding = Finding(Status.INCONCLUSIVE, "", None, condition.required, measure.text, operator=condition.operator)
@@ -77,10 +77,10 @@ def judge_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[
     if gain:
         name += f" (gain {gain})"
     finding = replace(finding, counted=len(counted), left_out=len(scope.skipped))
-    return _decide(finding, name, figures, inputs.suite)
+    return _complete_estimate(finding, name, figures, inputs.suite)
 
 
-def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def _decide_drop(condition: DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     # Which queries have a score is a matter of people's grades, and those of the machine are among the ones read here.
     pairs = pair_scores(replace(inputs, suite=replace(inputs.suite, skip_undefined=True)), queries, condition.measure)
     if isinstance(pairs, Finding):
@@ -104,7 +104,9 @@ def _judge_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gate
         unit=Unit.DROP,
         operator=Operator.AT_MOST,
     )
-    return _decide(finding, f"the drop of {name_mean(figures.weights)} {condition.measure}", figures, inputs.suite)
+    return _complete_estimate(
+        finding, f"the drop of {name_mean(figures.weights)} {condition.measure}", figures, inputs.suite
+    )
 
 
 # The figure of each query: its score in one run, or how far it fell from the first of two runs to the second.
@@ -211,7 +213,7 @@ def _find_look(figures: _Figures, suite: Suite) -> _Look:
     return _Look(figures.select_first(largest), following, LEVEL / max(chances, 1))
 
 
-def _decide(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Finding:
+def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Finding:
     """Complete *finding*, which says what is required, by an estimate of *figures*, whose mean is called *name*."""
     # It imports numpy, which no other threshold of a run needs.
     from harness.statistics.prediction_powered import estimate_by_people, estimate_mean, make_sample

@@ -66,7 +66,7 @@ def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     return RequestedDepth(suite.depth, doubt, own_total, is_service)
 
 
-def judge_expectation(
+def decide_expectation(
     condition: InTop | Before | HitCount,
     query: Query,
     response: Response | None,
@@ -91,7 +91,7 @@ def judge_expectation(
     if not isinstance(response, Ranking):
         return Finding(Status.ERROR, f"cannot be decided: {explain_no_ranking(response)}", blamed=(query.id,))
     if isinstance(condition, HitCount):
-        return _judge_hit_count(condition, query, response, requested)
+        return _decide_hit_count(condition, query, response, requested)
     documents = list_named_documents(condition)
     if checks is not None:
         # No ranking can hold a document that is not visible: "not in top 10" would pass whatever the request does.
@@ -100,9 +100,9 @@ def judge_expectation(
             sentences = [describe_invisible(document, checks.target, checks.absent[document]) for document in absent]
             return Finding(Status.ERROR, f"cannot be decided: {'; '.join(sentences)}", blamed=(query.id,))
     if isinstance(condition, Before):
-        finding = _judge_before(condition, query, response, requested)
+        finding = _decide_before(condition, query, response, requested)
     else:
-        finding = _judge_in_top(condition, query, response, requested)
+        finding = _decide_in_top(condition, query, response, requested)
     if checks is None or finding.status is not Status.PASSED:
         return finding
     unread = [document for document in documents if document in checks.unread]
@@ -121,7 +121,7 @@ def list_named_documents(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+def _decide_in_top(condition: InTop, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
     operator, wanted = Operator.AT_MOST, f"required in the top {condition.k}"
     if condition.negated:
         operator, wanted = Operator.ABOVE, f"required not in the top {condition.k}"
@@ -136,10 +136,10 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, requested: R
         return replace(undecided, reason=reason, blamed=(query.id,))
     is_in_top = rank is not None and rank <= condition.k
     reason = f"{_describe_rank(condition.document, ranking)}, {wanted}"
-    return _decide(undecided, query, is_in_top != condition.negated, reason, rank)
+    return _complete_finding(undecided, query, is_in_top != condition.negated, reason, rank)
 
 
-def _judge_before(condition: Before, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+def _decide_before(condition: Before, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
     rank, other_rank = _find_rank(condition.document, ranking), _find_rank(condition.other, ranking)
     undecided = Finding(Status.INCONCLUSIVE, "", required=other_rank, unit=Unit.RANK, operator=Operator.BELOW)
     last_hits = explain_what_may_follow(ranking, requested)
@@ -150,13 +150,13 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, requested: 
         return replace(undecided, reason=reason, blamed=(query.id,))
     reason = f"{_describe_rank(condition.document, ranking)}, {_describe_rank(condition.other, ranking)}"
     if rank is None:
-        return _decide(undecided, query, False, reason, rank)
+        return _complete_finding(undecided, query, False, reason, rank)
     if other_rank is not None and other_rank < rank:
         reason += ", required in the opposite order"
-    return _decide(undecided, query, other_rank is None or rank < other_rank, reason, rank)
+    return _complete_finding(undecided, query, other_rank is None or rank < other_rank, reason, rank)
 
 
-def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+def _decide_hit_count(condition: HitCount, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
     operator, unit = condition.operator, Unit.HITS
     undecided = Finding(Status.INCONCLUSIVE, "", required=condition.required, unit=unit, operator=operator)
     required = f"required {operator} {condition.required}"
@@ -168,25 +168,25 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking, reques
         least = len(ranking.hits) if ranking.total is None else ranking.total
         reason = f"at least {count(least, 'hit')}, {required}"
         undecided = replace(undecided, observed=least, reason=reason)
-        return _judge_lower_bound(condition, query, ranking, undecided, of_service=requested.of_service)
+        return _decide_lower_bound(condition, query, ranking, undecided, of_service=requested.of_service)
     passed = is_met(ranking.total, operator, condition.required)
-    return _decide(undecided, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
+    return _complete_finding(undecided, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
 
 
-def _judge_lower_bound(
+def _decide_lower_bound(
     condition: HitCount, query: Query, ranking: Ranking, undecided: Finding, *, of_service: bool
 ) -> Finding:
-    """Judge by the least number of hits, *undecided.observed*: it can pass ``>=`` and ``>``, and fail the others."""
+    """Decide by the least number of hits, *undecided.observed*: it can pass ``>=`` and ``>``, and fail the others."""
     least = undecided.observed or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
         if is_met(least, condition.operator, condition.required):
-            return _decide(undecided, query, True, undecided.reason, least)
+            return _complete_finding(undecided, query, True, undecided.reason, least)
     else:
         greatest_allowed = condition.required
         if condition.operator is Operator.BELOW:
             greatest_allowed -= 1
         if least > greatest_allowed:
-            return _decide(undecided, query, False, undecided.reason, least)
+            return _complete_finding(undecided, query, False, undecided.reason, least)
     if ranking.total is None:
         reason = f"cannot be decided: the answer has no number of matching documents, {undecided.reason}"
         return replace(undecided, reason=reason, blamed=(query.id,))
@@ -200,7 +200,7 @@ def _judge_lower_bound(
     return replace(undecided, reason=reason, blamed=(query.id,))
 
 
-def _decide(undecided: Finding, query: Query, passed: bool, reason: str, observed: float | None) -> Finding:
+def _complete_finding(undecided: Finding, query: Query, passed: bool, reason: str, observed: float | None) -> Finding:
     finding = replace(undecided, reason=reason, observed=observed, counted=1)
     if passed:
         return replace(finding, status=Status.PASSED)
@@ -271,13 +271,13 @@ def explain_what_may_follow(ranking: Ranking, requested: RequestedDepth) -> str:
     return f"{count(returned, 'hit')} returned, where {requested.depth} were requested{matching}; {doubt}"
 
 
-def judge_latency(
+def decide_latency(
     condition: LatencyCondition, queries: Sequence[Query], responses: Mapping[str, Response], today: date
 ) -> Finding:
     """
     Compare a percentile of the server's own times, in milliseconds, with the threshold.
 
-    A service whose request has no path to its own time is judged by the times to the last byte of its answers.
+    A service whose request has no path to its own time is decided by the times to the last byte of its answers.
 
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.

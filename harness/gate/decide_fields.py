@@ -11,6 +11,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from harness.gate.decide_answers import (
+    RequestedDepth,
+    decide_expectation,
+    explain_no_ranking,
+    explain_what_may_follow,
+    list_without_hits,
+)
 from harness.gate.expectations import read_date, read_number
 from harness.gate.field_values import FieldKind, find_incomparable, find_kind, make_key, meets
 from harness.gate.finding import (
@@ -22,13 +29,6 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_answers import (
-    RequestedDepth,
-    explain_no_ranking,
-    explain_what_may_follow,
-    judge_expectation,
-    list_without_hits,
-)
 from harness.model.run import CheckedField, FieldScalar, Hit, Ranking, Response, Run, Status, Unit
 from harness.model.suite import (
     DistinctValues,
@@ -54,7 +54,7 @@ OTHER_TYPES = frozenset(
 """Types of fields whose values may be maps of several numbers, dates or addresses."""
 
 
-def judge_field_expectation(
+def decide_field_expectation(
     condition: FieldExpectation, query: Query, response: Response | None, inputs: GateInputs
 ) -> Finding:
     """
@@ -84,11 +84,11 @@ def judge_field_expectation(
         incomparable = _find_incomparable(condition.requirement, hits, kind)
         if incomparable:
             return replace(error, reason=f"cannot be decided: {incomparable}{_describe_types(checked)}")
-        decision = _judge_requirement(condition, hits, kind)
+        decision = _decide_requirement(condition, hits, kind)
     elif isinstance(condition, DistinctValues):
-        decision = _judge_distinct(condition, hits, kind)
+        decision = _decide_distinct(condition, hits, kind)
     else:
-        decision = _judge_repeats(condition, hits, kind)
+        decision = _decide_repeats(condition, hits, kind)
     may_follow = ""
     if condition.k > len(response.hits):
         may_follow = explain_what_may_follow(response, inputs.requested)
@@ -133,7 +133,7 @@ def _suggest_depth(condition: FieldExpectation, ranking: Ranking, requested: Req
 # What a requirement says of hits.
 
 
-def _judge_requirement(condition: FieldInTop, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+def _decide_requirement(condition: FieldInTop, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
     requirement, quantifier = condition.requirement, condition.quantifier
     text = describe_requirement(requirement)
     first_hits = _name_first_hits(hits)
@@ -170,7 +170,7 @@ def _judge_requirement(condition: FieldInTop, hits: Sequence[Hit], kind: FieldKi
     return _Decision(passed=False, is_final=True, reason=reason, figures=figures)
 
 
-def _judge_distinct(condition: DistinctValues, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+def _decide_distinct(condition: DistinctValues, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
     operator, required = condition.operator, condition.required
     values: dict[tuple[str, FieldScalar], FieldScalar] = {}
     for hit in hits:
@@ -195,7 +195,7 @@ def _judge_distinct(condition: DistinctValues, hits: Sequence[Hit], kind: FieldK
     return _Decision(passed=passed, is_final=is_final, reason=reason, figures=figures)
 
 
-def _judge_repeats(condition: NoRepeats, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+def _decide_repeats(condition: NoRepeats, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
     repeats = _describe_repeats(condition.field, hits, kind)
     figures = Finding(Status.FAILED, "", len(repeats), 0, unit=Unit.HITS, operator=Operator.AT_MOST)
     if not repeats:
@@ -343,8 +343,8 @@ def _find_fitting(types: frozenset[str]) -> tuple[Callable[[FieldValue], bool] |
         return _is_number, "a number without quotes"
     if kind is FieldKind.DATE:
         return _is_date_or_number, "a date or a number, without quotes"
-    if kind is FieldKind.TRUTH:
-        return _is_truth, "true or false, without quotes"
+    if kind is FieldKind.BOOLEAN:
+        return _is_boolean, "true or false, without quotes"
     return None, ""
 
 
@@ -356,14 +356,14 @@ def _is_date_or_number(value: FieldValue) -> bool:
     return _is_number(value) or (not value.is_quoted and read_date(value.text) is not None)
 
 
-def _is_truth(value: FieldValue) -> bool:
+def _is_boolean(value: FieldValue) -> bool:
     return not value.is_quoted and value.text in ("true", "false")
 
 
 # All queries of a suite.
 
 
-def judge_each_query(condition: FieldExpectation | HitCount, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_each_query(condition: FieldExpectation | HitCount, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Compare the hits of each of *queries* with *condition*, which all must meet.
 
@@ -376,9 +376,9 @@ def judge_each_query(condition: FieldExpectation | HitCount, queries: Sequence[Q
     for query in active:
         response = inputs.run.responses.get(query.id)
         if isinstance(condition, HitCount):
-            findings[query.id] = judge_expectation(condition, query, response, inputs.requested)
+            findings[query.id] = decide_expectation(condition, query, response, inputs.requested)
         else:
-            findings[query.id] = judge_field_expectation(condition, query, response, inputs)
+            findings[query.id] = decide_field_expectation(condition, query, response, inputs)
     left_out = len(skipped)
     whole = Finding(Status.FAILED, "", required=0, left_out=left_out, unit=Unit.QUERIES, operator=Operator.AT_MOST)
     if not findings:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.gate.finding import Finding, Scope, describe_tie_changes, read_weights, split_skipped
-from harness.gate.inputs import GateInputs
-from harness.gate.judge_answers import (
+from harness.gate.decide_answers import (
     RequestedDepth,
     describe_without_ranking,
     explain_what_may_follow,
     list_without_hits,
     list_without_ranking,
 )
-from harness.gate.judge_scores import Extremes, judge_with_ties
+from harness.gate.decide_scores import Extremes, decide_scores_with_ties
+from harness.gate.finding import Finding, Scope, describe_tie_changes, read_weights, split_skipped
+from harness.gate.inputs import GateInputs
 from harness.gate.pairs import explain_unusable, suggest_tie_remedy
 from harness.gate.ties import group_today, restore_tie_order, truncate_ranking
 from harness.metrics.agreement import agreement_value, find_agreement_range
@@ -24,7 +24,7 @@ from harness.model.suite import AgreementCondition, Measure, Query
 from harness.words import count, listed
 
 
-def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Compare the rankings of *queries* with the baseline's, down to the cutoff, or to all hits that were requested.
 
@@ -62,7 +62,7 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
         reason = f"{name} cannot be decided: more documents may match than were returned for {size}: {hits}"
         return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed)
     rankings = _pair_rankings(active, inputs, reference)
-    return _judge_rankings(condition, rankings, inputs, reference, skipped)
+    return _decide_rankings(condition, rankings, inputs, reference, skipped)
 
 
 def _refuse_without_ranking(condition: AgreementCondition, unanswered: Mapping[str, str]) -> Finding:
@@ -116,7 +116,7 @@ def _pair_rankings(queries: Sequence[str], inputs: GateInputs, reference: Refere
     return pairs
 
 
-def _judge_rankings(
+def _decide_rankings(
     condition: AgreementCondition,
     pairs: Mapping[str, _RankingPair],
     inputs: GateInputs,
@@ -132,7 +132,7 @@ def _judge_rankings(
     zero_hits = list_without_hits(values, inputs.run.responses)
     scope = Scope(values, zero_hits, {}, (), skipped, read_weights(inputs.suite.queries, values))
     extremes = Extremes(least, greatest, suggest_tie_remedy(inputs))
-    finding = judge_with_ties(condition.as_score, scope, extremes, gain="", skip_undefined=False)
+    finding = decide_scores_with_ties(condition.as_score, scope, extremes, gain="", skip_undefined=False)
     reordered = [query for query, pair in pairs.items() if pair.after != pair.as_returned]
     only_ties = [query for query in reordered if pairs[query].after == pairs[query].before]
     tie_changes = describe_tie_changes(only_ties, [query for query in reordered if query not in only_ties])

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 
+from harness.gate.decide_answers import RequestedDepth, explain_what_may_follow
 from harness.gate.finding import (
     Finding,
     Scope,
     compute_merit,
-    count_left_out,
+    describe_left_out,
     describe_undefined,
     explain_nothing_left,
     format_number,
@@ -23,7 +24,6 @@ from harness.gate.finding import (
 )
 from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_answers import RequestedDepth, explain_what_may_follow
 from harness.means import mean_of
 from harness.metrics.score import score_of
 from harness.model.run import Hit, Ranking, Response, Status, Unit
@@ -31,7 +31,7 @@ from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, 
 from harness.words import count, counted, listed
 
 
-def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_undefined: bool) -> Finding:
+def decide_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_undefined: bool) -> Finding:
     """
     Compare the scores of *scope* with what *condition* requires.
 
@@ -43,7 +43,7 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
 
     Returns:
         ERROR where a query has no answer; FAILED where one is undefined and may not be left out, where nothing is left
-        to judge, or where the figure falls short; else PASSED.
+        to decide, or where the figure falls short; else PASSED.
     """
     name = _name_figure(condition, scope, gain)
     left_out = len(scope.skipped)
@@ -82,11 +82,11 @@ class Extremes:
     """How to give tied documents an order, in words."""
 
 
-def judge_with_ties(
+def decide_scores_with_ties(
     condition: ScoreCondition, scope: Scope, extremes: Extremes, *, gain: str, skip_undefined: bool
 ) -> Finding:
-    """As `judge_scores`; INCONCLUSIVE where the order of tied documents decides, as for a drop."""
-    finding = judge_scores(condition, scope, gain=gain, skip_undefined=skip_undefined)
+    """As `decide_scores`; INCONCLUSIVE where the order of tied documents decides, as for a drop."""
+    finding = decide_scores(condition, scope, gain=gain, skip_undefined=skip_undefined)
     moved = [query for query in scope.counted if extremes.least[query] != extremes.greatest[query]]
     if finding.observed is None or not moved:
         return finding
@@ -97,7 +97,7 @@ def judge_with_ties(
             reason = f"cannot be decided: too many orders of ties to check; {finding.reason}"
             return _refuse_ties(finding, reason, moved, extremes.remedy)
         extreme_scope = replace(scope, counted=values)
-        findings.append(judge_scores(condition, extreme_scope, gain=gain, skip_undefined=skip_undefined))
+        findings.append(decide_scores(condition, extreme_scope, gain=gain, skip_undefined=skip_undefined))
     least, greatest = findings
     if least.status is greatest.status is finding.status:
         assert least.observed is not None, "a figure that is decided is observed"
@@ -121,7 +121,7 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Findin
     reason = f"{name} {_describe_figure(condition, scope, decisive, len(short))}"
     if scope.zero_hits:
         reason += f"; zero hits: {listed(scope.zero_hits)}"
-    left_out = count_left_out(scope.skipped, scope.undefined)
+    left_out = describe_left_out(scope.skipped, scope.undefined)
     if left_out:
         reason += f"; left out: {left_out}"
     observed = decisive

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from harness.errors import pip_install
 from harness.gate.finding import (
     Finding,
-    count_left_out,
     describe_if_judged,
+    describe_left_out,
     describe_tie_changes,
     format_number,
     format_observed,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from harness.statistics.power import Detectable
 
 
-def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
+def decide_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
     """
     Judge *condition* twice where not all tied documents of a query are known: with such queries at their worst, and
     at their best.
@@ -54,12 +54,12 @@ def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, r
     for least, greatest in pairs.tie_ranges.values():
         if math.isinf(least) or math.isinf(greatest):
             return _refuse_ties(condition, pairs, "too many orders of ties to check", remedy, of_query)
-    worst_pairs = pairs.take_extreme("worst")
-    worst = _judge(condition, worst_pairs, of_query=of_query)
+    worst_pairs = pairs.move_ties_to("worst")
+    worst = _decide_condition(condition, worst_pairs, of_query=of_query)
     if not pairs.tie_ranges:
         return _add_asides(worst, pairs, of_query=of_query)
-    best_pairs = pairs.take_extreme("best")
-    best = _judge(condition, best_pairs, of_query=of_query)
+    best_pairs = pairs.move_ties_to("best")
+    best = _decide_condition(condition, best_pairs, of_query=of_query)
     if worst.status is not best.status:
         sentence = f"with ties at their worst, {worst.reason}; at their best, {best.reason}"
         return _refuse_ties(condition, pairs, sentence, remedy, of_query)
@@ -68,14 +68,14 @@ def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, r
     return _add_asides(best, best_pairs, of_query=of_query)
 
 
-def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+def _decide_condition(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
     if isinstance(condition, WorseCondition):
-        return _judge_worse(condition, pairs)
+        return _decide_worse(condition, pairs)
     if isinstance(condition, SignificanceCondition):
-        return _judge_significance(condition, pairs)
+        return _decide_significance(condition, pairs)
     if condition.every:
-        return _judge_every_drop(condition, pairs)
-    return _judge_drop(condition, pairs, of_query=of_query)
+        return _decide_every_drop(condition, pairs)
+    return _decide_drop(condition, pairs, of_query=of_query)
 
 
 def _start_finding(condition: BaselineCondition, pairs: Pairs) -> Finding:
@@ -113,7 +113,7 @@ def _get_unit(condition: BaselineCondition) -> Unit:
 # How far scores fell: the mean, or each query.
 
 
-def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+def _decide_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
     """Compare the fall of the mean, or of the one query, with what is allowed; blame the queries that fell."""
     before, after = pairs.compute_means()
     drop, limit = before - after, _get_limit(condition, before)
@@ -131,7 +131,7 @@ def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fi
     return replace(finding, reason=reason, blamed=tuple(pairs.list_costliest()))
 
 
-def _judge_every_drop(condition: DropCondition, pairs: Pairs) -> Finding:
+def _decide_every_drop(condition: DropCondition, pairs: Pairs) -> Finding:
     """Compare the fall of each query with what is allowed; the greatest excess decides."""
     drops = pairs.compute_drops()
     limits = {query: _get_limit(condition, before) for query, before in pairs.before.items()}
@@ -199,7 +199,7 @@ def _describe_costs(pairs: Pairs) -> str:
 # How many queries fell.
 
 
-def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
+def _decide_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     """Count the queries that fell by more than *condition* says; blame them, the greatest fall first."""
     drops, total = pairs.compute_drops(), len(pairs.before)
     worse = [query for query in pairs.list_fallen() if not is_met(drops[query], Operator.AT_MOST, condition.by)]
@@ -226,7 +226,7 @@ TEST = "paired sign-flip test, one-sided"
 POWER_TEXT = f"{POWER * 100:g} % power on average"
 
 
-def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
+def _decide_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
     """
     Ask whether the mean fell by more than chance explains: were each query's two scores swapped at random, how often
     would the mean fall as far?
@@ -254,7 +254,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     test = sign_flip(differences, alternative="less")
     has_fallen = not is_met(-mean(differences), Operator.AT_MOST, 0.0)
     if has_fallen and test.least_p > condition.level:
-        return _judge_untested(condition, pairs, differences, test.least_p)
+        return _decide_untested(condition, pairs, differences, test.least_p)
     is_significant = has_fallen and test.p_value <= condition.level
     p_text = f"{test.p_value:.4f}" if test.p_value >= 0.00005 else f"{test.p_value:.1e}"
     reason = f"{_describe_drop(pairs)} {'is' if is_significant else 'is not'} significant at {_format_level(condition)}"
@@ -275,10 +275,10 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     return replace(finding, status=Status.PASSED, reason=reason, caveat="; ".join(caveats))
 
 
-def _judge_untested(
+def _decide_untested(
     condition: SignificanceCondition, pairs: Pairs, differences: Sequence[float], least_p: float
 ) -> Finding:
-    """Judge a fall of the mean that the test cannot detect, however large: *least_p* is above the level."""
+    """Decide a fall of the mean that the test cannot detect, however large: *least_p* is above the level."""
     fall = -mean(differences)
     detectable = _find_detectable(condition, pairs)
     changed = f"{_count_changed(differences)} of {count(len(differences), 'query')} changed"
@@ -396,7 +396,7 @@ def _list_asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[
     parts += describe_tie_changes(pairs.only_ties, pairs.ties_and_more)
     if pairs.zero_hits:
         parts.append(f"zero hits: {listed(pairs.zero_hits)}")
-    left_out = count_left_out(pairs.skipped, pairs.undefined)
+    left_out = describe_left_out(pairs.skipped, pairs.undefined)
     if left_out:
         parts.append(f"left out: {left_out}")
     return [*parts, *pairs.changes]

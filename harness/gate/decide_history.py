@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.gate.decide_drops import decide_pairs
 from harness.gate.finding import Finding, describe_undefined, read_weights, scope_scores
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_drops import judge_pairs
 from harness.gate.pairs import Pairs, pair_scores, suggest_tie_remedy
 from harness.gate.ties import replace_scores, truncate_ranking
 from harness.means import mean_of
@@ -24,7 +24,7 @@ from harness.model.suite import DropCondition, Measure, Query, Suite, WorseCondi
 from harness.words import count, counted, listed
 
 
-def judge_since(
+def decide_since(
     condition: DropCondition | WorseCondition,
     queries: Sequence[Query],
     inputs: GateInputs,
@@ -44,12 +44,12 @@ def judge_since(
         the least and the greatest of their means as its `spread`.
     """
     history = inputs.history
-    finding = _judge_runs(condition, queries, inputs, history.entries if history else (), of_query=of_query, tag=tag)
+    finding = _decide_runs(condition, queries, inputs, history.entries if history else (), of_query=of_query, tag=tag)
     may_pass = finding.status in (Status.PASSED, Status.WARNED)
     if not may_pass or history is None or not history.entries_with_later:
         return finding
     # Either their clock was ahead, or that of today is behind: then they are the last runs.
-    other = _judge_runs(condition, queries, inputs, history.entries_with_later, of_query=of_query, tag=tag)
+    other = _decide_runs(condition, queries, inputs, history.entries_with_later, of_query=of_query, tag=tag)
     if other.status in (Status.PASSED, finding.status):
         return finding
     reason = (
@@ -58,7 +58,7 @@ def judge_since(
     return replace(finding, status=Status.INCONCLUSIVE, reason=reason, caveat="", blamed=other.blamed)
 
 
-def _judge_runs(
+def _decide_runs(
     condition: DropCondition | WorseCondition,
     queries: Sequence[Query],
     inputs: GateInputs,
@@ -67,7 +67,7 @@ def _judge_runs(
     of_query: bool,
     tag: str | None,
 ) -> Finding:
-    """As `judge_since`, with the last of the *known* runs."""
+    """As `decide_since`, with the last of the *known* runs."""
     runs = condition.since or 1
     entries = sorted(known[-runs:], key=lambda entry: entry.number)
     if len(entries) < runs:
@@ -81,7 +81,7 @@ def _judge_runs(
     pairs_of_runs = _pair_with_runs(entries, shared, inputs, condition.measure)
     if isinstance(pairs_of_runs, Finding):
         return pairs_of_runs
-    median = take_median(pairs_of_runs, shared, is_per_query=isinstance(condition, WorseCondition) or condition.every)
+    median = find_median(pairs_of_runs, shared, is_per_query=isinstance(condition, WorseCondition) or condition.every)
     if median is None:
         return _refuse(condition, queries, inputs, "no query has a score in all of them")
     earlier = [] if of_query else _list_scored_queries(entries, tag)
@@ -97,7 +97,7 @@ def _judge_runs(
         caveats_of_queries.append(f"with scores in these runs and not compared: {counted(lost, 'query')}")
     pairs = _describe_median(median, entries, inputs.history, caveats_of_queries)
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
-    finding = judge_pairs(condition, pairs, of_query=of_query, remedy=remedy)
+    finding = decide_pairs(condition, pairs, of_query=of_query, remedy=remedy)
     later = describe_later(inputs.history)
     reasons = [finding.reason, describe_runs(entries), later]
     finding = replace(finding, reason="; ".join(filter(None, reasons)))
@@ -293,7 +293,7 @@ class Median:
     """Whether each query has a median of its own."""
 
 
-def take_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_per_query: bool) -> Median | None:
+def find_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_per_query: bool) -> Median | None:
     """
     The pairs of today's scores with the median of several runs.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from harness.agreement import Weights, cohen_kappa
+from harness.gate.decide_answers import describe_without_ranking, list_without_ranking
 from harness.gate.finding import (
     Finding,
     Scope,
@@ -18,7 +19,6 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.gate.inputs import GateInputs
-from harness.gate.judge_answers import describe_without_ranking, list_without_ranking
 from harness.means import mean_of
 from harness.model.run import Status, Unit
 from harness.model.scores import ScoreTable
@@ -26,16 +26,16 @@ from harness.model.suite import KappaCondition, MachineShareCondition, Operator,
 from harness.words import count, listed
 
 
-def judge_machine(
+def decide_on_grades(
     condition: MachineShareCondition | KappaCondition, queries: Sequence[Query], inputs: GateInputs
 ) -> Finding:
-    """Judge *condition* over *queries*."""
+    """Decide *condition* over *queries*."""
     if isinstance(condition, KappaCondition):
-        return judge_kappa(condition, queries, inputs)
-    return judge_machine_share(condition, queries, inputs)
+        return decide_kappa(condition, queries, inputs)
+    return decide_machine_share(condition, queries, inputs)
 
 
-def judge_machine_share(condition: MachineShareCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_machine_share(condition: MachineShareCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Compare the mean share of machines' grades over the scores of *queries* with what is allowed.
 
@@ -99,7 +99,7 @@ def add_machine_share(finding: Finding, scope: Scope, measure: str, scores: Scor
     return replace(finding, reason=f"{finding.reason}; {share:.2%} of the grades are machines'")
 
 
-def judge_kappa(condition: KappaCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_kappa(condition: KappaCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
     """
     Compare a machine's kappa with people, over the documents of *queries* that both graded, with what is required.
 
