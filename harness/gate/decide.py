@@ -155,7 +155,7 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class _AnswersOfRepeats:
-    """The answers of a run: the *first* ones, those of its *repeats*, and the queries whose rankings differ in these."""
+    """The *first* answers of a run, those of its *repeats*, and the *unstable* queries, whose rankings differ."""
 
     first: GateInputs
     repeats: Sequence[GateInputs]
@@ -356,9 +356,7 @@ def _excuse_queries(
 def _list_excused(
     finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], today: date
 ) -> dict[str, Waiver]:
-    """
-    The queries that *finding* blames with their waivers; empty unless each of them is expected to fail.
-    """
+    """The queries that *finding* blames with their waivers; empty unless each of them is expected to fail."""
     # Nothing was observed where one query kept all others from being decided.
     if finding.status is not Status.FAILED or finding.observed is None:
         return {}
