@@ -8,24 +8,15 @@ from harness.gate.grammar import parse_threshold
 from harness.model.kept import Reference
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.scores import Outcome, Score
-from harness.model.suite import Query, RequestTemplate, Suite, Target, Threshold
+from harness.model.suite import Query, Threshold
 
 TODAY = date(2026, 6, 1)
-BODY = {"query": {"match": {"title": "{{text}}"}}}
 
 
 def threshold(text: str, of_query: bool = False, **fields: Any) -> Threshold:
     """What *text* says; *fields* are those of `Threshold`."""
     condition, tag = parse_threshold(text, of_query=of_query)
     return Threshold(text, condition, tag, **fields)
-
-
-def suite_of(queries: Iterable[Query], *gated: str | Threshold, body: Any = BODY, **fields: Any) -> Suite:
-    """A suite with one request, held to *gated*."""
-    thresholds = tuple(threshold(one) if isinstance(one, str) else one for one in gated)
-    template = RequestTemplate("current", body)
-    target = fields.pop("target", Target())
-    return Suite("shop", "shop.relevance.yaml", target, {"current": template}, (), tuple(queries), thresholds, **fields)
 
 
 def queries_of(names: Iterable[str], tags: Mapping[str, tuple[str, ...]] | None = None) -> tuple[Query, ...]:

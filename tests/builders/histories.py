@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from harness.metrics import parse_measure
+from builders.suites import make_suite
 from harness.metrics.score import score_run
 from harness.model.kept import HistoryEntry
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
-from harness.model.suite import Query, RequestTemplate, Suite, Target
+from harness.model.suite import Query, Suite
 from harness.run.report import DecidedRun, assemble
 from harness.store.history import EntryOrigin, make_entry
 
@@ -21,12 +21,9 @@ QUERIES = (
 )
 
 
-def suite_of(*queries: Query, **fields) -> Suite:
-    """A suite with one request, two measures, and a depth of three."""
-    template = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
-    known = {"measures": (parse_measure("nDCG@3"), parse_measure("RR@3")), "depth": 3, **fields}
-    path = known.pop("path", "shop.relevance.yaml")
-    return Suite("shop", path, Target(index="products"), {"current": template}, queries=queries or QUERIES, **known)
+def make_kept_suite(*queries: Query, measures=("nDCG@3", "RR@3"), depth=3, **fields) -> Suite:
+    """A suite with two measures and a depth of three."""
+    return make_suite(*(queries or QUERIES), measures=measures, depth=depth, **fields)
 
 
 def ranking_of(*hits: str | tuple[str, float], **fields) -> Ranking:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from builders.histories import entry_of, suite_of
+from builders.histories import entry_of, make_kept_suite
 from harness.metrics import parse_measure
 from harness.model.kept import HistoryEntry
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
@@ -64,7 +64,7 @@ def make_suite(run: int = RUNS) -> Suite:
     if STEP_DOWN <= run < STEP_UP:
         body = {"match_phrase": {"title": "{{text}}"}}
     template = RequestTemplate("current", {"query": body})
-    return replace(suite_of(*queries), measures=measures, depth=HITS, requests={"current": template})
+    return replace(make_kept_suite(*queries), measures=measures, depth=HITS, requests={"current": template})
 
 
 def rank(query: int, run: int, swapped: bool) -> Ranking:

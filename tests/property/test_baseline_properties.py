@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from builders.gating import TODAY, suite_of, threshold
+from builders.gating import TODAY, threshold
+from builders.suites import make_suite
 from harness.errors import BaselineError
 from harness.gate import decide
 from harness.masking import fingerprint
@@ -46,7 +47,7 @@ def runs(draw):
     """A suite and a run of it that answered every query."""
     ids = draw(st.lists(names, unique=True, min_size=1, max_size=4))
     queries = tuple(Query(name, draw(st.text()), draw(params), judgments=draw(judged)) for name in ids)
-    suite = replace(suite_of(queries, depth=6), measures=MEASURES)
+    suite = replace(make_suite(*queries, depth=6), measures=MEASURES)
     mapping = draw(jsons)
     facts = IndexFacts(fingerprint(mapping), "s", 8, mapping_json=mapping)
     run = Run({name: draw(rankings) for name in ids}, Engine("fake", "1"), "current", facts=facts)

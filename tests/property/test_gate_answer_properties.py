@@ -6,7 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.gating import TODAY, ranking, suite_of
+from builders.gating import TODAY, ranking
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status
 from harness.model.suite import (
@@ -44,7 +45,7 @@ def decide_one(condition, responses, *, depth=10, xfail=None):
     of_query = not isinstance(condition, LatencyCondition)
     queries = tuple(Query(name, name, thresholds=(threshold,) if of_query else ()) for name in responses)
     thresholds = () if of_query else (threshold,)
-    suite = suite_of(queries, *thresholds, depth=depth)
+    suite = make_suite(*queries, thresholds=thresholds, depth=depth)
     present = {name: response for name, response in responses.items() if response is not None}
     [verdict] = decide(suite, Run(present, Engine("fake")), [], today=TODAY)
     return verdict

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.executions import search_suite
-from builders.gating import TODAY, suite_of
+from builders.gating import TODAY
 from builders.histories import entry_of
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
@@ -28,12 +29,12 @@ FOUND = st.dictionaries(st.sampled_from(DOCUMENTS), SCORES, max_size=7)
 GRADES = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), min_size=1)
 
 
-def make_suite(grades, *texts, depth):
+def make_measured_suite(grades, *texts, depth):
     queries = [
         Query(name, name, judgments=of_query | {"elsewhere": 1}, weight=weight)
         for (name, of_query), weight in zip(grades.items(), (1.0, 2.5, 1.0), strict=False)
     ]
-    return suite_of(queries, *texts, depth=depth)
+    return make_suite(*queries, thresholds=texts, depth=depth)
 
 
 def draw_run(draw, suite, documents):
@@ -64,8 +65,8 @@ def test_a_drop_since_one_run_is_one_since_that_run_as_a_baseline(data):
     forms = [
         f"{word} {measure} <= {limit}" for word in ("drop", "drop every") for measure in measures for limit in LIMITS
     ]
-    with_baseline = make_suite(grades, *forms, depth=depth)
-    since_one = make_suite(grades, *(f"{form} since 1 run" for form in forms), depth=depth)
+    with_baseline = make_measured_suite(grades, *forms, depth=depth)
+    since_one = make_measured_suite(grades, *(f"{form} since 1 run" for form in forms), depth=depth)
     was = data.draw(st.fixed_dictionaries({"q": FOUND, "r": FOUND}))
     now = data.draw(st.just(was) | st.fixed_dictionaries({"q": FOUND, "r": FOUND}))
     before, after = draw_run(data.draw, with_baseline, was), draw_run(data.draw, with_baseline, now)
@@ -85,7 +86,9 @@ def test_without_ties_the_drop_is_that_below_the_median_of_the_means(data):
     runs = data.draw(st.integers(1, 6))
     ranks = st.fixed_dictionaries({name: st.integers(1, 5) for name in "abc"})
     grades = {name: {"r": 1} for name in "abc"}
-    suite = make_suite(grades, f"drop RR <= 0.1 since {runs} runs", f"drop every RR <= 0.1 since {runs} runs", depth=5)
+    suite = make_measured_suite(
+        grades, f"drop RR <= 0.1 since {runs} runs", f"drop every RR <= 0.1 since {runs} runs", depth=5
+    )
 
     def run_with(ranks):
         hits = {}
@@ -116,7 +119,7 @@ def test_without_ties_the_drop_is_that_below_the_median_of_the_means(data):
 @settings(max_examples=100, deadline=None)
 @given(FOUND, GRADES, st.booleans(), st.data())
 def test_what_is_kept_of_a_ranking_has_its_scores_and_its_bands(found, grades, has_scores, data):
-    suite = make_suite({"q": grades}, *(f"mean {measure} >= 0" for measure in MEASURES), depth=5)
+    suite = make_measured_suite({"q": grades}, *(f"mean {measure} >= 0" for measure in MEASURES), depth=5)
     run = draw_run(data.draw, suite, {"q": found})
     if not has_scores:
         run.responses["q"] = Ranking(tuple(Hit(hit.id) for hit in run.responses["q"].hits))

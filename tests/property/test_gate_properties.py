@@ -5,7 +5,8 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of
+from builders.gating import TODAY, empty_run, queries_of, scores_of
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.gate.finding import format_observed, is_met
 from harness.metrics import parse_measure
@@ -28,8 +29,10 @@ missing = st.sampled_from([Outcome.ERROR, Outcome.NOT_RUN, Outcome.UNDEFINED, Ou
 
 def verdict_on(condition, outcomes, *, skip_undefined=False, xfail=None):
     """The verdict over queries q0, q1, … whose value, or whose Outcome without one, is in *outcomes* by id."""
-    suite = suite_of(
-        queries_of(outcomes), Threshold("threshold", condition, xfail=xfail), skip_undefined=skip_undefined
+    suite = make_suite(
+        *queries_of(outcomes),
+        thresholds=[Threshold("threshold", condition, xfail=xfail)],
+        skip_undefined=skip_undefined,
     )
     scores = scores_of(outcomes, MEASURE.text)
     [verdict] = decide(suite, empty_run(outcomes), scores, today=TODAY)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.executions import search_suite
-from builders.gating import TODAY, suite_of
+from builders.gating import TODAY
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import score_run
@@ -63,8 +64,10 @@ def cases(draw, *, same):
     most, counts = draw(st.sampled_from([depth, depth + 1, 6, 100])), draw(st.booleans())
     measures = [text for text in MEASURES if (parse_measure(text).cutoff or 0) <= depth]
     gated = [(measure, limit) for measure in measures for limit in LIMITS]
-    suite = suite_of(
-        [Query("q", "q", judgments=grades)], *(f"drop {measure} <= {limit}" for measure, limit in gated), depth=depth
+    suite = make_suite(
+        Query("q", "q", judgments=grades),
+        thresholds=[f"drop {measure} <= {limit}" for measure, limit in gated],
+        depth=depth,
     )
     runs = []
     for scores in (was, now):
@@ -181,7 +184,7 @@ def known_of(ranking, score):
 
 def test_what_an_engine_gives_and_counts_closes_the_last_group():
     engine = Engine([Hit(name, 1.0) for name in DOCUMENTS], most=100, counts=False)
-    suite = suite_of([Query("q", "q", judgments={"a": 1})], depth=3)
+    suite = make_suite(Query("q", "q", judgments={"a": 1}), depth=3)
     first = search_tails(suite, search_suite(suite, engine), engine)
     tied = [tuple(Hit(name, 1.0) for name in names) for names in ("abc", "defg")]
     assert first.responses["q"] == Ranking(tied[0], took=1.0, tail=tied[1], closed=False)

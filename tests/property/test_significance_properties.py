@@ -7,7 +7,8 @@ pytest.importorskip("numpy")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of
+from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.model.run import Status
 from harness.statistics.tests import least_p, sign_flip
@@ -22,7 +23,7 @@ FIGURE = "smallest detectable drop "
 def verdict_on(before_and_after, level):
     names = [f"q{place:02}" for place in range(len(before_and_after))]
     before, after = (dict(zip(names, values, strict=True)) for values in zip(*before_and_after, strict=True))
-    suite = suite_of(queries_of(names), f"drop P@10 is not significant at {level}%")
+    suite = make_suite(*queries_of(names), thresholds=[f"drop P@10 is not significant at {level}%"])
     [verdict] = decide(
         suite, empty_run(names), scores_of(after, "P@10"), today=TODAY, reference=reference_of(before, "P@10")
     )

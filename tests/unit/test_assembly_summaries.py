@@ -2,18 +2,15 @@
 
 import pytest
 
+from builders.suites import make_suite
 from harness.metrics import parse_measure
 from harness.model.run import Status, Verdict
 from harness.model.scores import Outcome, Score
-from harness.model.suite import Query, Suite, Target
+from harness.model.suite import Query
 from harness.run.summaries import summarize_measures, summarize_tags
 
 P = parse_measure("P@10")
 RR = parse_measure("RR@10")
-
-
-def suite_of(*queries, measures=(P,)):
-    return Suite("s", "s", Target(), {}, measures, queries)
 
 
 def scores_of(measure=P, **values):
@@ -29,7 +26,7 @@ A = Query("a", "", tags=("head",), weight=6.0)
 B = Query("b", "", tags=("head", "new"), weight=2.0)
 C = Query("c", "", tags=("tail",), weight=1.0)
 D = Query("d", "", weight=1.0)
-SUITE = suite_of(A, B, C, D)
+SUITE = make_suite(A, B, C, D, measures=[P])
 SCORES = scores_of(a=1.0, b=0.5, c=0.25, d=0.75)
 
 
@@ -44,7 +41,7 @@ def test_a_mean_is_weighted_and_the_other_figures_are_not():
 
 
 def test_without_weights_a_mean_is_plain():
-    [summary] = summarize_measures(suite_of(*(Query(name, "") for name in "abcd")), SCORES)
+    [summary] = summarize_measures(make_suite(*(Query(name, "") for name in "abcd"), measures=[P]), SCORES)
     assert (summary.mean, summary.weighted) == (0.625, False)
 
 
@@ -63,7 +60,7 @@ def many(count, *, weight=1.0):
     queries = [Query(f"q{place}", "", tags=() if place % 2 else ("even",)) for place in range(count)]
     queries[0] = Query("q0", "", tags=("even",), weight=weight)
     scores = scores_of(**{query.id: float(place % 4 < 2) for place, query in enumerate(queries)})
-    return suite_of(*queries), scores
+    return make_suite(*queries, measures=[P]), scores
 
 
 def test_a_mean_has_its_interval_which_ends_where_the_measure_does():
@@ -136,18 +133,20 @@ def test_each_tag_has_its_figures_and_its_share_of_the_weight():
 
 def test_the_heaviest_tag_comes_first_and_the_queries_without_one_last():
     assert list(tagged()) == ["head", "new", "tail", None]
-    alike = suite_of(Query("x", "", tags=("b", "a")), Query("y", ""), Query("z", ""))
+    alike = make_suite(Query("x", "", tags=("b", "a")), Query("y", ""), Query("z", ""), measures=[P])
     assert list(tagged(alike, scores_of(x=1.0, y=1.0, z=1.0))) == ["a", "b", None]
 
 
 def test_where_all_weigh_the_same_the_share_is_that_of_the_queries():
-    found = tagged(suite_of(Query("a", "", tags=("t",)), Query("b", ""), Query("c", "")), scores_of(a=1, b=1, c=1))
+    suite = make_suite(Query("a", "", tags=("t",)), Query("b", ""), Query("c", ""), measures=[P])
+    found = tagged(suite, scores_of(a=1, b=1, c=1))
     assert (found["t"].share, found[None].share) == (1 / 3, 2 / 3)
 
 
 def test_without_tags_there_are_no_summaries_of_them():
-    assert summarize_tags(suite_of(Query("a", ""), Query("b", "")), scores_of(a=1, b=0), ()) == ()
-    assert summarize_tags(suite_of(), (), ()) == ()
+    suite = make_suite(Query("a", ""), Query("b", ""), measures=[P])
+    assert summarize_tags(suite, scores_of(a=1, b=0), ()) == ()
+    assert summarize_tags(make_suite(measures=[P]), (), ()) == ()
 
 
 def test_the_thresholds_for_a_tag_are_named_with_it():
@@ -162,6 +161,6 @@ def test_the_thresholds_for_a_tag_are_named_with_it():
 
 
 def test_every_common_measure_is_there_in_the_suites_order():
-    suite = suite_of(A, C, measures=(RR, P))
+    suite = make_suite(A, C, measures=(RR, P))
     scores = scores_of(a=1.0, c=0.5) + scores_of(RR, a=0.5, c=1.0)
     assert [summary.measure for summary in tagged(suite, scores)["head"].summaries] == ["RR@10", "P@10"]

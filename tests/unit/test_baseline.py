@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from builders.gating import TODAY, threshold
+from builders.suites import make_suite
 from harness.errors import BaselineError, FormatError, UnansweredBaseline, UnwritableBaseline
 from harness.extensions.compare.forms import parse_side
 from harness.extensions.compare.sides import read_report_side
 from harness.gate import decide
 from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
-from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model.kept import BaselineFile, Question
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
-from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target, Waiver
+from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Target, Waiver
 from harness.options import RunOptions
 from harness.store.baseline import find_reference, make_baseline, make_reference, merge_entry
 from harness.store.baseline_files import build_baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.store.kept import refuse_unanswered, restore_run
 from harness.suites import load_suites
-from tests.builders.gating import TODAY, threshold
 
 FACTS = IndexFacts("m1", "s1", 10)
 PARAMS = ("size", "brands", "p", "ids", "more", "q0", "q1")
@@ -34,12 +34,9 @@ QUERIES = (
 )
 
 
-def suite_of(*queries, **fields):
-    template = RequestTemplate("current", BODY)
-    known = {"measures": (parse_measure("nDCG@10"), parse_measure("RR@10")), "target": Target(), **fields}
-    return Suite(
-        "shop", "suites/shop.relevance.yaml", requests={"current": template}, queries=queries or QUERIES, **known
-    )
+def make_saved_suite(*queries, measures=("nDCG@10", "RR@10"), **fields):
+    known = {"path": "suites/shop.relevance.yaml", "target": Target(), **fields}
+    return make_suite(*(queries or QUERIES), measures=measures, body=BODY, **known)
 
 
 def ranking(*hits):
@@ -52,7 +49,7 @@ def run_of(**responses):
 
 
 def make(suite=None, run=None):
-    suite, run = suite or suite_of(), run or run_of()
+    suite, run = suite or make_saved_suite(), run or run_of()
     return make_baseline(suite, run, score_run(suite, run), created="2026-05-01", harness="1.2")
 
 
@@ -89,7 +86,7 @@ WEIGHED = (replace(QUERIES[0], weight=900.0), QUERIES[1])
 
 
 def test_what_queries_weigh_is_kept_and_written_where_it_is_not_1():
-    text = dumps(file_of(make(suite_of(*WEIGHED))))
+    text = dumps(file_of(make(make_saved_suite(*WEIGHED))))
     assert text.count('"weight"') == 1
     assert '"weight": 900.0' in text
     queries = loads(text, "b.json").requests["current"].queries
@@ -97,15 +94,15 @@ def test_what_queries_weigh_is_kept_and_written_where_it_is_not_1():
 
 
 def test_weights_that_changed_are_named_with_their_queries():
-    entry = make(suite_of(*WEIGHED))
-    assert changes_since(entry, suite_of(*WEIGHED), run_of()) == ()
-    [sentence] = changes_since(entry, suite_of(), run_of())
+    entry = make(make_saved_suite(*WEIGHED))
+    assert changes_since(entry, make_saved_suite(*WEIGHED), run_of()) == ()
+    [sentence] = changes_since(entry, make_saved_suite(), run_of())
     assert "shoes" in sentence
 
 
 def test_a_query_that_the_baseline_does_not_have_has_no_weight_that_changed():
-    entry = make(suite_of(QUERIES[0]), replace(run_of(), responses={"shoes": run_of().responses["shoes"]}))
-    assert changes_since(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
+    entry = make(make_saved_suite(QUERIES[0]), replace(run_of(), responses={"shoes": run_of().responses["shoes"]}))
+    assert changes_since(entry, make_saved_suite(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
 
 
 def test_sort_values_are_kept_and_where_they_differ_there_are_no_bands():
@@ -115,14 +112,14 @@ def test_sort_values_are_kept_and_where_they_differ_there_are_no_bands():
             for one in run_of().responses["shoes"].hits
         )
         run = replace(run_of(), responses={**run_of().responses, "shoes": Ranking(hits)})
-        entry = loads(dumps(file_of(make(suite_of(), run))), "b.json").requests["current"]
+        entry = loads(dumps(file_of(make(make_saved_suite(), run))), "b.json").requests["current"]
         assert bool(entry.queries["shoes"].bands) is moved
         assert restore_run(entry, "current", depth=10).responses["shoes"].hits == hits
         assert entry.queries["boots"].sort == ()
 
 
 def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():
-    suite = suite_of(QUERIES[0], Query("none", "none", judgments={"x": 0}))
+    suite = make_saved_suite(QUERIES[0], Query("none", "none", judgments={"x": 0}))
     entry = make(suite, run_of(shoes=Ranking(), none=ranking(("x", 1.0))))
     assert entry.queries["shoes"].outcome is Outcome.ZERO_HITS
     assert (entry.queries["none"].outcome, entry.queries["none"].scores["RR@10"]) == (Outcome.UNDEFINED, None)
@@ -131,7 +128,7 @@ def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():
 def test_a_value_from_the_environment_is_not_told():
     failing = run_of(boots=Failure(FailureKind.ERROR, "no tenant secret-one"))
     with pytest.raises(UnansweredBaseline, match=r"no tenant \$\{RELEVANCE_TENANT\}"):
-        make(replace(suite_of(), variables={"RELEVANCE_TENANT": "secret-one"}), failing)
+        make(replace(make_saved_suite(), variables={"RELEVANCE_TENANT": "secret-one"}), failing)
 
 
 SECRETIVE = """
@@ -260,14 +257,14 @@ def test_a_run_with_a_query_that_has_no_answer_is_no_baseline(response):
 
 
 def test_a_skipped_query_is_left_out():
-    suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
+    suite = make_saved_suite(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
     run = run_of()
     entry = make(suite, replace(run, responses={"shoes": run.responses["shoes"]}))
     assert list(entry.queries) == ["shoes"]
 
 
 def test_where_no_query_ran_nothing_is_kept():
-    suite = suite_of(replace(QUERIES[0], skip=Waiver("winter")))
+    suite = make_saved_suite(replace(QUERIES[0], skip=Waiver("winter")))
     with pytest.raises(UnwritableBaseline, match="a run without queries"):
         make(suite, replace(run_of(), responses={}))
 
@@ -277,20 +274,22 @@ def test_where_no_query_ran_nothing_is_kept():
 
 def test_another_request_stays_as_it_is():
     old = replace(make(), created="2025-01-01")
-    file = merge_entry(file_of(make(), candidate=old), suite_of(), "current", make(), partial=False)
+    file = merge_entry(file_of(make(), candidate=old), make_saved_suite(), "current", make(), partial=False)
     assert file.requests == {"current": make(), "candidate": old}
 
 
 def test_a_partial_run_leaves_the_other_queries_in_place():
-    part = make(suite_of(QUERIES[0]), run_of(shoes=ranking(("a", 9.0))))
-    queries = merge_entry(file_of(make()), suite_of(), "current", part, partial=True).requests["current"].queries
+    part = make(make_saved_suite(QUERIES[0]), run_of(shoes=ranking(("a", 9.0))))
+    queries = (
+        merge_entry(file_of(make()), make_saved_suite(), "current", part, partial=True).requests["current"].queries
+    )
     assert queries["boots"] == make().queries["boots"]
     assert queries["shoes"].engine_scores == (9.0,)
 
 
 def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skipped():
-    old = make(suite_of(*QUERIES, Query("gone", "gone")), run_of(gone=ranking(("x", 1.0))))
-    suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
+    old = make(make_saved_suite(*QUERIES, Query("gone", "gone")), run_of(gone=ranking(("x", 1.0))))
+    suite = make_saved_suite(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
     run = replace(run_of(), responses={"shoes": run_of().responses["shoes"]})
     file = merge_entry(file_of(old), suite, "current", make(suite, run), partial=False)
     assert set(file.requests["current"].queries) == {"shoes", "boots"}
@@ -308,12 +307,12 @@ def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skippe
     ],
 )
 def test_a_partial_run_of_something_else_is_not_mixed_in(change, name):
-    part = make(suite_of(QUERIES[0]), run_of())
+    part = make(make_saved_suite(QUERIES[0]), run_of())
     sentence = rf"1 query \(boots\) that were kept under another {name}; save the whole"
     with pytest.raises(UnwritableBaseline, match=sentence):
-        merge_entry(file_of(make()), suite_of(), "current", replace(part, **change), partial=True)
+        merge_entry(file_of(make()), make_saved_suite(), "current", replace(part, **change), partial=True)
     whole = replace(make(), **change)
-    assert merge_entry(file_of(make()), suite_of(), "current", whole, partial=True).requests["current"] == whole
+    assert merge_entry(file_of(make()), make_saved_suite(), "current", whole, partial=True).requests["current"] == whole
 
 
 # ------------------------------------------------------------------------------------------------ the file
@@ -321,7 +320,7 @@ def test_a_partial_run_of_something_else_is_not_mixed_in(change, name):
 
 def test_the_file_comes_back_as_it_was(tmp_path):
     path = tmp_path / "shop.baseline.json"
-    file = file_of(make(), other=make(suite_of(QUERIES[0]), run_of()))
+    file = file_of(make(), other=make(make_saved_suite(QUERIES[0]), run_of()))
     write_baselines(path, file)
     assert read_baselines(path) == file
     assert [entry.name for entry in tmp_path.iterdir()] == ["shop.baseline.json"]
@@ -346,7 +345,7 @@ def test_the_request_and_what_is_known_of_the_index_are_kept_to_be_read():
 
 
 def test_params_are_kept_and_written_where_there_are_some():
-    suite = suite_of(replace(QUERIES[0], params={"brands": ["x", {"y": 1}]}), QUERIES[1])
+    suite = make_saved_suite(replace(QUERIES[0], params={"brands": ["x", {"y": 1}]}), QUERIES[1])
     text = dumps(file_of(make(suite)))
     assert text.count('"params"') == 1
     queries = loads(text, "x").requests["current"].queries
@@ -355,7 +354,7 @@ def test_params_are_kept_and_written_where_there_are_some():
 
 def test_what_is_too_large_to_be_read_is_kept_as_its_fingerprint_alone():
     large = {"ids": list(map(str, range(LARGEST_KEPT // 4)))}
-    suite = suite_of(replace(QUERIES[0], params=large), QUERIES[1])
+    suite = make_saved_suite(replace(QUERIES[0], params=large), QUERIES[1])
     suite = replace(
         suite, requests={"current": RequestTemplate("current", {"query": "{{text}}", "filter": "{{ids}}", **large})}
     )
@@ -381,7 +380,7 @@ def test_params_that_are_nested_deeply_are_read():
     nested = []
     for _ in range(250):
         nested = [nested]
-    suite = suite_of(replace(QUERIES[0], params={"p": nested}), QUERIES[1])
+    suite = make_saved_suite(replace(QUERIES[0], params={"p": nested}), QUERIES[1])
     assert loads(dumps(file_of(make(suite))), "x").requests["current"].queries["shoes"].params == {"p": nested}
 
 
@@ -466,7 +465,7 @@ def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
 
 
 def test_a_baseline_is_a_run_again_and_its_scores_are_those_that_were_kept():
-    suite, entry = suite_of(), make()
+    suite, entry = make_saved_suite(), make()
     run = restore_run(entry, "current", depth=10)
     kept = {(query, name): value for query, one in entry.queries.items() for name, value in one.scores.items()}
     assert {(score.query, score.measure): score.value for score in score_run(suite, run)} == kept
@@ -477,7 +476,7 @@ def test_no_more_hits_are_scored_than_the_suite_asks_for_today():
 
 
 def test_todays_judgments_score_the_baseline_anew():
-    suite = suite_of(replace(QUERIES[0], judgments={"c": 1}), QUERIES[1])
+    suite = make_saved_suite(replace(QUERIES[0], judgments={"c": 1}), QUERIES[1])
     reference = make_reference(make(), suite, run_of())
     by_name = {(score.query, score.measure): score.value for score in reference.scores}
     assert by_name["shoes", "RR@10"] == pytest.approx(1 / 3)
@@ -502,8 +501,8 @@ ASKED = {
 @pytest.mark.parametrize(("changed", "sentence"), ASKED.values(), ids=ASKED)
 def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have(changed, sentence):
     before = replace(QUERIES[0], params={"size": 1})
-    suite = suite_of(replace(before, **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
-    reference = make_reference(make(suite_of(before, QUERIES[1])), suite, run_of())
+    suite = make_saved_suite(replace(before, **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
+    reference = make_reference(make(make_saved_suite(before, QUERIES[1])), suite, run_of())
     assert set(reference.run.responses) == {"boots"}
     assert describe_changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
     [verdict] = decide(suite, run_of(), score_run(suite, run_of()), today=TODAY, reference=reference)
@@ -512,7 +511,7 @@ def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have
 
 
 def test_the_request_that_all_queries_share_may_change():
-    suite = suite_of()
+    suite = make_saved_suite()
     suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match": {"body": "{{text}}"}}})})
     reference = make_reference(make(), suite, run_of())
     assert (reference.changed_questions, reference.same_request) == ({}, False)
@@ -536,19 +535,19 @@ def test_texts_that_look_alike_are_written_as_their_characters():
 
 def test_what_cannot_be_shown_is_said_to_differ():
     large = {"ids": list(map(str, range(LARGEST_KEPT)))}
-    entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
-    other = suite_of(replace(QUERIES[0], params={"ids": [*large["ids"], "more"]}), QUERIES[1])
+    entry = make(make_saved_suite(replace(QUERIES[0], params=large), QUERIES[1]))
+    other = make_saved_suite(replace(QUERIES[0], params={"ids": [*large["ids"], "more"]}), QUERIES[1])
     [change] = make_reference(entry, other, run_of()).changed_questions.values()
     assert describe_changed_question("shoes", *change) == "shoes (its params, which are too large to be stored)"
 
 
 def test_where_nothing_changed_nothing_is_named():
-    assert changes_since(make(), suite_of(), run_of()) == ()
+    assert changes_since(make(), make_saved_suite(), run_of()) == ()
 
 
 def test_everything_that_changed_is_named():
     changed = replace(QUERIES[0], text="blue shoes", judgments={"c": 1}, weight=2.0)
-    suite = suite_of(changed, QUERIES[1], gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
+    suite = make_saved_suite(changed, QUERIES[1], gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
     suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match": {"a": "{{text}}"}}})})
     run = replace(run_of(), engine=Engine("opensearch", "3.8"), facts=IndexFacts("m2", "s2", 11))
     sentences = [
@@ -569,7 +568,7 @@ def test_everything_that_changed_is_named():
 
 
 def test_the_cluster_of_the_target_is_kept_and_named_where_it_is_another():
-    old, new = (suite_of(target=Target(cluster=name)) for name in ("old", "new"))
+    old, new = (make_saved_suite(target=Target(cluster=name)) for name in ("old", "new"))
     text = dumps(file_of(make(old)))
     assert '"cluster": "old"' in text
     entry = loads(text, "b.json").requests["current"]
@@ -582,15 +581,15 @@ def test_the_cluster_of_the_target_is_kept_and_named_where_it_is_another():
 
 def test_the_url_of_a_cluster_is_not_kept_nor_compared():
     """It is another one in CI; and entries of earlier versions say nothing of a cluster."""
-    by_url = suite_of(target=Target(cluster="http://localhost:9200"))
+    by_url = make_saved_suite(target=Target(cluster="http://localhost:9200"))
     entry = make(by_url)
     assert "cluster" not in dumps(file_of(entry))
-    assert changes_since(entry, suite_of(), run_of()) == ()
+    assert changes_since(entry, make_saved_suite(), run_of()) == ()
     assert changes_since(make(), by_url, run_of()) == ()
 
 
 def test_queries_of_two_clusters_are_not_put_into_one_entry():
-    old, new = (suite_of(target=Target(cluster=name)) for name in ("old", "new"))
+    old, new = (make_saved_suite(target=Target(cluster=name)) for name in ("old", "new"))
     part = replace(run_of(), responses={"shoes": run_of().responses["shoes"]})
     entry = make(replace(new, queries=QUERIES[:1]), part)
     with pytest.raises(UnwritableBaseline, match="kept under another cluster"):
@@ -599,8 +598,8 @@ def test_queries_of_two_clusters_are_not_put_into_one_entry():
 
 
 def test_what_the_login_may_not_read_did_not_change():
-    assert changes_since(make(), suite_of(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
-    assert changes_since(make(), suite_of(), replace(run_of(), facts=None)) == ()
+    assert changes_since(make(), make_saved_suite(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
+    assert changes_since(make(), make_saved_suite(), replace(run_of(), facts=None)) == ()
 
 
 # ------------------------------------------------------------------------------------------------ which entry
@@ -609,7 +608,7 @@ def test_what_the_login_may_not_read_did_not_change():
 def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
     path = tmp_path / "mine.json"
     write_baselines(path, file_of(make()))
-    reference = find_reference(suite_of(), run_of(), path)
+    reference = find_reference(make_saved_suite(), run_of(), path)
     assert (reference.problem, reference.created, reference.depth) == ("", "2026-05-01", 10)
     assert reference.remedy == f"`relevance baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
 
@@ -617,7 +616,7 @@ def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
 def test_a_query_that_the_suite_lost_is_told_and_one_that_was_not_selected_is_not(tmp_path):
     path = tmp_path / "mine.json"
     write_baselines(path, file_of(make()))
-    suite = suite_of()
+    suite = make_saved_suite()
     first, *others = suite.queries
     less = replace(suite, queries=(first,))
     [lost] = find_reference(less, run_of(), path).changes
@@ -629,7 +628,7 @@ def test_a_query_that_the_suite_lost_is_told_and_one_that_was_not_selected_is_no
 
 def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
     searched = RunOptions(embedded=True, request="the candidate").searched()
-    reference = find_reference(suite_of(), run_of(), None, searched)
+    reference = find_reference(make_saved_suite(), run_of(), None, searched)
     remedy = "`relevance baseline save suites/shop.relevance.yaml --embedded --request 'the candidate'` saves one"
     assert reference.remedy == remedy
     assert reference.problem.endswith(f"; {remedy}")
@@ -637,7 +636,7 @@ def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
 
 def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_do(tmp_path):
     path = tmp_path / "mine.json"
-    suite, run = suite_of(), run_of()
+    suite, run = make_saved_suite(), run_of()
     remedy = f"; `relevance baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
     missing = find_reference(suite, run, path)
     assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} does not exist{remedy}")
@@ -657,4 +656,6 @@ def test_the_json_is_plain():
 def test_a_run_on_an_index_that_changed_becomes_no_baseline():
     states = IndexState({"a": "1"}, 10), IndexState({"a": "1"}, 9)
     with pytest.raises(UnansweredBaseline, match="products changed during the run: it had 10 documents and has 9"):
-        refuse_unanswered(replace(suite_of(), queries=()), replace(run_of(), index="products", states=states), "")
+        refuse_unanswered(
+            replace(make_saved_suite(), queries=()), replace(run_of(), index="products", states=states), ""
+        )

@@ -5,6 +5,7 @@ from math import inf, nan
 
 import pytest
 
+from builders.suites import make_suite
 from harness import __version__
 from harness.errors import BaselineError
 from harness.metrics import Definition, Needs, parse_measure, register_measure, registry
@@ -13,11 +14,10 @@ from harness.metrics.score import score_run
 from harness.model.kept import BaselineFile
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
 from harness.model.scores import Outcome
-from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target
+from harness.model.suite import Gain, GainKind, Profile, Query
 from harness.store.baseline import find_reference, make_baseline
 from harness.store.baseline_files import dumps, loads, write_baselines
 from harness.store.contradictions import refuse_contradictions
-from tests.builders.gating import BODY
 
 QUERIES = (
     Query("shoes", "red shoes", params={"size": 1.5}, judgments={"a": 3, "b": 1}),
@@ -32,14 +32,12 @@ RANKINGS = {
 MEASURES = tuple(map(parse_measure, ("nDCG@10", "RR@10", "AP")))
 
 
-def suite_of(**fields):
-    known = {"measures": MEASURES, "depth": 3, **fields}
-    template = RequestTemplate("current", BODY)
-    return Suite("shop", "shop.relevance.yaml", Target(), {"current": template}, queries=QUERIES, **known)
+def make_kept_suite(**fields):
+    return make_suite(*QUERIES, measures=MEASURES, depth=3, **fields)
 
 
 def saved(suite=None, run=None):
-    suite = suite or suite_of()
+    suite = suite or make_kept_suite()
     run = run or Run(RANKINGS, Engine("fake"), "current", facts=IndexFacts())
     entry = make_baseline(suite, run, score_run(suite, run), created="2026-05-01", harness=__version__)
     return loads(dumps(BaselineFile("shop", {"current": entry})), "b.json").requests["current"]
@@ -79,12 +77,12 @@ def test_an_entry_with_impossible_facts_is_refused(entry, sentence):
 
 
 def test_what_was_saved_is_sound():
-    for suite in (suite_of(), None):
+    for suite in (make_kept_suite(), None):
         refuse_contradictions(saved(), "b.json", "current", suite)
 
 
 def test_a_query_that_no_measure_was_asked_of_has_no_score_and_is_sound():
-    refuse_contradictions(edited(scores={}, bands={}), "b.json", "current", suite_of())
+    refuse_contradictions(edited(scores={}, bands={}), "b.json", "current", make_kept_suite())
 
 
 @pytest.mark.parametrize("number", [1, 9])
@@ -92,7 +90,7 @@ def test_sort_values_of_another_number_of_hits_are_refused(number):
     """With a suite the ranking is scored again, and must be read for that."""
     entry = edited(sort=((1.0, "acme"),) * number)
     hits = len(entry.queries["shoes"].ranking)
-    for suite in (None, suite_of()):
+    for suite in (None, make_kept_suite()):
         said = f"it has the sort values of {number} hit{'s' if number > 1 else ''}, and its ranking has {hits}"
         assert said in refusal(entry, suite)
 
@@ -162,14 +160,14 @@ def test_what_a_score_can_be_is_a_matter_of_the_profile():
         (2, ", query shoes: its ranking has 3 hits, and 2 were asked for"),
     ],
 )
-@pytest.mark.parametrize("suite", [None, suite_of()])
+@pytest.mark.parametrize("suite", [None, make_kept_suite()])
 def test_a_depth_that_was_changed_by_hand_is_refused(depth, sentence, suite):
     assert refusal(replace(saved(), depth=depth), suite).startswith(sentence)
 
 
 def test_a_depth_at_which_a_short_ranking_would_end_is_refused():
     run = Run({"unjudged": RANKINGS["unjudged"]}, Engine("fake"), "current", facts=IndexFacts())
-    entry = saved(replace(suite_of(), queries=QUERIES[2:]), run)
+    entry = saved(replace(make_kept_suite(), queries=QUERIES[2:]), run)
     sentence = ", query unjudged: its ranking is kept as shorter than the depth, and has 1 hit where the depth is 1"
     assert refusal(replace(entry, depth=1)) == sentence
 
@@ -224,30 +222,36 @@ WITH_JUDGMENTS = {
 @pytest.mark.parametrize(("facts", "sentence"), WITH_JUDGMENTS.values(), ids=WITH_JUDGMENTS)
 def test_the_ranking_is_scored_by_the_judgments_that_did_not_change(facts, sentence):
     entry = edited(**facts)
-    assert refusal(entry, suite_of()) == f", query shoes: {sentence}"
+    assert refusal(entry, make_kept_suite()) == f", query shoes: {sentence}"
     refuse_contradictions(entry, "b.json", "current")
-    judged_anew = replace(suite_of(), queries=(replace(QUERIES[0], judgments={"a": 1}), *QUERIES[1:]))
+    judged_anew = replace(make_kept_suite(), queries=(replace(QUERIES[0], judgments={"a": 1}), *QUERIES[1:]))
     refuse_contradictions(entry, "b.json", "current", judged_anew)
-    gone = replace(suite_of(), queries=QUERIES[1:])
+    gone = replace(make_kept_suite(), queries=QUERIES[1:])
     refuse_contradictions(entry, "b.json", "current", gone)
 
 
 def test_a_score_where_nothing_is_judged_relevant_is_none():
     entry = edited("unjudged", outcome=Outcome.SCORED, scores={"RR@10": 1.0})
-    assert refusal(entry, suite_of()) == ", query unjudged: its RR@10 was kept as 1, and its ranking has no value"
+    assert (
+        refusal(entry, make_kept_suite()) == ", query unjudged: its RR@10 was kept as 1, and its ranking has no value"
+    )
 
 
 def test_the_gain_and_the_profile_of_then_score_it():
     table = Gain(GainKind.MAP, ((0.0, 0.0), (1.0, 0.1234567891234), (3.0, 7.7654321987)))
-    for then in (suite_of(gain=table), suite_of(gain=Gain(GainKind.LINEAR), profile=Profile.TREC)):
+    for then in (make_kept_suite(gain=table), make_kept_suite(gain=Gain(GainKind.LINEAR), profile=Profile.TREC)):
         entry = saved(then)
-        refuse_contradictions(entry, "b.json", "current", suite_of())
-        assert "its nDCG@10 was kept as" in refusal(edited(entry=entry, bands={}, scores={"nDCG@10": 0.5}), suite_of())
+        refuse_contradictions(entry, "b.json", "current", make_kept_suite())
+        assert "its nDCG@10 was kept as" in refusal(
+            edited(entry=entry, bands={}, scores={"nDCG@10": 0.5}), make_kept_suite()
+        )
 
 
 def test_the_version_that_kept_a_score_is_told_where_it_is_another():
     entry = replace(edited(scores={**SCORES, "RR@10": 0.5}), harness="0.0.9")
-    assert refusal(entry, suite_of()).endswith("its RR@10 was kept as 0.5 by version 0.0.9, and its ranking has 1")
+    assert refusal(entry, make_kept_suite()).endswith(
+        "its RR@10 was kept as 0.5 by version 0.0.9, and its ranking has 1"
+    )
 
 
 def test_of_several_queries_the_first_is_told_and_the_others_are_counted():
@@ -256,14 +260,14 @@ def test_of_several_queries_the_first_is_told_and_the_others_are_counted():
 
 
 def test_what_is_masked_cannot_be_checked():
-    refuse_contradictions(edited(text="shoes of ${RELEVANCE_KEY}"), "b.json", "current", suite_of())
+    refuse_contradictions(edited(text="shoes of ${RELEVANCE_KEY}"), "b.json", "current", make_kept_suite())
 
 
 def test_a_measure_that_is_not_known_or_is_the_users_own_is_no_contradiction(monkeypatch):
     monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
     register_measure(Definition("Moody", formula=lambda *_: 0.5, needs=Needs.NOTHING))
     of_others = {"Moody": 12.0, "OfAPackage(x=1)@5": 12.0, "nDCG(of_a_later_version=1)@5": 12.0}
-    refuse_contradictions(edited(scores={**SCORES, **of_others}), "b.json", "current", suite_of())
+    refuse_contradictions(edited(scores={**SCORES, **of_others}), "b.json", "current", make_kept_suite())
     assert refusal(edited(scores={**SCORES, "OfAPackage": nan})) == ", query shoes: its OfAPackage is nan"
 
 
@@ -271,7 +275,7 @@ def test_it_is_as_one_that_cannot_be_read(tmp_path):
     path = tmp_path / "shop.baseline.json"
     write_baselines(path, BaselineFile("shop", {"current": edited(ranking=())}))
     run = Run(RANKINGS, Engine("fake"), "current", facts=IndexFacts())
-    reference = find_reference(suite_of(), run, path)
+    reference = find_reference(make_kept_suite(), run, path)
     assert reference.run is None
     assert reference.problem == (
         f"the baseline {path} contradicts itself: request current, query shoes: it is scored, and its ranking is "

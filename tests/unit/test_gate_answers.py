@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of, threshold
+from builders.gating import TODAY, empty_run, queries_of, ranking, threshold
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.gate.decide_answers import OF_SERVICE
 from harness.gate.expectations import parse_expectation
@@ -29,7 +30,7 @@ DEPTH = 5
 def expect(text, response, depth=DEPTH):
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     responses = {} if response is None else {"q": response}
-    suite = suite_of([query], depth=depth)
+    suite = make_suite(query, depth=depth)
     [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
     assert (verdict.query, verdict.counted) == ("q", 0 if verdict.status.is_undecided else 1)
     assert verdict.blamed == (() if verdict.status is Status.PASSED else ("q",))
@@ -128,7 +129,7 @@ def expect_of(template, text, response, *others):
     """The verdict of the query q, where *others* are the answers to the suite's other queries."""
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     names = [f"other{place}" for place in range(len(others))]
-    suite = replace(suite_of([query, *queries_of(names)], depth=8), requests={"current": template})
+    suite = replace(make_suite(query, *queries_of(names), depth=8), requests={"current": template})
     responses = {"q": response, **dict(zip(names, others, strict=True))}
     [verdict] = decide(suite, Run(responses, Engine("fake"), "current"), [], today=TODAY)
     return verdict
@@ -178,7 +179,7 @@ def test_an_engine_heeds_the_size_of_a_body_though_more_documents_match_than_it_
 def scored(template, text, response, judgments=JUDGED):
     """The verdict of a threshold on a measure over one query, in a suite that requests eight hits."""
     query = Query("q", "q", judgments=judgments)
-    suite = suite_of([query], threshold(text), depth=8)
+    suite = make_suite(query, thresholds=[threshold(text)], depth=8)
     suite = replace(suite, requests={"current": template})
     run = Run({"q": response}, Engine("fake"), "current")
     [verdict] = decide(suite, run, score_run(suite, run), today=TODAY)
@@ -229,7 +230,7 @@ def test_a_rank_below_the_documents_is_unknown_where_hits_repeat_some():
     """Ten hits of seven documents: the eighth may be anywhere below."""
     repeated = replace(ranking("abcdefg", total=30), duplicates=("a", "b", "c"))
     query = Query("q", "q", thresholds=(Threshold("x not in top 8", parse_expectation("x not in top 8")),))
-    suite = replace(suite_of([query], depth=10), requests={"current": BODY})
+    suite = replace(make_suite(query, depth=10), requests={"current": BODY})
     [verdict] = decide(suite, Run({"q": repeated}, Engine("fake"), "current"), [], today=TODAY)
     assert verdict.status is Status.INCONCLUSIVE
     assert verdict.reason == (
@@ -241,7 +242,7 @@ def test_hits_that_repeat_a_document_are_counted_among_all_that_were_returned():
     """With the hit beyond the depth there are eleven of one document, of which ten repeat it."""
     repeated = replace(ranking("a", total=30), duplicates=("a",) * 10)
     query = Query("q", "q", thresholds=(Threshold("x not in top 8", parse_expectation("x not in top 8")),))
-    suite = replace(suite_of([query], depth=10), requests={"current": BODY})
+    suite = replace(make_suite(query, depth=10), requests={"current": BODY})
     [verdict] = decide(suite, Run({"q": repeated}, Engine("fake"), "current"), [], today=TODAY)
     assert verdict.reason == (
         "cannot be decided: x is not in the 11 hits returned, 10 of which repeat a document, set `depth: 18`"
@@ -335,13 +336,13 @@ def test_a_query_without_a_ranking_is_an_error(text):
 
 
 def test_an_expectation_of_a_document_of_a_whole_suite_decides_nothing():
-    suite = suite_of((), Threshold("a in top 3", parse_expectation("a in top 3")))
+    suite = make_suite(thresholds=[Threshold("a in top 3", parse_expectation("a in top 3"))])
     [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert verdict.status is Status.ERROR
 
 
 def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
-    suite = suite_of((), Threshold("mean P@1 >= ${LEAST}", UnresolvedCondition(("LEAST",))))
+    suite = make_suite(thresholds=[Threshold("mean P@1 >= ${LEAST}", UnresolvedCondition(("LEAST",)))])
     [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert (verdict.status, verdict.id) == (Status.ERROR, "mean-P-1-ge-LEAST")
     assert verdict.reason == "cannot be decided: the suite was loaded without values for LEAST"
@@ -352,7 +353,7 @@ def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
 
 def latency(text, times, skip=()):
     queries = tuple(Query(name, name, skip=Waiver("winter") if name in skip else None) for name in times)
-    suite = suite_of(queries, text)
+    suite = make_suite(*queries, thresholds=[text])
     assert isinstance(suite.thresholds[0].condition, LatencyCondition)
     responses = {name: took if isinstance(took, Failure) else ranking("", took=took) for name, took in times.items()}
     [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
@@ -404,7 +405,7 @@ def test_a_skipped_query_has_no_time_and_is_left_out():
 
 def test_without_the_time_of_a_service_that_to_the_last_byte_is_judged():
     def decide_times(text, *rankings):
-        suite = suite_of(tuple(Query(str(n), str(n)) for n in range(len(rankings))), text)
+        suite = make_suite(*(Query(str(n), str(n)) for n in range(len(rankings))), thresholds=[text])
         responses = {str(number): response for number, response in enumerate(rankings)}
         [verdict] = decide(suite, Run(responses, Engine("http")), [], today=TODAY)
         return verdict
@@ -567,7 +568,7 @@ def test_an_index_that_changed_on_the_other_side_of_a_comparison_decides_nothing
         states = tuple(IndexState({"a": uuid}, one) for one in documents)
         return Run({"q": ranking("a")}, Engine("fake"), "current", "products", states=states)
 
-    suite = suite_of([Query("q", "q", judgments={"a": 1})], threshold("drop nDCG@5 <= 0.5"), depth=5)
+    suite = make_suite(Query("q", "q", judgments={"a": 1}), thresholds=[threshold("drop nDCG@5 <= 0.5")], depth=5)
     first, second = run_over(before, uuid), run_over(after, "1")
     of_another_name = explain_changed_target(second, replace(first, index="an alias with another index too"))
     assert bool(of_another_name) == (len(before) > 1 or len(after) > 1)

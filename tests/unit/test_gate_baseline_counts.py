@@ -9,7 +9,8 @@ import re
 from dataclasses import replace
 
 import harness.gate.decide_drops
-from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
+from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, threshold
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.model.run import Status
 from harness.model.scores import Outcome
@@ -27,7 +28,7 @@ def verdict_on(text, before, after, **fields):
     first, second = (dict(zip(names, values, strict=True)) for values in (before, after))
     reference = reference_of(first, measure)
     [verdict] = decide(
-        suite_of(queries_of(names), gated),
+        make_suite(*queries_of(names), thresholds=[gated]),
         empty_run(names),
         scores_of(second, measure),
         today=TODAY,
@@ -243,6 +244,6 @@ def test_a_warning_forgives_no_error_and_an_expected_failure_stays_one():
 
 
 def test_a_warning_does_not_fail_a_run():
-    suite = suite_of(queries_of("a"), threshold("mean P@10 >= 0.9", warns=True))
+    suite = make_suite(*queries_of("a"), thresholds=[threshold("mean P@10 >= 0.9", warns=True)])
     [verdict] = decide(suite, empty_run("a"), scores_of({"a": 0.5}, "P@10"), today=TODAY)
     assert (verdict.status, verdict.blamed) == (Status.WARNED, ("a",))

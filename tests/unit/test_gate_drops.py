@@ -2,7 +2,8 @@
 
 import pytest
 
-from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
+from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, threshold
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.metrics.score import score_run
 from harness.model.kept import Reference
@@ -14,7 +15,7 @@ from harness.model.suite import Query, Waiver
 def verdict_on(text, before, after, *, tags=None, reference=None, facts=None, **fields):
     """One threshold; *before* and *after* are values of its measure by query."""
     measure = threshold(text).condition.measure.text
-    suite = suite_of(queries_of(after, tags), text, **fields)
+    suite = make_suite(*queries_of(after, tags), thresholds=[text], **fields)
     reference = reference or reference_of(before, measure, **(facts or {}))
     [verdict] = decide(suite, empty_run(after), scores_of(after, measure), today=TODAY, reference=reference)
     return verdict
@@ -109,7 +110,7 @@ def test_every_relative_drop_is_a_share_of_the_query_s_own_score():
 
 def test_a_query_s_own_drop_looks_at_that_query_only():
     own = threshold("drop P@10 <= 0.1", of_query=True)
-    suite = suite_of([Query("a", "a", thresholds=(own,)), Query("b", "b")])
+    suite = make_suite(Query("a", "a", thresholds=(own,)), Query("b", "b"))
     after = scores_of({"a": 0.5, "b": 0.0}, "P@10")
     reference = reference_of({"a": 0.7, "b": 1.0}, "P@10")
     [verdict] = decide(suite, empty_run("ab"), after, today=TODAY, reference=reference)
@@ -130,7 +131,7 @@ def test_without_a_baseline_a_drop_fails_and_says_what_to_do():
 
 
 def test_nobody_gave_a_baseline():
-    suite = suite_of(queries_of("a"), "drop P@10 <= 0.1")
+    suite = make_suite(*queries_of("a"), thresholds=["drop P@10 <= 0.1"])
     [verdict] = decide(suite, empty_run("a"), scores_of({"a": 1.0}, "P@10"), today=TODAY)
     assert verdict.status is Status.FAILED
     assert "no baseline was given" in verdict.reason
@@ -219,14 +220,14 @@ def test_where_every_pair_is_left_out_nothing_passes():
 
 def test_a_skipped_query_is_left_out_and_need_not_be_in_the_baseline():
     queries = [Query("a", "a"), Query("b", "b", skip=Waiver("winter"))]
-    suite = suite_of(queries, "drop P@10 <= 0.1")
+    suite = make_suite(*queries, thresholds=["drop P@10 <= 0.1"])
     after = scores_of({"a": 1.0, "b": Outcome.SKIPPED}, "P@10")
     [verdict] = decide(suite, empty_run("a"), after, today=TODAY, reference=reference_of({"a": 1.0}, "P@10"))
     assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
 
 
 def test_an_expected_drop_is_forgiven_and_an_error_is_not():
-    suite = suite_of(queries_of("a"), threshold("drop P@10 <= 0.1", xfail=Waiver("new analyzer")))
+    suite = make_suite(*queries_of("a"), thresholds=[threshold("drop P@10 <= 0.1", xfail=Waiver("new analyzer"))])
     reference = reference_of({"a": 1.0}, "P@10")
     [fell] = decide(suite, empty_run("a"), scores_of({"a": 0.0}, "P@10"), today=TODAY, reference=reference)
     assert fell.status is Status.XFAILED

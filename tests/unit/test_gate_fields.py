@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from builders.gating import TODAY, suite_of
+from builders.gating import TODAY
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.gate.decide_answers import OF_SERVICE
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
@@ -31,7 +32,7 @@ def expect(text, *values, checked=None, depth=DEPTH, **fields):
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     checks = None if checked is None else TargetChecks("shop", read_fields=tuple(checked))
     run = Run({"q": ranking_of(*values, **fields)}, Engine("fake"), "current", checks=checks)
-    [verdict] = decide(suite_of([query], depth=depth), run, [], today=TODAY)
+    [verdict] = decide(make_suite(query, depth=depth), run, [], today=TODAY)
     assert verdict.blamed == (() if verdict.status is Status.PASSED else ("q",))
     assert verdict.counted == (0 if verdict.status.is_undecided else 1)
     return verdict
@@ -206,7 +207,7 @@ def test_a_service_that_returns_fewer_hits_than_requested_leaves_it_open():
     text = "no hit in top 3 has in_stock = false"
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     http = HttpRequest("GET", "/search", "$.ids", fields={"in_stock": "$.in_stock"})
-    suite = replace(suite_of([query], depth=DEPTH), requests={"current": RequestTemplate("current", None, http=http)})
+    suite = replace(make_suite(query, depth=DEPTH), requests={"current": RequestTemplate("current", None, http=http)})
     run = Run({"q": ranking_of(IN, IN)}, Engine("http"), "current")
     [verdict] = decide(suite, run, [], today=TODAY)
     assert (verdict.status, verdict.reason) == (
@@ -229,7 +230,7 @@ def test_a_query_without_an_answer_is_an_error():
     text = "in_stock = true in top 3"
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     for responses in ({}, {"q": Failure(FailureKind.TIMEOUT, "slow")}):
-        [verdict] = decide(suite_of([query]), Run(responses, Engine("fake"), "current"), [], today=TODAY)
+        [verdict] = decide(make_suite(query), Run(responses, Engine("fake"), "current"), [], today=TODAY)
         assert verdict.status is Status.ERROR
 
 
@@ -474,7 +475,7 @@ def decide_suite(text, responses, **queries):
     """The verdict on one expectation of a suite; *queries* have more fields by query."""
     condition, tag = parse_suite_expectation(text)
     all_queries = [Query(name, name, **queries.get(name, {})) for name in responses]
-    suite = suite_of(all_queries, Threshold(text, condition, tag), depth=DEPTH)
+    suite = make_suite(*all_queries, thresholds=[Threshold(text, condition, tag)], depth=DEPTH)
     present = {name: response for name, response in responses.items() if response is not None}
     [verdict] = decide(suite, Run(present, Engine("fake"), "current"), [], today=TODAY)
     return verdict
@@ -552,7 +553,7 @@ def test_repeats_that_differ_leave_it_undecided():
     text = "in_stock = true in top 1"
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     run = Run({"q": ranking_of(IN)}, Engine("fake"), "current", repeats=(Repeat({"q": ranking_of(OUT)}),))
-    [verdict] = decide(suite_of([query]), run, [], today=TODAY, repeated=[[]])
+    [verdict] = decide(make_suite(query), run, [], today=TODAY, repeated=[[]])
     assert verdict.status is Status.INCONCLUSIVE
     assert "the decision is not stable over 2 repeats: passed in 1, failed in 1" in verdict.reason
 
@@ -562,11 +563,13 @@ def test_fields_are_read_for_the_requests_that_an_expectation_is_for():
         return Threshold(text, parse_expectation(text), **fields)
 
     query = Query("q", "q", thresholds=(line("brand = Acme in top 3"), line("sku in top 3")))
-    suite = suite_of(
-        [query],
-        line("no repeated group in top 3"),
-        line("distinct group >= 2 in top 3"),
-        line("price < 9 in top 3", requests=("next",)),
+    suite = make_suite(
+        query,
+        thresholds=[
+            line("no repeated group in top 3"),
+            line("distinct group >= 2 in top 3"),
+            line("price < 9 in top 3", requests=("next",)),
+        ],
     )
     suite = replace(suite, requests={**suite.requests, "next": RequestTemplate("next", {})})
     assert list_read_fields(suite, "current") == ("group", "brand")

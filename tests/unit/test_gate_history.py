@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from builders.gating import TODAY, reference_of, threshold
+from builders.histories import entries_of, make_kept_suite, ranking_of, run_of
 from harness.errors import GrammarError
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
@@ -16,8 +18,6 @@ from harness.model.scores import Outcome, Score
 from harness.model.suite import DropCondition, Query, Waiver, WorseCondition
 from harness.report.junit import list_verdict_figures
 from harness.store.history import rescore
-from tests.builders.gating import TODAY, reference_of, threshold
-from tests.builders.histories import entries_of, ranking_of, run_of, suite_of
 
 # RR@10 is 1 divided by the rank of the one relevant document, "r".
 RR = parse_measure("RR@10")
@@ -29,7 +29,7 @@ def suite_with(*texts, names=NAMES, **fields):
         Query(name, name, judgments={"r": 1}, tags=("head",) if name == "shoes" else ()) for name in names
     ]
     known = {"measures": (RR,), "depth": 10, "thresholds": tuple(map(threshold, texts)), **fields}
-    return suite_of(*queries, **known)
+    return make_kept_suite(*queries, **known)
 
 
 def ranked(rank):

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from builders.gating import TODAY, ranking, suite_of, threshold
+from builders.gating import TODAY, ranking, threshold
+from builders.suites import make_suite
 from harness.errors import GrammarError
 from harness.gate import decide
 from harness.gate.decide_estimates import explain_not_estimable
@@ -40,7 +41,7 @@ def decide_one(text: str, queries: Iterable[Query], rankings: Mapping[str, Any],
     estimated = suite.pop("is_estimated", False)
     reference = suite.pop("reference", None)
     gated = threshold(text, is_estimated=estimated)
-    tested = suite_of(queries, gated, judges=("people", "gpt"), **suite)
+    tested = make_suite(*queries, thresholds=[gated], judges=("people", "gpt"), **suite)
     run = Run(dict(rankings), Engine("fake"), "current")
     [verdict] = decide(tested, run, score_run(tested, run), today=TODAY, reference=reference)
     return verdict
@@ -54,7 +55,7 @@ class TestTheShareOfMachines:
     RANKINGS: ClassVar = {"a": ranking(["d1", "d3"]), "b": ranking(["d1", "x"])}
 
     def test_it_is_that_of_the_grades_that_the_score_reads(self) -> None:
-        suite = suite_of(self.QUERIES, "mean nDCG@2 >= 0", "mean Judged@2 >= 0")
+        suite = make_suite(*self.QUERIES, thresholds=["mean nDCG@2 >= 0", "mean Judged@2 >= 0"])
         shares = {
             (s.query, s.measure): s.machine_share for s in score_run(suite, Run(self.RANKINGS, Engine("fake"), ""))
         }
@@ -67,13 +68,13 @@ class TestTheShareOfMachines:
         }
 
     def test_it_is_unknown_where_people_alone_judge(self) -> None:
-        suite = suite_of([Query("a", "a", judgments={"d1": 1})], "mean P@1 >= 0")
+        suite = make_suite(Query("a", "a", judgments={"d1": 1}), thresholds=["mean P@1 >= 0"])
         [score] = score_run(suite, Run({"a": ranking(["d1"])}, Engine("fake"), ""))
         assert score.machine_share is None
 
     def test_the_ideal_reads_as_many_documents_as_the_cutoff_has(self) -> None:
         query = judged("a", {"d1": 3, "d2": 2}, {"d3": 1, "d4": 1})
-        suite = suite_of([query], "mean nDCG@2 >= 0")
+        suite = make_suite(query, thresholds=["mean nDCG@2 >= 0"])
         [score] = score_run(suite, Run({"a": ranking(["d3"])}, Engine("fake"), ""))
         assert score.machine_share == pytest.approx(1 / 3)
 
@@ -262,7 +263,9 @@ class TestEstimates:
     def test_a_drop_is_estimated_from_both_rankings(self, allowed: str, status: Status) -> None:
         queries, now = self.suite_parts()
         before = {name: ranking(["d2", "d1"]) for name in now}
-        tested = suite_of(queries, threshold("drop P@1 <= 0", is_estimated=True), judges=("people", "gpt"), depth=2)
+        tested = make_suite(
+            *queries, thresholds=[threshold("drop P@1 <= 0", is_estimated=True)], judges=("people", "gpt"), depth=2
+        )
         old_run = Run(dict(before), Engine("fake"), "current")
         scores = score_run(tested, old_run)
         reference = Reference(old_run, scores, depth=2, created="2026-05-01", same_request=True, remedy="REMEDY")
@@ -418,7 +421,7 @@ class TestEstimatesOverUndefinedQueries:
     @pytest.mark.parametrize("finds", [True, False])
     def test_a_mean_and_a_drop_have_one_rule(self, text: str, skips: bool, status: Status, finds: bool) -> None:
         queries, now = self.parts(40, finds)
-        tested = suite_of(queries, threshold("mean RR@2 >= 0"), judges=("people", "gpt"), depth=2)
+        tested = make_suite(*queries, thresholds=[threshold("mean RR@2 >= 0")], judges=("people", "gpt"), depth=2)
         old_run = Run(dict(now), Engine("fake"), "current")
         reference = Reference(
             old_run, score_run(tested, old_run), depth=2, created="2026-05-01", same_request=True, remedy=""

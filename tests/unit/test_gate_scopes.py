@@ -11,7 +11,9 @@ from typing import Any, get_args
 
 import pytest
 
-from builders.gating import TODAY, suite_of, threshold
+from builders.gating import TODAY, threshold
+from builders.histories import entries_of
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.gate.expectations import parse_suite_expectation
 from harness.metrics.score import score_run
@@ -29,7 +31,6 @@ from harness.model.suite import (
     Waiver,
 )
 from harness.store.history import rescore
-from tests.builders.histories import entries_of
 
 NAMES = ("a", "b", "c", "d", "e")
 BROKEN = Waiver("broken")
@@ -148,7 +149,7 @@ def decide_kind(
     queries = [change(query) if query.id in changed else query for query in map(make_query, (*NAMES, *new))]
     sample = QuerySample(1, NAMES, "")
     known = {"judges": ("people", "gpt"), "sample": sample, "depth": 3, **fields}
-    suite = suite_of(queries, gated, **known)
+    suite = make_suite(*queries, thresholds=[gated], **known)
     before = Run(earlier, Engine("fake"), "current", variants=variants)
     reference = Reference(before, score_run(suite, before), depth=3, created="2026-05-01", same_request=True)
     history = History(rescore(entries_of(suite, [before, before]), suite), "kept")

@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of, threshold
+from builders.gating import TODAY, empty_run, queries_of, scores_of, threshold
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.metrics import parse_measure
 from harness.model.run import Status
@@ -15,7 +16,7 @@ from harness.model.suite import Gain, GainKind, Mark, Query, Waiver
 def verdict_on(text, values, *, tags=None, queries=None, **fields):
     """The verdict of one threshold over queries that scored *values* in whatever measure it names."""
     gated = threshold(text)
-    suite = suite_of(queries or queries_of(values, tags), gated, **fields)
+    suite = make_suite(*(queries or queries_of(values, tags)), thresholds=[gated], **fields)
     scores = scores_of(values, gated.condition.measure.text)
     [verdict] = decide(suite, empty_run(values), scores, today=TODAY)
     return verdict
@@ -96,7 +97,7 @@ def test_a_share_of_a_few_queries_rounds_up():
 def test_a_query_s_own_threshold_looks_at_that_query_only():
     gated = threshold("nDCG@3 >= 0.9", of_query=True, mark=Mark("s.yaml", 7, 3), markers=("slow",))
     queries = (Query("a", "a", thresholds=(gated,), markers=("winter", "slow")), Query("b", "b"))
-    suite = suite_of(queries)
+    suite = make_suite(*queries)
     scores = scores_of({"a": 0.81, "b": 0.1}, "nDCG@3")
     [verdict] = decide(suite, empty_run("ab"), scores, today=TODAY)
     assert (verdict.status, verdict.query, verdict.blamed, verdict.observed) == (Status.FAILED, "a", ("a",), 0.81)
@@ -215,7 +216,7 @@ def test_a_tag_that_no_query_has_passes_nothing():
 
 
 def test_zero_hits_count_as_their_score_and_are_named():
-    suite = suite_of(queries_of("ab"), "mean P@5 >= 0.5")
+    suite = make_suite(*queries_of("ab"), thresholds=["mean P@5 >= 0.5"])
     scores = [Score("a", "P@5", 1.0, Outcome.SCORED), Score("b", "P@5", 0.0, Outcome.ZERO_HITS)]
     [verdict] = decide(suite, empty_run(()), scores, today=TODAY)
     assert (verdict.status, verdict.observed, verdict.counted) == (Status.PASSED, 0.5, 2)
@@ -242,7 +243,7 @@ def test_a_drop_fails_while_there_is_no_baseline():
 
 
 def test_measures_are_told_apart_by_their_whole_text():
-    suite = suite_of(queries_of("a"), "mean P(rel=2)@5 >= 0.5")
+    suite = make_suite(*queries_of("a"), thresholds=["mean P(rel=2)@5 >= 0.5"])
     scores = [Score("a", "P@5", 1.0, Outcome.SCORED), Score("a", parse_measure("P(rel=2)@5").text, 0.2, Outcome.SCORED)]
     [verdict] = decide(suite, empty_run(()), scores, today=TODAY)
     assert (verdict.status, verdict.observed) == (Status.FAILED, 0.2)

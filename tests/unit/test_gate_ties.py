@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from builders.gating import BODY, TODAY, suite_of, threshold
+from builders.gating import TODAY, threshold
+from builders.suites import BODY, make_suite
 from harness.gate import decide, ties
 from harness.gate.ties import read_ties, suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
@@ -54,7 +55,7 @@ def decided(before, after, *texts, judgments, body=BODY, same_request=True, dept
         Query(f"q{n}", "q", tags=("head",), judgments=judgments, thresholds=gated if not n else ())
         for n in range(len(before))
     ]
-    suite = suite_of(queries, *texts, body=body, depth=depth, **fields)
+    suite = make_suite(*queries, thresholds=texts, body=body, depth=depth, **fields)
     first, second = (
         Run({f"q{n}": one for n, one in enumerate(each)}, Engine("fake"), "current") for each in (before, after)
     )
@@ -557,7 +558,7 @@ def test_a_document_that_had_todays_score_of_the_last_hit_may_be_in_its_place():
     before = Ranking((Hit("c", 3.0), Hit("b", 2.0), Hit("f", 1.0)))
     after = Ranking((Hit("c", 3.0), Hit("b", 1.0)))
     query = Query("q", "q", judgments={"b": 1, "elsewhere": 1})
-    suite = suite_of([query], depth=3)
+    suite = make_suite(query, depth=3)
 
     value = read_ties(suite, query, parse_measure("P@2"), before, after)
 

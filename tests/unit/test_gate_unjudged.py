@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from builders.gating import suite_of, threshold
+from builders.gating import threshold
+from builders.suites import make_suite
 from harness.gate import decide
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
@@ -19,7 +20,7 @@ REMEDY = "`relevance judgments pool` collects them for grading"
 def verdict_of(text, *, rankings, judgments, of_query=False, **fields):
     own = (threshold(text, of_query=True),) if of_query else ()
     queries = [Query(name, name, judgments=judgments.get(name, {}), thresholds=own) for name in rankings]
-    suite = suite_of(queries, *([] if of_query else [threshold(text)]), **fields)
+    suite = make_suite(*queries, thresholds=[] if of_query else [threshold(text)], **fields)
     responses = {
         name: found if isinstance(found, Failure) else Ranking(tuple(map(Hit, found)))
         for name, found in rankings.items()
@@ -78,7 +79,7 @@ def test_anything_else_names_none(text, rankings):
 def drop_of(before, after, judgments, text="drop P@2 is not significant at 5%", *, size=12):
     names = [f"q{number}" for number in range(size)]
     queries = [Query(name, name, judgments=judgments) for name in names]
-    suite = suite_of(queries, threshold(text))
+    suite = make_suite(*queries, thresholds=[threshold(text)])
     runs = []
     for found in (before, after):
         responses = {
@@ -133,7 +134,7 @@ def test_a_pass_that_no_grade_turns_has_no_caveat():
 )
 def test_what_both_sides_have_does_not_narrow_the_range(measure, before, after, ends):
     query = Query("q", "q", judgments={"z": 1.0, "a": 0.0})
-    suite = suite_of([query])
+    suite = make_suite(query)
     rankings = tuple(Ranking(tuple(map(Hit, found))) for found in (before, after))
     [(low, high)] = bound_differences(suite, parse_measure(measure), {"q": rankings}).values()
     assert (low, high) == (pytest.approx(ends[0]), pytest.approx(ends[1]))

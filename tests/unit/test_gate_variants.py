@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from builders.gating import TODAY, suite_of, threshold
+from builders.gating import TODAY, threshold
+from builders.suites import make_suite
 from harness.errors import GrammarError, UndefinedScore
 from harness.gate import decide
 from harness.gate.grammar import check_reach, parse_threshold
@@ -37,7 +38,7 @@ def decide_one(text, rankings, *queries, of_query=False, **fields):
         response = ranking(found) if isinstance(found, str) else found
         (variants if "~" in name else responses)[name] = response
     run = Run(responses, Engine("fake"), "current", variants=variants, repeats=fields.pop("repeats", ()))
-    suite = suite_of(queries or (SHOES, BOOTS), text, depth=fields.pop("depth", 2), **fields)
+    suite = make_suite(*(queries or (SHOES, BOOTS)), thresholds=[text], depth=fields.pop("depth", 2), **fields)
     repeated = [score_run(suite, run)] * len(run.repeats)
     [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, repeated=repeated)
     return verdict
@@ -130,7 +131,7 @@ def test_a_query_has_a_threshold_of_its_own_on_its_worst_variant():
         "current",
         variants={"shoes~1": ranking("ab"), "shoes~2": ranking("ac")},
     )
-    [verdict] = decide(suite_of([shoes], depth=2), run, (), today=TODAY)
+    [verdict] = decide(make_suite(shoes, depth=2), run, (), today=TODAY)
     assert (verdict.status, verdict.observed, verdict.query) == (Status.FAILED, 0.5, "shoes")
 
 
@@ -282,7 +283,7 @@ def test_a_short_ranking_is_inconclusive_where_more_documents_may_match(of_query
         ("mean RBO@5 of variants >= 0.1", Status.INCONCLUSIVE),
         ("mean RBO@2 of variants >= 0.1", Status.PASSED),
     ):
-        suite = replace(suite_of([BOOTS], text, depth=5), requests=requests)
+        suite = replace(make_suite(BOOTS, thresholds=[text], depth=5), requests=requests)
         [verdict] = decide(suite, run, (), today=TODAY)
         assert verdict.status is status, text
         assert verdict.blamed == (("boots",) if status is Status.INCONCLUSIVE else ())

@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from builders.gating import empty_run, reference_of, scores_of, suite_of, threshold
+from builders.gating import empty_run, reference_of, scores_of, threshold
+from builders.suites import make_suite
 from harness.gate import compute_exit_status, decide
 from harness.gate.selection import QueryFilter
 from harness.model.report import QueryReport, SuiteReport
@@ -22,7 +23,7 @@ def verdict_of(value, *, today=LAST_DAY, strict_xfail=False, on_query=None, **fi
     gated = threshold("P@1 >= 0.5", of_query=True, **fields)
     query = Query("q", "q", thresholds=(gated,), **(on_query or {}))
     scores = scores_of({"q": value}, "P@1")
-    [verdict] = decide(suite_of([query]), empty_run("q"), scores, today=today, strict_xfail=strict_xfail)
+    [verdict] = decide(make_suite(query), empty_run("q"), scores, today=today, strict_xfail=strict_xfail)
     return verdict
 
 
@@ -75,7 +76,7 @@ def test_the_waiver_that_still_holds_counts_where_the_nearer_one_is_over():
 
 def test_a_query_s_waiver_does_not_reach_a_mean():
     query = Query("q", "q", xfail=WAIVER)
-    suite = suite_of([query], "mean P@1 >= 0.5")
+    suite = make_suite(query, thresholds=["mean P@1 >= 0.5"])
     [verdict] = decide(suite, empty_run("q"), scores_of({"q": 0.0}, "P@1"), today=LAST_DAY)
     assert verdict.status is Status.FAILED
 
@@ -88,7 +89,11 @@ class TestWhatAsksEachQuery:
         measure = threshold(text).condition.measure.text
         reference = reference_of(before, measure) if before else None
         [verdict] = decide(
-            suite_of(queries, text), empty_run(after), scores_of(after, measure), today=today, reference=reference
+            make_suite(*queries, thresholds=[text]),
+            empty_run(after),
+            scores_of(after, measure),
+            today=today,
+            reference=reference,
         )
         return verdict
 
@@ -147,7 +152,9 @@ def test_after_its_last_day_a_skip_is_over_and_the_reason_says_so():
 def test_a_selection_decides_only_what_the_selected_queries_can():
     head = Query("a", "a", tags=("head",), thresholds=(threshold("P@1 >= 0.5", of_query=True),))
     tail = Query("b", "b", tags=("tail",), thresholds=(threshold("P@1 >= 0.5", of_query=True),))
-    suite = suite_of([head, tail], "mean P@1 >= 0.5", "mean P@1 >= 0.5 for head", "mean P@1 >= 0.5 for tail")
+    suite = make_suite(
+        head, tail, thresholds=["mean P@1 >= 0.5", "mean P@1 >= 0.5 for head", "mean P@1 >= 0.5 for tail"]
+    )
     scores, run = scores_of({"a": 1.0}, "P@1"), empty_run("ab")
     verdicts = decide(suite, run, scores, today=LAST_DAY, query_filter=QueryFilter(tags=("head",)))
     assert [(verdict.id, verdict.status) for verdict in verdicts] == [

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from builders.histories import QUERIES, entry_of, make_kept_suite, ranking_of, run_of
 from harness.errors import HistoryError
 from harness.metrics import parse_measure
 from harness.model.kept import HistoryFigure
@@ -23,9 +24,8 @@ from harness.store.history_files import (
     write_entry,
 )
 from harness.store.kept import restore_ranking
-from tests.builders.histories import QUERIES, entry_of, ranking_of, run_of, suite_of
 
-SUITE = suite_of()
+SUITE = make_kept_suite()
 
 
 def test_an_entry_keeps_the_scores_and_the_first_hits_of_each_query_and_no_score_of_the_engine():
@@ -56,7 +56,7 @@ def test_an_entry_says_of_what_it_is():
     ],
 )
 def test_a_fingerprint_changes_with_what_it_is_of_alone(changed, query):
-    other = suite_of(QUERIES[0], query)
+    other = make_kept_suite(QUERIES[0], query)
     before, after = entry_of(SUITE, run_of(SUITE)), entry_of(other, run_of(other))
     names = [
         name for name in ("suite", "judgments", "request") if getattr(before.state, name) != getattr(after.state, name)
@@ -195,7 +195,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 def test_an_odd_text_survives(tmp_path):
     odd = Query("\u2028", "é\n\u2028", judgments={"\U0001f45f": 1})
-    suite = suite_of(odd)
+    suite = make_kept_suite(odd)
     entry = entry_of(suite, run_of(suite))
     assert read_file(write_entry(tmp_path, entry)) == [entry]
     assert load_entry(dump_line(entry), "x.jsonl") == entry
@@ -215,7 +215,7 @@ def scores_by_query(rescored, measure):
 def test_kept_rankings_are_scored_with_the_judgments_of_today():
     entry = entry_of(SUITE, run_of(SUITE, shoes=ranking_of("x", "b", "a")))
     assert entry.queries["shoes"].scores["RR@3"] == 0.5
-    judged_later = suite_of(QUERIES[0], replace(QUERIES[1], judgments={"a": 3, "b": 1, "x": 2}))
+    judged_later = make_kept_suite(QUERIES[0], replace(QUERIES[1], judgments={"a": 3, "b": 1, "x": 2}))
     [rescored] = rescore([entry], judged_later)
     assert scores_by_query(rescored, "RR@3") == {"boots": 1.0, "shoes": 1.0}
     assert rescored.entry is entry
@@ -230,7 +230,7 @@ def test_whether_the_request_is_the_same_is_known():
 
 def test_a_query_of_another_text_and_one_that_is_gone_are_left_out():
     entry = entry_of(SUITE, run_of(SUITE))
-    [rescored] = rescore([entry], suite_of(replace(QUERIES[1], text="blue shoes"), Query("new", "new")))
+    [rescored] = rescore([entry], make_kept_suite(replace(QUERIES[1], text="blue shoes"), Query("new", "new")))
     assert rescored.changed == ("shoes",)
     assert rescored.run.responses == {}
     assert rescored.scores == ()
@@ -239,11 +239,11 @@ def test_a_query_of_another_text_and_one_that_is_gone_are_left_out():
 def test_a_measure_that_reads_more_hits_than_are_kept_has_no_score():
     entry = entry_of(SUITE, run_of(SUITE))
     measures = (*SUITE.measures, parse_measure("P@5"), parse_measure("AP"))
-    [rescored] = rescore([entry], suite_of(measures=measures, depth=5))
+    [rescored] = rescore([entry], make_kept_suite(measures=measures, depth=5))
     assert {score.measure for score in rescored.scores} == {"nDCG@3", "RR@3"}
 
 
 def test_a_new_measure_is_scored_where_the_kept_hits_suffice():
     entry = entry_of(SUITE, run_of(SUITE))
-    [rescored] = rescore([entry], suite_of(measures=(parse_measure("P@2"),)))
+    [rescored] = rescore([entry], make_kept_suite(measures=(parse_measure("P@2"),)))
     assert scores_by_query(rescored, "P@2") == {"boots": 0.5, "shoes": 1.0}

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.model.run import IndexState
 from harness.store.commits import DIRTY
 from harness.store.repeats import JudgedRun, choose_entries
-from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
-SUITE = suite_of()
+SUITE = make_kept_suite()
 GOOD = run_of(SUITE)
 BAD = run_of(SUITE, shoes=ranking_of("x", "a"))
 

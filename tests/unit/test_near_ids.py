@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from builders.gating import suite_of
+from builders.suites import make_suite
 from harness.api import evaluate
 from harness.cli import main
 from harness.files.runs import LARGE
@@ -137,7 +137,7 @@ def test_python_warns():
 
 
 def test_a_run_has_a_note():
-    suite = suite_of([Query("q", "q", judgments={"Tent": 1}), Query("r", "r", judgments={"x": 1})])
+    suite = make_suite(Query("q", "q", judgments={"Tent": 1}), Query("r", "r", judgments={"x": 1}))
     run = Run({"q": Ranking((Hit("tent"), Hit("y"))), "r": Ranking((Hit("x"),))}, Engine("fake"))
     [note] = describe_near_hits(suite, run)
     assert "1 unjudged hit of 1 query nearly matches" in note

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.gating import threshold
+from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.metrics.score import score_run
 from harness.model.kept import BaselineFile
 from harness.model.suite import RequestTemplate
@@ -14,8 +16,6 @@ from harness.store.baseline import SaveOptions, find_reference, keep_run, make_b
 from harness.store.baseline_files import read_baselines, write_baselines
 from harness.store.history import rename_entries
 from harness.store.history_files import write_entry
-from tests.builders.gating import threshold
-from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
 TITLE = {"query": {"match": {"title": "{{text}}"}}}
 BRAND = {"query": {"match": {"brand": "{{text}}"}}}
@@ -24,7 +24,9 @@ ALL = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title", "brand
 
 def suite_with(folder=Path("suites"), **requests):
     templates = {name: RequestTemplate(name, body) for name, body in requests.items()}
-    return replace(suite_of(), path=str(folder / "shop.relevance.yaml"), requests=templates, roots=(str(folder),))
+    return replace(
+        make_kept_suite(), path=str(folder / "shop.relevance.yaml"), requests=templates, roots=(str(folder),)
+    )
 
 
 def run_with(suite, request):

@@ -7,10 +7,11 @@ import pytest
 
 import harness.search.fixtures
 from builders.executions import answered_by, cell_of
+from builders.gating import threshold
+from builders.suites import make_suite
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import compute_exit_status
 from harness.gate.expectations import parse_expectation
-from harness.gate.grammar import parse_threshold
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model.kept import BaselineFile
@@ -24,8 +25,6 @@ from harness.model.suite import (
     GainKind,
     Query,
     RequestTemplate,
-    Suite,
-    Target,
     Threshold,
     Waiver,
 )
@@ -48,27 +47,13 @@ REQUESTS = {
 }
 
 
-def threshold(text, of_query=False):
-    condition, tag = parse_threshold(text, of_query=of_query)
-    return Threshold(text, condition, tag)
-
-
 def query(name, *tags, judgments=None, **fields):
     return Query(name, f"text of {name}", tags=tags, judgments=judgments or {"a": 1}, **fields)
 
 
-def suite_of(*queries, thresholds=(), **fields):
-    return Suite(
-        "suite",
-        "folder/s.relevance.yaml",
-        Target("default", "products"),
-        REQUESTS,
-        (parse_measure("RR@3"),),
-        tuple(queries),
-        tuple(threshold(text) for text in thresholds),
-        depth=3,
-        **fields,
-    )
+def make_run_suite(*queries, **fields):
+    path = "folder/s.relevance.yaml"
+    return make_suite(*queries, measures=["RR@3"], name="suite", path=path, requests=REQUESTS, depth=3, **fields)
 
 
 def execute(suite, search, options=None, *, progress=None, targets=None, earlier=None, **fields):
@@ -93,7 +78,7 @@ class Recorder:
 
 
 def test_a_suite_runs_from_its_requests_to_its_report():
-    suite = suite_of(query("q"), query("r"), thresholds=["mean RR@3 >= 0.7"])
+    suite = make_run_suite(query("q"), query("r"), thresholds=["mean RR@3 >= 0.7"])
     search = FakeSearch({"q": ["x", "a"], "r": ["a"]})
     finished = execute(suite, search)
     assert [(request.query, request.index, request.body["size"]) for request in search.requests] == [
@@ -113,7 +98,7 @@ def test_a_suite_runs_from_its_requests_to_its_report():
 
 def test_the_request_that_was_asked_for_is_sent():
     search = FakeSearch({"q": ["a"]})
-    report = execute(suite_of(query("q")), search, RunOptions(request="candidate")).report
+    report = execute(make_run_suite(query("q")), search, RunOptions(request="candidate")).report
     assert report.request == "candidate"
     assert "match_phrase" in search.requests[0].body["query"]
 
@@ -121,7 +106,7 @@ def test_the_request_that_was_asked_for_is_sent():
 def test_another_index_takes_the_place_of_the_target_s_and_of_a_template_s_own():
     search = FakeSearch({"q": ["x", "y", "z", "a"]})
     own = {"current": replace(REQUESTS["current"], index="products_old")}
-    suite = replace(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), requests=own)
+    suite = replace(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), requests=own)
     finished = execute(suite, search, RunOptions(index="products_v2", today=DAY))
     assert [request.index for request in search.requests] == [
         "products_v2"
@@ -132,7 +117,7 @@ def test_another_index_takes_the_place_of_the_target_s_and_of_a_template_s_own()
 
 
 def test_the_suite_s_own_index_is_nothing_to_note():
-    suite = suite_of(query("q"))
+    suite = make_run_suite(query("q"))
     named = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(index="products", today=DAY)).report
     assert named.notes == execute(suite, FakeSearch({"q": ["a"]})).report.notes
 
@@ -140,13 +125,13 @@ def test_the_suite_s_own_index_is_nothing_to_note():
 def test_a_deeper_search_goes_where_a_template_of_its_own_index_went():
     search = FakeSearch({"q": ["x", "y", "z", "a"]})
     own = {"current": replace(REQUESTS["current"], index="products_old")}
-    execute(replace(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), requests=own), search)
+    execute(replace(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), requests=own), search)
     assert [request.index for request in search.requests] == ["products_old"] * 3
 
 
 def test_without_a_connection_the_report_still_says_what_was_asked_for():
     own = {**REQUESTS, "candidate": replace(REQUESTS["candidate"], index="products_new")}
-    suite = replace(suite_of(query("q")), requests=own)
+    suite = replace(make_run_suite(query("q")), requests=own)
     for options, asked in [
         (RunOptions(request="candidate"), ("candidate", "products_new")),
         (RunOptions(request="candidate", index="products_v2"), ("candidate", "products_v2")),
@@ -157,7 +142,7 @@ def test_without_a_connection_the_report_still_says_what_was_asked_for():
 
 def test_progress_is_told_in_order():
     progress = Recorder()
-    suite = suite_of(query("q"), query("r", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0.7"])
+    suite = make_run_suite(query("q"), query("r", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0.7"])
     execute(suite, FakeSearch({"q": ["a"]}), RunOptions(request="current", today=DAY), progress=progress)
     assert progress.events == [
         ("started", "suite", 1, "request current"),
@@ -167,7 +152,7 @@ def test_progress_is_told_in_order():
 
 
 def test_an_engine_that_cannot_be_reached_is_an_outcome_of_every_query():
-    suite = suite_of(query("q"), query("r"), query("s", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0"])
+    suite = make_run_suite(query("q"), query("r"), query("s", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0"])
     report = execute(suite, FakeSearch({}, error=EngineUnreachable("no connection to host"))).report
     assert [(found.outcome, found.reason) for found in report.queries] == [
         (Outcome.ERROR, "engine error: no connection to host"),
@@ -180,7 +165,7 @@ def test_an_engine_that_cannot_be_reached_is_an_outcome_of_every_query():
 
 
 def test_one_query_that_fails_takes_its_thresholds_with_it_and_no_others():
-    suite = suite_of(
+    suite = make_run_suite(
         query("q", "head"), query("r", "tail"), thresholds=["mean RR@3 >= 0 for head", "mean RR@3 >= 0 for tail"]
     )
     failure = Failure(FailureKind.SHARDS, "1 of 5 shards failed", 200)
@@ -190,7 +175,7 @@ def test_one_query_that_fails_takes_its_thresholds_with_it_and_no_others():
 
 def test_without_a_connection_every_query_fails_with_the_reason():
     progress = Recorder()
-    suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
+    suite = make_run_suite(query("q"), thresholds=["mean RR@3 >= 0"])
     report = execute(suite, EngineUnreachable("no route"), cluster="far", progress=progress).report
     assert (report.queries[0].outcome, report.queries[0].reason) == (Outcome.ERROR, "engine error: no route")
     assert (report.engine, report.cluster, report.request) == (Engine("not reached"), "far", "current")
@@ -203,7 +188,7 @@ def test_without_a_connection_every_query_fails_with_the_reason():
 
 def test_tags_run_a_part_and_say_what_was_left_out():
     own = {"thresholds": (threshold("RR@3 >= 1", of_query=True),)}
-    suite = suite_of(
+    suite = make_run_suite(
         query("q", "head", **own), query("r", **own), thresholds=["mean RR@3 >= 1", "mean RR@3 >= 1 for head"]
     )
     search = FakeSearch({"q": ["a"]})
@@ -220,7 +205,7 @@ def test_tags_run_a_part_and_say_what_was_left_out():
 
 
 def test_a_skipped_query_is_not_sent_until_its_skip_is_over():
-    suite = suite_of(query("q"), query("r", skip=Waiver("winter", DAY)), thresholds=["mean RR@3 >= 0.9"])
+    suite = make_run_suite(query("q"), query("r", skip=Waiver("winter", DAY)), thresholds=["mean RR@3 >= 0.9"])
     search = FakeSearch({"q": ["a"], "r": ["x", "a"]})
     report = execute(suite, search).report
     assert [request.query for request in search.requests] == ["q"]
@@ -233,7 +218,7 @@ def test_a_skipped_query_is_not_sent_until_its_skip_is_over():
 
 def test_strict_waivers_reach_the_gate():
     own = Threshold("a in top 1", parse_expectation("a in top 1"), xfail=Waiver("soon"))
-    suite = suite_of(query("q", thresholds=(own,)))
+    suite = make_run_suite(query("q", thresholds=(own,)))
     search = FakeSearch({"q": ["a"]})
     assert execute(suite, search).report.verdicts[0].status is Status.XPASSED
     strict = execute(suite, search, RunOptions(strict_xfail=True)).report
@@ -244,7 +229,7 @@ def test_strict_waivers_reach_the_gate():
 
 
 def test_missing_documents_of_what_failed_are_looked_for_deeper():
-    suite = suite_of(query("q"), query("r", judgments={"a": 1, "b": 1}), thresholds=["every RR@3 >= 0.5"])
+    suite = make_run_suite(query("q"), query("r", judgments={"a": 1, "b": 1}), thresholds=["every RR@3 >= 0.5"])
     search = FakeSearch({"q": ["x", "y", "z", "w", "a"], "r": ["a"]})
     first, second = execute(suite, search).report.queries
     assert first.missing == (MissingDocument("a", 1, rank=5, searched=1000),)
@@ -257,7 +242,7 @@ def test_missing_documents_of_what_failed_are_looked_for_deeper():
 )
 def test_nothing_is_looked_for_where_that_is_not_wanted_or_nothing_failed(options, text):
     search = FakeSearch({"q": ["x", "y", "z", "a"]})
-    execute(suite_of(query("q"), thresholds=[text]), search, options)
+    execute(make_run_suite(query("q"), thresholds=[text]), search, options)
     assert len(search.requests) == 1
 
 
@@ -265,7 +250,7 @@ def test_the_worst_of_each_threshold_are_looked_for_and_not_all():
     names = [f"q{number:03}" for number in range(2 * QUERIES_LOCATED)]
     own = threshold("RR@3 >= 0.9", of_query=True)
     last = query("last", thresholds=(own,), judgments={"a": 1, "c": 1})
-    suite = suite_of(*(query(name) for name in names), last, thresholds=["mean RR@3 >= 0.9"])
+    suite = make_run_suite(*(query(name) for name in names), last, thresholds=["mean RR@3 >= 0.9"])
     search = FakeSearch({name: ["x", "y", "z", "a"] for name in names} | {"last": ["x", "a"]})
     execute(suite, search)
     deeper = [one.query for one in search.requests[len(names) + 1 :] if "post_filter" not in one.body]
@@ -294,7 +279,7 @@ class Late(FakeSearch):
     ],
 )
 def test_titles_are_looked_up_for_what_is_shown(options, titles):
-    suite = suite_of(
+    suite = make_run_suite(
         query("q"), query("r", judgments={"b": 1}), thresholds=["every RR@3 >= 0.5"], display=Display(title="title")
     )
     search = Late({"q": [Hit("x", 1.0, "Boots")], "r": [Hit("b", 1.0, "Shoes")]})
@@ -310,7 +295,7 @@ class GoneAfterwards(FakeSearch):
 
 
 def test_a_deeper_search_that_fails_costs_no_verdict():
-    suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
+    suite = make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"])
     report = execute(suite, GoneAfterwards({"q": ["x"], "other": ["a"]}), masker=Masker({"PASSWORD": "hunter2"})).report
     assert report.verdicts[0].status is Status.FAILED
     assert report.notes[0] == "the ranks of missing documents are unknown: gone with ${PASSWORD}"
@@ -325,7 +310,7 @@ def test_ranks_that_no_deeper_search_could_find_are_said_to_be_unknown(expired, 
                 return Failure(FailureKind.ERROR, "no search context hunter2")
             return super()._respond(request)
 
-    suite = suite_of(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
+    suite = make_run_suite(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
     search = Expired({"q": ["x"], "r": ["x"], "other": ["a"]})
     report = execute(suite, search, masker=Masker({"PASSWORD": "hunter2"})).report
     unknown = "the ranks of missing documents are unknown: no search context ${PASSWORD}"
@@ -334,7 +319,7 @@ def test_ranks_that_no_deeper_search_could_find_are_said_to_be_unknown(expired, 
 
 
 def test_missing_documents_are_not_looked_for_when_the_budget_is_used_up():
-    suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
+    suite = make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"])
     search = Late({"q": ["x"], "other": ["a"]})
     report = execute(suite, search, RunOptions(budget=1e-9)).report
     assert report.verdicts[0].status is Status.FAILED
@@ -359,7 +344,7 @@ def test_a_fixture_builds_the_index_that_is_searched(monkeypatch, options, allow
     monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
     fixture = Fixture("products.jsonl")
     search = FakeSearch({"q": ["a"]})
-    report = execute(suite_of(query("q"), fixture=fixture), search, options).report
+    report = execute(make_run_suite(query("q"), fixture=fixture), search, options).report
     assert built == [(fixture, "folder", "suite", allowed)]
     assert search.requests[0].index == report.index == "relevance-suite-1234"
 
@@ -370,7 +355,7 @@ def test_a_fixture_that_cannot_be_built_fails_every_query(monkeypatch):
 
     monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
     search = FakeSearch({"q": ["a"]})
-    suite = suite_of(query("q"), fixture=Fixture("products.jsonl"), thresholds=["mean RR@3 >= 0"])
+    suite = make_run_suite(query("q"), fixture=Fixture("products.jsonl"), thresholds=["mean RR@3 >= 0"])
     report = execute(suite, search).report
     assert (report.queries[0].reason, search.requests) == ("engine error: products is not ours to replace", [])
     assert report.index is None
@@ -379,26 +364,26 @@ def test_a_fixture_that_cannot_be_built_fails_every_query(monkeypatch):
 
 def test_an_index_that_was_built_is_named_though_its_searches_fail(monkeypatch):
     monkeypatch.setattr(harness.search.fixtures, "ensure_index", lambda *_, **__: "relevance-suite-1234")
-    suite = suite_of(query("q"), fixture=Fixture("products.jsonl"))
+    suite = make_run_suite(query("q"), fixture=Fixture("products.jsonl"))
     assert execute(suite, FakeSearch({}, error=EngineUnreachable("gone"))).report.index == "relevance-suite-1234"
 
 
 def test_an_index_to_be_built_has_no_name_without_a_connection():
-    suite = suite_of(query("q"), fixture=Fixture("products.jsonl"))
+    suite = make_run_suite(query("q"), fixture=Fixture("products.jsonl"))
     report = execute(suite, EngineUnreachable("no route")).report
     assert report.index is None
 
 
 def test_secrets_are_masked_in_the_report():
     failure = Failure(FailureKind.ERROR, "login elastic:hunter2 refused")
-    suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
+    suite = make_run_suite(query("q"), thresholds=["mean RR@3 >= 0"])
     report = execute(suite, FakeSearch({"q": failure}), masker=Masker({"PASSWORD": "hunter2"})).report
     assert "hunter2" not in repr(report)
     assert "${PASSWORD}" in report.verdicts[0].reason
 
 
 def test_queries_that_the_budget_leaves_no_time_for_did_not_run_and_pass_nothing():
-    suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
+    suite = make_run_suite(query("q"), thresholds=["mean RR@3 >= 0"])
     report = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(budget=0)).report
     assert report.queries[0].outcome is Outcome.NOT_RUN
     assert report.verdicts[0].status is Status.ERROR
@@ -411,7 +396,9 @@ def test_queries_that_the_budget_leaves_no_time_for_did_not_run_and_pass_nothing
 @pytest.fixture
 def kept(tmp_path):
     """A suite with a drop, and the file with the baseline that `search` made of it."""
-    suite = replace(suite_of(query("q"), query("r"), thresholds=["drop RR@3 <= 0.1"]), path=str(tmp_path / "s.yaml"))
+    suite = replace(
+        make_run_suite(query("q"), query("r"), thresholds=["drop RR@3 <= 0.1"]), path=str(tmp_path / "s.yaml")
+    )
     search = FakeSearch({"q": ["a"], "r": ["x", "a"]})
     search.facts = IndexFacts("m", "s", 7)
     finished = execute(suite, search, RunOptions(today=DAY, save_baseline=True))
@@ -437,7 +424,7 @@ def test_a_drop_is_held_against_the_file_beside_the_suite(kept):
 def test_a_service_that_gives_more_hits_than_it_was_asked_for_is_held_to_those(tmp_path):
     more = Ranking(tuple(map(Hit, "xyza")))
     drops = ["drop AP <= 0", "drop every AP <= 0"]
-    suite = replace(suite_of(query("q"), thresholds=drops), path=str(tmp_path / "s.yaml"))
+    suite = replace(make_run_suite(query("q"), thresholds=drops), path=str(tmp_path / "s.yaml"))
     finished = execute(suite, FakeSearch({"q": more}), RunOptions(today=DAY, save_baseline=True))
     assert len(finished.run.responses["q"].hits) == suite.depth == 3
     entry = make_baseline(finished.suite, finished.run, finished.scores, created="2026-05-01", harness="1")
@@ -476,12 +463,12 @@ def test_changed_judgments_are_no_drop(kept):
 def test_a_suite_that_compares_with_nothing_asks_nothing_of_the_index():
     search = FakeSearch({"q": ["a"]})
     search.index_facts = None
-    assert execute(suite_of(query("q"), thresholds=["mean RR@3 >= 0.1"]), search).run.facts is None
+    assert execute(make_run_suite(query("q"), thresholds=["mean RR@3 >= 0.1"]), search).run.facts is None
 
 
 def test_what_only_warns_is_explained_like_a_failure():
     gated = replace(threshold("every RR@3 >= 0.5"), warns=True)
-    suite = replace(suite_of(query("q")), thresholds=(gated,))
+    suite = replace(make_run_suite(query("q")), thresholds=(gated,))
     search = FakeSearch({"q": ["x", "y", "z", "a"]})
     report = execute(suite, search).report
     assert report.verdicts[0].status is Status.WARNED
@@ -503,7 +490,7 @@ def test_a_baseline_of_one_index_serves_for_another_and_says_what_differs(kept):
 
 def test_a_request_with_an_index_of_its_own_is_the_same_request_on_another(tmp_path):
     own = {"current": replace(REQUESTS["current"], index="products_old")}
-    suite = suite_of(query("q"), thresholds=["drop RR@3 <= 0.1"])
+    suite = make_run_suite(query("q"), thresholds=["drop RR@3 <= 0.1"])
     suite = replace(suite, path=str(tmp_path / "s.yaml"), requests=own)
     first = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(today=DAY, save_baseline=True))
     entry = make_baseline(first.suite, first.run, first.scores, created="2026-05-01", harness="1")
@@ -517,7 +504,7 @@ def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
     measures = (parse_measure("CG@3"), parse_measure("RR@3"))
     judgments = {"a": 2, "b": 2}
     suite = replace(
-        suite_of(
+        make_run_suite(
             query("both", judgments=judgments),
             query("none", judgments=judgments),
             thresholds=("mean CG@3 >= 0", "mean RR@3 >= 0.4"),
@@ -537,7 +524,7 @@ def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
 
 def test_a_query_that_a_measure_has_no_number_for_is_an_error_with_a_threshold_or_without():
     suite = replace(
-        suite_of(query("both", judgments={"a": 2, "b": 2})),
+        make_run_suite(query("both", judgments={"a": 2, "b": 2})),
         measures=(parse_measure("RR@3"), parse_measure("CG@3")),
         gain=Gain(GainKind.MAP, ((2, 1e308),)),
     )
@@ -556,7 +543,7 @@ DOWN = Failure(FailureKind.ERROR, "come back later", 503)
 
 
 def test_only_what_had_no_answer_is_asked_again():
-    suite = suite_of(query("q"), query("r"), query("s"), thresholds=["mean RR@3 >= 0.7"])
+    suite = make_run_suite(query("q"), query("r"), query("s"), thresholds=["mean RR@3 >= 0.7"])
     first = execute(suite, FakeSearch({"q": ["x", "a"], "r": DOWN, "s": ["a"]}))
     again = FakeSearch({"q": ["a"], "r": ["x", "y", "a"], "s": ["x"]})
 
@@ -571,7 +558,7 @@ def test_only_what_had_no_answer_is_asked_again():
 
 @pytest.mark.parametrize("error", [EngineUnreachable("down"), None])
 def test_what_was_answered_stays_where_nothing_is_answered_any_more(error):
-    suite = suite_of(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
+    suite = make_run_suite(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
     first = execute(suite, FakeSearch({"q": ["a"], "r": DOWN}))
 
     second = execute(suite, EngineUnreachable("gone") if error is None else FakeSearch({}, error=error), earlier=first)
@@ -583,7 +570,7 @@ def test_what_was_answered_stays_where_nothing_is_answered_any_more(error):
 
 
 def test_what_was_found_out_about_the_target_stays_when_some_are_asked_again():
-    suite = suite_of(query("q", judgments={"a": 1}), query("r", judgments={"gone": 1}))
+    suite = make_run_suite(query("q", judgments={"a": 1}), query("r", judgments={"gone": 1}))
     before = FakeSearch({"q": ["a"], "r": DOWN})
     before.states = [IndexState(documents=2), IndexState(documents=2)]
     first = execute(suite, before)
@@ -609,7 +596,7 @@ def looks_are_due(monkeypatch):
 def test_a_change_that_is_taken_back_while_queries_run_is_seen():
     search = FakeSearch({"q": ["a"]})
     search.states = [IndexState({"i": "1"}, documents) for documents in (9, 4, 9)]
-    finished = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search)
+    finished = execute(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), search)
     [verdict] = finished.report.verdicts
     assert verdict.status is Status.INCONCLUSIVE
     assert "changed during the run: it had 9 documents, then 4 and has 9" in verdict.reason
@@ -620,7 +607,7 @@ def test_a_state_that_cannot_be_read_after_the_searches_is_a_remark():
     for states, is_said in (((known, IndexState()), True), ((known, known), False), ((), False)):
         search = FakeSearch({"q": ["a"]})
         search.states = list(states)
-        report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
+        report = execute(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
         assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
         assert any(remark in line for line in describe_remarks(report)) is is_said
 
@@ -639,7 +626,7 @@ def test_what_could_not_be_read_of_the_target_is_a_remark():
     ):
         search = FakeSearch({"q": ["a"]})
         search.states, search.definitions = [state], [definitions]
-        report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
+        report = execute(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
         assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
         lines = [line for line in describe_remarks(report) if nothing in line]
         assert [told in line for line in lines] == [True] * bool(told), (state, definitions)
@@ -651,7 +638,7 @@ def test_definitions_are_read_before_and_after_the_searches_only():
     search.states = [IndexState({"products": "1"}, number) for number in (9, 9, 9)]
     one, other = (Definitions({"stored script boost": {"": value}}) for value in "ab")
     search.definitions = [one, other]
-    finished = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search)
+    finished = execute(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), search)
     [verdict] = finished.report.verdicts
     assert verdict.status is Status.INCONCLUSIVE
     assert "the stored script boost changed" in verdict.reason
@@ -662,7 +649,7 @@ def test_hits_of_an_index_that_the_target_does_not_stand_for_decide_nothing():
     for index, status in (("old", Status.PASSED), ("new", Status.INCONCLUSIVE)):
         search = FakeSearch({"q": Ranking((Hit("a", 1.0),), 1, 1.0, indexes=(index,))})
         search.states = [IndexState({"old": "1"}, 9)]
-        suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
+        suite = make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"])
         assert [verdict.status for verdict in execute(suite, search).report.verdicts] == [status]
 
 
@@ -672,7 +659,7 @@ def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():
     search = FakeSearch({"q": ["a"]})
     both, alone = {"products[0]": (one, other)}, {"products[0]": (one,)}
     search.states = [IndexState(copies=copies) for copies in (both, alone, both)]
-    report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
+    report = execute(make_run_suite(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
     assert report.timing.copies == (both, alone, both)
     assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
     [line] = [line for line in describe_remarks(report) if "copies" in line]
@@ -683,17 +670,17 @@ def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():
 
 
 def test_a_suite_that_is_another_by_now_is_asked_whole():
-    first = execute(suite_of(query("q"), query("r")), FakeSearch({"q": ["x", "a"], "r": DOWN}))
+    first = execute(make_run_suite(query("q"), query("r")), FakeSearch({"q": ["x", "a"], "r": DOWN}))
     again = FakeSearch({"q": ["a"], "r": ["a"]})
 
-    second = execute(suite_of(query("q", judgments={"b": 1}), query("r")), again, earlier=first)
+    second = execute(make_run_suite(query("q", judgments={"b": 1}), query("r")), again, earlier=first)
 
     assert [request.query for request in again.requests] == ["q", "r"]
     assert second.run.responses["q"].hits[0].id == "a"
 
 
 def test_where_all_was_answered_nothing_is_asked_again():
-    suite = suite_of(query("q"))
+    suite = make_run_suite(query("q"))
     first = execute(suite, FakeSearch({"q": ["a"]}))
     again = FakeSearch({"q": ["x"]})
     assert execute(suite, again, earlier=first).scores == first.scores
@@ -701,7 +688,7 @@ def test_where_all_was_answered_nothing_is_asked_again():
 
 
 def test_the_queries_of_a_tag_are_asked_again_by_themselves():
-    suite = suite_of(query("q", "head"), query("r", "head"), query("s", "tail"))
+    suite = make_run_suite(query("q", "head"), query("r", "head"), query("s", "tail"))
     options = RunOptions(today=DAY, tags=("head",))
     first = execute(suite, FakeSearch({"q": ["a"], "r": DOWN}), options)
     again = FakeSearch({"q": ["a"], "r": ["a"]})

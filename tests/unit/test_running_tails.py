@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builders.executions import cell_of, finish, search_suite
+from builders.suites import make_suite
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
 from harness.model.request import SearchRequest
@@ -22,18 +23,8 @@ BODY = {"query": {"match": {"title": "{{text}}"}}}
 TIED = [Hit(f"d{n:04}", 1.0) for n in range(1200)]
 
 
-def suite_of(body: Any = None, *, depth: int = 3, queries: int = 1, **more: Any) -> Suite:
-    template = RequestTemplate("request", BODY if body is None else body)
-    return Suite(
-        "shop",
-        "shop.relevance.yaml",
-        Target(index="products"),
-        more.pop("requests", {"request": template}),
-        (),
-        tuple(Query(f"q{n}", f"text {n}") for n in range(queries)),
-        depth=depth,
-        **more,
-    )
+def make_tied_suite(body: Any = None, *, queries: int = 1, depth: int = 3, **fields: Any) -> Suite:
+    return make_suite(*(Query(f"q{n}", f"text {n}") for n in range(queries)), body=body or BODY, depth=depth, **fields)
 
 
 def hits(text: str) -> list[Hit]:
@@ -53,7 +44,7 @@ class Search(FakeSearch):
 
 
 def run_of(found: Any, body: Any = None, *, total: str = "exact", **more: Any) -> tuple[Ranking, Search]:
-    tested = suite_of(body, **more)
+    tested = make_tied_suite(body, **more)
     search = Search({"q0": found})
     search.total = total
     [ranking] = search_suite(tested, search).responses.values()
@@ -120,7 +111,7 @@ def test_a_short_answer_with_collapse_has_the_last_group_although_its_total_coun
 
 def test_the_groups_of_collapse_that_tie_are_looked_for_until_there_are_no_more() -> None:
     search = FakeSearch({"q0": Ranking(tuple(TIED[:40]), total=500)})
-    ranking, run = completed(suite_of(GROUPED), search)
+    ranking, run = completed(make_tied_suite(GROUPED), search)
     assert asked(search) == [4, SIZES[0]]
     assert (len(ranking.hits) + len(ranking.tail), ranking.closed, run.tails.left_open) == (40, True, 0)
 
@@ -188,7 +179,7 @@ def test_a_list_that_ends_with_what_was_looked_at_is_not_all_that_matches() -> N
 def test_a_service_is_sent_what_the_suite_says_and_its_exact_total_is_believed() -> None:
     http = HttpRequest("GET", "/search", "$.ids", {"limit": "{{depth}}"}, scores="$.scores")
     template = RequestTemplate("request", None, http=http)
-    tested = replace(suite_of(requests={"request": template}), target=Target(service="http"))
+    tested = replace(make_tied_suite(requests={"request": template}), target=Target(service="http"))
     search = FakeSearch({"q0": Ranking(tuple(hits("a5 b4 c3")), total=3), "q1": Ranking(tuple(hits("a5 b4 c3 d2")))})
     run = search_suite(replace(tested, queries=(*tested.queries, Query("q1", "x"))), search)
     assert [one.http.params for one in search.requests if one.http] == [{"limit": 3}] * 2
@@ -208,7 +199,7 @@ def completed(tested: Suite, search: FakeSearch, **more: Any) -> tuple[Ranking, 
 
 def test_what_ties_is_looked_for_until_the_group_ends() -> None:
     tested, search = (
-        suite_of(),
+        make_tied_suite(),
         FakeSearch({"q0": [*TIED[:40], Hit("low", 0.5), *(Hit(f"l{n}", 0.1) for n in range(99))]}),
     )
     ranking, run = completed(tested, search)
@@ -219,7 +210,7 @@ def test_what_ties_is_looked_for_until_the_group_ends() -> None:
 
 def test_where_it_goes_on_so_does_the_search_down_to_a_thousand() -> None:
     search = FakeSearch({"q0": TIED})
-    ranking, run = completed(suite_of(), search)
+    ranking, run = completed(make_tied_suite(), search)
     assert asked(search) == [4, *SIZES]
     assert (len(ranking.hits), len(ranking.tail), ranking.closed) == (3, SEARCHED - 3, False)
     assert replace(run.tails, seconds=0.0) == TailSearch(1, SEARCHED, 0.0, left_open=1)
@@ -227,7 +218,7 @@ def test_where_it_goes_on_so_does_the_search_down_to_a_thousand() -> None:
 
 def test_only_queries_that_go_on_are_asked_again_and_for_ids_alone() -> None:
     body = {**BODY, "aggs": {"brands": {}}, "highlight": {}, "_source": True, "track_total_hits": False, "min_score": 1}
-    tested = suite_of(body, queries=3)
+    tested = make_tied_suite(body, queries=3)
     search = FakeSearch({"q0": hits("a5 b4 c3 d2"), "q1": TIED[:20], "q2": Failure(FailureKind.ERROR, "no")})
     run = search_tails(tested, search_suite(tested, search), search)
     assert [(one.query, one.body) for one in search.requests[3:]] == [
@@ -245,7 +236,7 @@ def test_a_deeper_answer_that_begins_otherwise_is_not_believed() -> None:
             deep = isinstance(request.body, dict) and request.body["size"] > 4
             return replace(answer, hits=answer.hits[1:]) if deep else answer
 
-    ranking, run = completed(suite_of(), Shifting({"q0": TIED[:20]}))
+    ranking, run = completed(make_tied_suite(), Shifting({"q0": TIED[:20]}))
     assert (len(ranking.tail), ranking.closed, run.tails.left_open) == (1, False, 1)
 
 
@@ -262,20 +253,20 @@ def test_a_deeper_answer_that_begins_otherwise_is_not_believed() -> None:
 )
 def test_how_deep_a_request_may_be_asked(body: Any, sizes: list[int]) -> None:
     search = FakeSearch({"q0": TIED})
-    completed(suite_of(body), search)
+    completed(make_tied_suite(body), search)
     assert asked(search) == sizes
 
 
 def test_a_search_template_is_asked_by_its_parameter() -> None:
     search = FakeSearch({"q0": TIED})
-    completed(suite_of({"template": {"id": "kept", "params": {"size": "{{depth}}"}}}), search)
+    completed(make_tied_suite({"template": {"id": "kept", "params": {"size": "{{depth}}"}}}), search)
     assert [one.body["template"]["params"]["size"] for one in search.requests] == [3, *SIZES]
 
 
 def test_a_service_is_not_asked_again() -> None:
     http = HttpRequest("GET", "/search", "$.ids", {"limit": "{{depth}}"}, scores="$.scores")
     template = RequestTemplate("request", None, http=http)
-    tested = replace(suite_of(requests={"request": template}), target=Target(service="http"))
+    tested = replace(make_tied_suite(requests={"request": template}), target=Target(service="http"))
     search = FakeSearch({"q0": Ranking(tuple(TIED[:3]))})
     ranking, run = completed(tested, search)
     assert (len(search.requests), ranking.closed, run.tails) == (1, False, None)
@@ -283,12 +274,12 @@ def test_a_service_is_not_asked_again() -> None:
 
 def test_without_time_nothing_is_asked_again() -> None:
     search = FakeSearch({"q0": TIED})
-    ranking, run = completed(suite_of(), search, budget=0.0)
+    ranking, run = completed(make_tied_suite(), search, budget=0.0)
     assert (asked(search), ranking.closed, run.tails) == ([4], False, None)
 
 
 def test_an_engine_that_goes_away_leaves_the_run_as_it_is() -> None:
-    tested = suite_of()
+    tested = make_tied_suite()
     run = search_suite(tested, FakeSearch({"q0": TIED}))
     found = search_tails(tested, run, FakeSearch({}, error=EngineUnreachable("gone")))
     assert found.responses == run.responses
@@ -316,7 +307,7 @@ def drop(*texts: str) -> dict[str, Any]:
 )
 def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any, again: bool) -> None:
     search = FakeSearch({"q0": TIED[:20]})
-    tested = suite_of(**drop(*thresholds))
+    tested = make_tied_suite(**drop(*thresholds))
     finished = finish(tested, search, RunOptions(**options))
     assert asked(search) == ([4, SIZES[0]] if again else [4])
     notes = [note for note in finished.report.notes if "repeated for ties" in note]
@@ -326,7 +317,7 @@ def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any
 
 def test_a_pool_asks_for_what_it_needs() -> None:
     search = FakeSearch({"q0": TIED[:20]})
-    finish(suite_of(), search, RunOptions(unjudged=True))
+    finish(make_tied_suite(), search, RunOptions(unjudged=True))
     assert asked(search) == [3]
 
 
@@ -342,7 +333,7 @@ def test_a_pool_asks_for_what_it_needs() -> None:
     ],
 )
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
-    tested = suite_of()
+    tested = make_tied_suite()
     run = replace(search_suite(tested, FakeSearch({"q0": TIED})), tails=tails)
     answered = AnsweredCell(cell_of(tested, RunOptions()), run)
     assert note in conclude_cell(answered).report.notes

@@ -7,14 +7,13 @@ from datetime import date
 import pytest
 
 from builders.executions import cell_of, finish, run_suite
-from builders.gating import threshold
+from builders.suites import make_suite
 from harness.gate.selection import QueryFilter, select
 from harness.gate.variants import add_variant_queries, remove_variants
 from harness.masking import Masker
-from harness.metrics import parse_measure
 from harness.model.report import Report
 from harness.model.run import Failure, FailureKind, Status
-from harness.model.suite import Query, RequestTemplate, Suite, Target, Variant
+from harness.model.suite import Query, Variant
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions, Shard
 from harness.report.html.run import render as render_html
@@ -37,24 +36,14 @@ SCHUHE = query("schuhe", tags=("de",))
 RANKINGS = {"shoes": ["a", "b"], "shoes~1": ["b", "a"], "schuhe": ["a", "b"]}
 
 
-def suite_of(*queries, thresholds=("mean RBO of variants >= 0.5",), **fields):
-    return Suite(
-        "shop",
-        "s.relevance.yaml",
-        Target("default", "products"),
-        {"current": RequestTemplate("current", BODY)},
-        (parse_measure("RR@2"),),
-        tuple(queries or (SHOES, SCHUHE)),
-        tuple(map(threshold, thresholds)),
-        depth=2,
-        checks=False,
-        **fields,
-    )
+def make_varied_suite(*queries, thresholds=("mean RBO of variants >= 0.5",), **fields):
+    queries = queries or (SHOES, SCHUHE)
+    return make_suite(*queries, measures=["RR@2"], thresholds=thresholds, body=BODY, depth=2, checks=False, **fields)
 
 
 def run(suite=None, rankings=RANKINGS, **options):
     search = FakeSearch(rankings)
-    report = run_suite(suite or suite_of(), search, RunOptions(today=DAY, **options))
+    report = run_suite(suite or make_varied_suite(), search, RunOptions(today=DAY, **options))
     return report, [request.query for request in search.requests], search
 
 
@@ -89,7 +78,7 @@ def test_the_report_has_what_each_variant_finds():
 
 
 def test_without_a_threshold_the_report_has_two_agreements():
-    report, _, _ = run(suite_of(thresholds=()))
+    report, _, _ = run(make_varied_suite(thresholds=()))
     assert list(report.queries[0].variants[0].agreements) == ["RBO", "overlap@2"]
 
 
@@ -112,7 +101,7 @@ def test_a_variant_without_an_answer_is_an_error_of_its_threshold():
 
 
 def test_a_rerun_sends_neither_queries_nor_variants_that_have_a_ranking():
-    suite, search = suite_of(), FakeSearch({"shoes": ["a"], "schuhe": ["a"]})
+    suite, search = make_varied_suite(), FakeSearch({"shoes": ["a"], "schuhe": ["a"]})
     options = RunOptions(today=DAY)
     first = finish(suite, search, options)
     assert first.report.verdicts[0].status is Status.ERROR
@@ -126,7 +115,7 @@ def test_a_rerun_sends_neither_queries_nor_variants_that_have_a_ranking():
 
 
 def test_repeats_have_variants_of_their_own():
-    finished = finish(suite_of(), FakeSearch(RANKINGS), RunOptions(today=DAY, repeat=2))
+    finished = finish(make_varied_suite(), FakeSearch(RANKINGS), RunOptions(today=DAY, repeat=2))
     [repeat] = finished.run.repeats
     assert set(repeat.responses) == {"shoes", "schuhe"}
     assert set(repeat.variants) == {"shoes~1", "schuhe"}
@@ -134,8 +123,8 @@ def test_repeats_have_variants_of_their_own():
 
 @pytest.mark.parametrize(("shard", "searches"), [(None, 3), (Shard(1, 2), 3), (Shard(2, 2), 1)])
 def test_a_part_of_the_queries_has_the_variants_of_these(shard, searches):
-    selection = select(suite_of(), QueryFilter(), DAY)
-    options = replace(cell_of(suite_of(), RunOptions(today=DAY)).options, shard=shard)
+    selection = select(make_varied_suite(), QueryFilter(), DAY)
+    options = replace(cell_of(make_varied_suite(), RunOptions(today=DAY)).options, shard=shard)
     header = make_header(selection, options, {}, "default", Masker({}))
     assert header.own_searches == searches
 
@@ -146,17 +135,17 @@ def test_other_variants_are_another_run():
         return make_header(select(suite, QueryFilter(), DAY), options, {}, "default", Masker({})).parts["queries"]
 
     other = replace(SHOES, variants=(Variant("shoes~1", "shooos"), SHOES.variants[1]))
-    assert fingerprint(suite_of()) != fingerprint(suite_of(other, SCHUHE))
+    assert fingerprint(make_varied_suite()) != fingerprint(make_varied_suite(other, SCHUHE))
 
 
 def test_the_judgments_of_a_query_are_not_those_of_its_variants_requests():
-    searched = add_variant_queries(suite_of(), suite_of())
+    searched = add_variant_queries(make_varied_suite(), make_varied_suite())
     assert [(found.id, dict(found.judgments), found.params["brand"]) for found in searched.queries] == [
         ("shoes", {"a": 1}, "shoes"),
         ("schuhe", {"a": 1}, "schuhe"),
         ("shoes~1", {}, "shoes"),
     ]
-    assert remove_variants(suite_of()).queries[0].variants == ()
+    assert remove_variants(make_varied_suite()).queries[0].variants == ()
 
 
 def test_reports_list_the_variants_that_agree_least_first():

@@ -2,19 +2,16 @@
 
 import pytest
 
-from harness.gate.grammar import parse_threshold
+from builders.gating import threshold
+from builders.suites import make_suite
 from harness.metrics import parse_measure
 from harness.metrics.score import common_measures, contributions_of, failure_text, gain_text, measures_of, score_run
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
 from harness.model.scores import Outcome, Score
-from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target, Threshold, Waiver
+from harness.model.suite import Gain, GainKind, Profile, Query, Waiver
 
 NDCG = parse_measure("nDCG@3")
 JUDGED = parse_measure("Judged@3")
-
-
-def suite_of(*queries, measures=(NDCG,), **fields):
-    return Suite("suite", "s.relevance.yaml", Target(), {}, tuple(measures), tuple(queries), **fields)
 
 
 def ranking(*ids, **fields):
@@ -23,7 +20,7 @@ def ranking(*ids, **fields):
 
 def only_score(query, response, measure=NDCG, **fields):
     responses = {} if response is None else {query.id: response}
-    [score] = score_run(suite_of(query, measures=[measure], **fields), Run(responses, Engine("fake")))
+    [score] = score_run(make_suite(query, measures=[measure], **fields), Run(responses, Engine("fake")))
     return score
 
 
@@ -35,7 +32,7 @@ def test_a_ranking_is_scored_with_the_ideal_from_all_judged_documents():
 def test_the_contributions_of_a_measure_that_the_profile_cannot_compute_are_known():
     measure = parse_measure("nDCG(unjudged=1)@3")
     query = Query("q", "q", judgments={"a": 1})
-    found = contributions_of(suite_of(query, measures=[measure]), query, ranking("x", "a"))
+    found = contributions_of(make_suite(query, measures=[measure]), query, ranking("x", "a"))
     assert [rank.document for rank in found.ranks][:2] == ["x", "a"]
     score = only_score(query, ranking("x", "a"), measure)
     assert score.outcome is Outcome.ERROR
@@ -98,7 +95,7 @@ def test_an_engine_failure_is_an_error_without_value_that_names_its_kind(kind):
 
 def test_a_score_that_is_no_number_is_an_error_of_its_query_and_of_no_other():
     large, small = Query("large", "large", judgments={"a": 3, "b": 3}), Query("small", "small", judgments={"a": 1})
-    suite = suite_of(large, small, gain=Gain(GainKind.MAP, ((1, 1), (3, 1e308))), measures=[parse_measure("CG@3")])
+    suite = make_suite(large, small, gain=Gain(GainKind.MAP, ((1, 1), (3, 1e308))), measures=[parse_measure("CG@3")])
     first, second = score_run(suite, Run({"large": ranking("a", "b"), "small": ranking("a")}, Engine("fake")))
     assert (first.value, first.outcome) == (None, Outcome.ERROR)
     assert first.reason == "the score of CG@3 is inf, expected a number from -1e+100 to 1e+100; use smaller gains"
@@ -129,7 +126,7 @@ def test_a_skipped_query_that_ran_all_the_same_is_scored():
 def test_scores_come_in_the_order_of_queries_then_measures():
     queries = [Query(name, name, judgments={"a": 1}) for name in ("z", "a")]
     run = Run({name: ranking("a") for name in ("a", "z")}, Engine("fake"))
-    scores = score_run(suite_of(*queries, measures=[NDCG, JUDGED]), run)
+    scores = score_run(make_suite(*queries, measures=[NDCG, JUDGED]), run)
     assert [(score.query, score.measure) for score in scores] == [
         ("z", "nDCG@3"),
         ("z", "Judged@3"),
@@ -138,16 +135,11 @@ def test_scores_come_in_the_order_of_queries_then_measures():
     ]
 
 
-def threshold(text, of_query=False):
-    condition, tag = parse_threshold(text, of_query=of_query)
-    return Threshold(text, condition, tag)
-
-
 def test_a_query_is_scored_by_the_measures_of_the_thresholds_it_falls_under_and_by_no_others():
     own = (threshold("RR@5 >= 0.5", of_query=True), threshold("P@2 >= 0.5", of_query=True))
     queries = Query("q", "q", tags=("head",), thresholds=own), Query("r", "r", tags=("tail",)), Query("s", "s")
     texts = ("mean P@2 >= 0.5", "mean nDCG@3 >= 0.5", "mean R@4 >= 0.5 for head", "p95 latency <= 9 ms")
-    suite = suite_of(*queries, thresholds=tuple(map(threshold, texts)))
+    suite = make_suite(*queries, measures=[NDCG], thresholds=texts)
     assert [[measure.text for measure in measures_of(suite, query)] for query in queries] == [
         ["nDCG@3", "P@2", "R@4", "RR@5"],
         ["nDCG@3", "P@2"],
@@ -164,7 +156,7 @@ def test_a_query_is_scored_by_the_measures_of_the_thresholds_it_falls_under_and_
 
 
 def test_the_gain_in_force_is_the_measures_own_then_the_suites():
-    suite = suite_of(gain=Gain(GainKind.LINEAR))
+    suite = make_suite(measures=[NDCG], gain=Gain(GainKind.LINEAR))
     assert gain_text(NDCG, suite) == "linear"
     assert gain_text(parse_measure("nDCG(gain=exponential)@3"), suite) == "exponential"
     assert gain_text(parse_measure("nDCG(gain={0: -1, 1: 2})@3"), suite) == "{0: -1, 1: 2}"

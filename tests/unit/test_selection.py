@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from builders.suites import make_suite
 from harness.errors import UsageError
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import (
@@ -18,25 +19,13 @@ from harness.gate.selection import (
     select,
     select_scope,
 )
-from harness.model.suite import Query, RequestTemplate, Suite, Target, Threshold, UnresolvedCondition
+from harness.model.suite import Query, Suite, Target, Threshold, UnresolvedCondition
 
 ANY = UnresolvedCondition(())
 
 
-def suite_of(*queries, thresholds=()):
-    return Suite(
-        "s",
-        "s.relevance.yaml",
-        Target(),
-        {"request": RequestTemplate("request", {})},
-        (),
-        tuple(queries),
-        tuple(Threshold(text, ANY) for text in thresholds),
-    )
-
-
 def ids_of(*texts):
-    return [gated.id for gated in collect_thresholds(suite_of(thresholds=texts))]
+    return [gated.id for gated in collect_thresholds(make_suite(thresholds=[Threshold(text, ANY) for text in texts]))]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +51,7 @@ def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
     query = Query(
         '红鞋 [x]::"y"', "q", thresholds=(Threshold("\U0001f45f in top 3", ANY), Threshold("[::] in top 3", ANY))
     )
-    for gated in collect_thresholds(suite_of(query, thresholds=["mean nDCG@10 >= 0.8 for été"])):
+    for gated in collect_thresholds(make_suite(query, thresholds=[Threshold("mean nDCG@10 >= 0.8 for été", ANY)])):
         assert re.fullmatch(r"[\w.-]+", gated.id)
 
 
@@ -77,14 +66,14 @@ def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
     ],
 )
 def test_ids_keep_the_letters_of_any_script(name, shown):
-    assert make_query_ids(suite_of(Query(name, "q"))) == {name: f"query.{shown}"}
+    assert make_query_ids(make_suite(Query(name, "q"))) == {name: f"query.{shown}"}
 
 
 def test_what_is_no_letter_and_no_ascii_a_digest_tells_apart():
     queries = [
         Query(name, "q", thresholds=(Threshold("hits >= 1", ANY),)) for name in ("\U0001f45f", "\U0001f460", "shoes")
     ]
-    ids = [gated.id for gated in collect_thresholds(suite_of(*queries))]
+    ids = [gated.id for gated in collect_thresholds(make_suite(*queries))]
     assert ids[2] == "query.shoes.hits-ge-1"
     assert len(set(ids)) == 3
     assert not any(id.endswith("-2") for id in ids)
@@ -118,13 +107,13 @@ COMPOSED, DECOMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINI
     ],
 )
 def test_an_id_that_needs_no_replacement_is_its_own_and_others_have_digests(names, ids):
-    found = make_query_ids(suite_of(*(Query(name, "q") for name in names)))
+    found = make_query_ids(make_suite(*(Query(name, "q") for name in names)))
     assert [found[name] for name in names] == [f"query.{one}" for one in ids]
 
 
 def test_a_query_has_the_same_id_in_those_of_its_thresholds():
     own = (Threshold("hits >= 1", ANY),)
-    suite = suite_of(Query("a b", "q", thresholds=own), Query("a-b", "q"), Query("a-b.hits-ge-1", "q"))
+    suite = make_suite(Query("a b", "q", thresholds=own), Query("a-b", "q"), Query("a-b.hits-ge-1", "q"))
     assert [gated.id for gated in collect_thresholds(suite)] == ["query.a-b-c8687a08.hits-ge-1"]
     assert make_query_ids(suite)["a-b.hits-ge-1"] == "query.a-b.hits-ge-1"
 
@@ -134,7 +123,7 @@ def test_ids_of_thresholds_differ_where_ids_of_queries_have_the_letters_of_thres
         Query("a", "q", thresholds=(Threshold("b.x in top 3", ANY),)),
         Query("a.b", "q", thresholds=(Threshold("x in top 3", ANY),)),
     )
-    ids = [gated.id for gated in collect_thresholds(suite_of(*queries))]
+    ids = [gated.id for gated in collect_thresholds(make_suite(*queries))]
     assert ids == ["query.a.b.x-in-top-3", "query.a.b.x-in-top-3-2"]
 
 
@@ -147,7 +136,7 @@ def test_the_scope_of_a_threshold():
 
 
 def test_tags_select_queries_with_any_of_them():
-    suite = suite_of(Query("a", "q", tags=("x",)), Query("b", "q", tags=("y", "z")), Query("c", "q"))
+    suite = make_suite(Query("a", "q", tags=("x",)), Query("b", "q", tags=("y", "z")), Query("c", "q"))
     found = select(suite, QueryFilter(("x", "z")), date.min)
     assert [query.id for query in found.selected.queries] == ["a", "b"]
     assert [query.id for query in found.others] == [query.id for query in suite.queries[2:]]
@@ -169,14 +158,14 @@ def test_queries_by_their_ids_leave_out_thresholds_over_several(query_filter, id
         Query(name, "q", tags=tags, thresholds=(own,))
         for name, tags in zip("abc", [("x",), ("x", "y"), ()], strict=True)
     ]
-    suite = suite_of(*queries, thresholds=["mean"])
+    suite = make_suite(*queries, thresholds=[Threshold("mean", ANY)])
     suite = replace(suite, thresholds=(*suite.thresholds, Threshold("mean for x", ANY, tag="x")))
     assert [query.id for query in select(suite, query_filter, date.min).selected.queries] == list(ids)
     assert [gated.id for gated in collect_thresholds(suite) if is_selected(gated, query_filter)] == thresholds
 
 
 def test_unknown_queries_are_all_named_with_the_nearest():
-    suites = [suite_of(Query("red-shoes", "q")), suite_of(Query("boots", "q"))]
+    suites = [make_suite(Query("red-shoes", "q")), make_suite(Query("boots", "q"))]
     check_query_ids(suites, ["boots", "red-shoes"])
     with pytest.raises(UsageError) as caught:
         check_query_ids(suites, ["red-shoe", "boots", "17"])
@@ -187,7 +176,7 @@ def test_unknown_queries_are_all_named_with_the_nearest():
 
 
 def test_unknown_tags_are_all_named_with_the_nearest():
-    suite = suite_of(Query("a", "q", tags=("head",)), Query("b", "q", tags=("tail",)))
+    suite = make_suite(Query("a", "q", tags=("head",)), Query("b", "q", tags=("tail",)))
     with pytest.raises(UsageError) as caught:
         check_tags([suite], ["haed", "head", "torso"])
     first, second = str(caught.value).splitlines()
@@ -196,9 +185,9 @@ def test_unknown_tags_are_all_named_with_the_nearest():
 
 
 def test_a_tag_of_any_suite_is_known():
-    check_tags([suite_of(Query("a", "q")), suite_of(Query("b", "q", tags=("x",)))], ["x"])
+    check_tags([make_suite(Query("a", "q")), make_suite(Query("b", "q", tags=("x",)))], ["x"])
 
 
 def test_a_tag_where_nothing_is_tagged():
     with pytest.raises(UsageError, match="no query of these suites has a tag"):
-        check_tags([suite_of(Query("a", "q"))], ["x"])
+        check_tags([make_suite(Query("a", "q"))], ["x"])

@@ -2,27 +2,22 @@
 
 import pytest
 
+from builders.suites import make_suite
 from harness.errors import SuiteError
-from harness.model.suite import HttpRequest, Query, RequestTemplate, Suite, Target
+from harness.model.suite import HttpRequest, Query, RequestTemplate
 from harness.suites.placeholders import fill
 from harness.suites.requests import build_requests
 
 
-def suite_of(*templates, queries=(), depth=10):
-    return Suite(
-        name="shop",
-        path="shop.relevance.yaml",
-        target=Target(index="products"),
-        requests={template.name: template for template in templates},
-        measures=(),
-        queries=queries or (Query("q1", "red shoes"),),
-        depth=depth,
-    )
+def make_suite_with(*templates, queries=(), **fields):
+    """A suite with the requests *templates*."""
+    requests = {template.name: template for template in templates}
+    return make_suite(*(queries or [Query("q1", "red shoes")]), requests=requests, **fields)
 
 
 def body_of(template, text="red shoes", **params):
     query = Query("q1", text, params=params)
-    (request,) = build_requests(suite_of(RequestTemplate("current", template), queries=(query,)), None)
+    (request,) = build_requests(make_suite_with(RequestTemplate("current", template), queries=(query,)), None)
     return request.body
 
 
@@ -66,7 +61,7 @@ def test_a_single_brace_and_an_open_pair_stay_as_they_are():
 
 
 def test_a_body_gets_the_depth_as_size_unless_it_has_its_own():
-    suite = suite_of(RequestTemplate("a", {"query": {}}), RequestTemplate("b", {"size": 50}), depth=25)
+    suite = make_suite_with(RequestTemplate("a", {"query": {}}), RequestTemplate("b", {"size": 50}), depth=25)
     assert build_requests(suite, "a")[0].body == {"size": 25, "query": {}}
     assert build_requests(suite, "b")[0].body == {"size": 50}
 
@@ -101,18 +96,18 @@ def test_a_value_may_ask_for_more_hits_and_for_the_first_page():
 
 def test_the_template_is_not_changed_by_filling_it():
     template = RequestTemplate("current", {"a": ["{{text}}"]})
-    build_requests(suite_of(template), None)
+    build_requests(make_suite_with(template), None)
     assert template.body == {"a": ["{{text}}"]}
 
 
 def test_one_request_a_query_in_the_order_of_the_suite():
     queries = (Query("b", "x"), Query("a", "y"))
-    requests = build_requests(suite_of(RequestTemplate("r", {"q": "{{text}}"}), queries=queries), None)
+    requests = build_requests(make_suite_with(RequestTemplate("r", {"q": "{{text}}"}), queries=queries), None)
     assert [(request.query, request.body["q"]) for request in requests] == [("b", "x"), ("a", "y")]
 
 
 def test_the_first_request_is_the_default_and_each_may_have_its_own_index():
-    suite = suite_of(RequestTemplate("current", {}), RequestTemplate("candidate", {}, index="next"))
+    suite = make_suite_with(RequestTemplate("current", {}), RequestTemplate("candidate", {}, index="next"))
     assert build_requests(suite, None)[0].index == "products"
     assert build_requests(suite, "candidate")[0].index == "next"
 
@@ -129,7 +124,7 @@ HTTP = HttpRequest(
 
 def test_an_http_request_is_filled_in_all_its_parts():
     query = Query("q1", "50 % / red & {{x}}", params={"brands": ["a", "b"]})
-    (request,) = build_requests(suite_of(RequestTemplate("web", None, http=HTTP), queries=(query,)), None)
+    (request,) = build_requests(make_suite_with(RequestTemplate("web", None, http=HTTP), queries=(query,)), None)
     assert request.index is None
     assert request.http is not None
     assert request.http.path == "/find/50%20%25%20%2F%20red%20%26%20%7B%7Bx%7D%7D"
@@ -141,7 +136,7 @@ def test_an_http_request_is_filled_in_all_its_parts():
 def test_a_value_cannot_add_a_header():
     query = Query("q1", "a\r\nX-Admin: 1", params={"brands": []})
     with pytest.raises(SuiteError, match="the header X-Query would hold a line break"):
-        build_requests(suite_of(RequestTemplate("web", None, http=HTTP), queries=(query,)), None)
+        build_requests(make_suite_with(RequestTemplate("web", None, http=HTTP), queries=(query,)), None)
 
 
 def test_what_was_put_in_is_not_looked_at_again():

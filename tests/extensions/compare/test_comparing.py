@@ -7,6 +7,7 @@ pytest.importorskip("numpy")
 from dataclasses import replace
 from datetime import date
 
+from builders.suites import make_suite
 from harness.errors import MeasureError, UsageError
 from harness.extensions.compare.assembly import assemble_report, sort_by_change
 from harness.extensions.compare.forms import SideText, SideWord
@@ -19,7 +20,7 @@ from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
-from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Suite, Target, Waiver
+from harness.model.suite import Gain, GainKind, Profile, Query, Waiver
 from harness.options import RunOptions
 from harness.run.report import DecidedRun, assemble
 
@@ -38,9 +39,8 @@ def report_on(pair, scored, options=OPTIONS):
     return assemble_report(scored.suite.name, [assemble_comparison(pair, scored, options)], MADE)
 
 
-def suite_of(*queries, body=PLAIN, **fields):
-    known = {"measures": (parse_measure("RR"), parse_measure("nDCG@3")), **fields}
-    return Suite("shop", "shop.yaml", Target(), {"current": RequestTemplate("current", body)}, queries=queries, **known)
+def make_compared_suite(*queries, measures=("RR", "nDCG@3"), **fields):
+    return make_suite(*queries, measures=measures, **fields)
 
 
 def ranked(*names, scores=None):
@@ -57,7 +57,7 @@ SECOND = run_of(q=ranked("a", "b"), r=ranked("a", "b"), s=ranked("x", "c"))
 
 
 def reported(run, suite=None, name="report:x.json"):
-    suite = suite or suite_of(*QUERIES)
+    suite = suite or make_compared_suite(*QUERIES)
     report = assemble(DecidedRun(suite, run, score_run(suite, run), ()), "c")
     return make_report_side(report, name, created="yesterday")
 
@@ -67,7 +67,7 @@ def whole(suite, run, name):
 
 
 def compared(first, second, suite=None, *, thresholds=(), options=OPTIONS, measures=()):
-    suite = suite or suite_of(*QUERIES)
+    suite = suite or make_compared_suite(*QUERIES)
     pair = (reported(first, suite, "A"), reported(second, suite, "B"))
     scored = score_by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
     return report_on(pair, scored, options)
@@ -130,7 +130,7 @@ def test_a_failure_comes_back_from_a_report_as_it_was(failure):
     ("outcome", "kind"), [(Outcome.ERROR, FailureKind.ERROR), (Outcome.NOT_RUN, FailureKind.NOT_RUN)]
 )
 def test_a_reason_without_a_failure_is_not_read_but_kept(outcome, kind):
-    suite = suite_of(*QUERIES)
+    suite = make_compared_suite(*QUERIES)
     report = assemble(DecidedRun(suite, FIRST, score_run(suite, FIRST), ()), "c")
     odd = replace(report.queries[0], outcome=outcome, reason="timeout: of another version", ranking=())
     side = make_report_side(replace(report, queries=(odd,)), "old", created="")
@@ -138,12 +138,12 @@ def test_a_reason_without_a_failure_is_not_read_but_kept(outcome, kind):
 
 
 def test_a_query_that_was_skipped_is_not_in_the_run():
-    suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("later")))
+    suite = make_compared_suite(QUERIES[0], replace(QUERIES[1], skip=Waiver("later")))
     assert list(reported(run_of(q=ranked("a")), suite).run.responses) == ["q"]
 
 
 def test_one_undefined_score_leaves_the_others_what_they_are():
-    suite = suite_of(
+    suite = make_compared_suite(
         Query("q", "one", judgments={"a": 0}), measures=(parse_measure("nDCG@3"), parse_measure("Judged@1"))
     )
     scores = {score.measure: score for score in reported(run_of(q=ranked("a")), suite).scores}
@@ -157,10 +157,10 @@ def test_a_report_has_the_sort_values_of_its_hits():
 
 
 def test_a_run_knows_what_its_queries_asked():
-    side = make_run_side("request:current", SideKind.REQUEST, suite_of(*QUERIES, body=PLAIN), FIRST)
+    side = make_run_side("request:current", SideKind.REQUEST, make_compared_suite(*QUERIES, body=PLAIN), FIRST)
     assert (side.depth, side.side.index) == (10, "products")
     assert {query: asked.text for query, asked in side.questions.items()} == {"q": "one", "r": "two", "s": "three"}
-    assert whole(suite_of(*QUERIES), FIRST, "A").depth is None
+    assert whole(make_compared_suite(*QUERIES), FIRST, "A").depth is None
 
 
 # ------------------------------------------------------------------------------------------------ a side to be asked
@@ -185,8 +185,8 @@ def test_what_a_form_asks_for_stands_beside_what_holds_for_both(form, expected):
 
 
 def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
-    suite = suite_of(*QUERIES)
-    other = suite_of(*(replace(query, judgments={"x": 1}) for query in QUERIES))
+    suite = make_compared_suite(*QUERIES)
+    other = make_compared_suite(*(replace(query, judgments={"x": 1}) for query in QUERIES))
     pair = (reported(FIRST, other), reported(SECOND, suite))
     scored = score_by_suite(pair, suite, suite.queries, (), ())
     assert scored.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
@@ -201,7 +201,7 @@ def test_a_measure_that_cannot_score_a_ranking_is_refused_with_the_query():
 
 
 def test_both_are_cut_at_the_fewer_hits_of_the_two():
-    suite = suite_of(*QUERIES, depth=5, measures=(parse_measure("RR"),))
+    suite = make_compared_suite(*QUERIES, depth=5, measures=(parse_measure("RR"),))
     shallow = replace(reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking())), depth=2)
     deep = reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking()))
     scored = score_by_suite((shallow, deep), suite, suite.queries, (), ())
@@ -212,20 +212,20 @@ def test_both_are_cut_at_the_fewer_hits_of_the_two():
 
 
 def test_queries_that_the_suite_does_not_have_are_named():
-    suite = suite_of(*QUERIES)
-    scored = score_by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
+    suite = make_compared_suite(*QUERIES)
+    scored = score_by_suite((reported(FIRST), reported(SECOND)), make_compared_suite(QUERIES[0]), QUERIES[:1], (), ())
     assert scored.notes[1] == "report:x.json has 2 queries that the suite does not have: r, s"
     selected = score_by_suite((reported(FIRST), reported(SECOND)), suite, QUERIES[:1], (), ())
     assert len(selected.notes) == 1, "what a tag left out is no stranger"
 
 
 def test_stored_scores_of_other_rules_or_measures_are_refused():
-    linear = reported(FIRST, suite_of(*QUERIES, gain=Gain(GainKind.LINEAR)))
+    linear = reported(FIRST, make_compared_suite(*QUERIES, gain=Gain(GainKind.LINEAR)))
     with pytest.raises(
         UsageError, match="gain exponential and linear; give suite or qrels to score both sides in the same way"
     ):
         use_stored_scores((reported(FIRST), linear), (), ())
-    other = reported(FIRST, suite_of(*QUERIES, measures=(parse_measure("P@1"),)))
+    other = reported(FIRST, make_compared_suite(*QUERIES, measures=(parse_measure("P@1"),)))
     with pytest.raises(UsageError, match="both hold no measure; give suite"):
         use_stored_scores((reported(FIRST), other), (), ())
     with pytest.raises(UsageError, match="both hold RR, nDCG@3, and not P@1"):
@@ -233,7 +233,7 @@ def test_stored_scores_of_other_rules_or_measures_are_refused():
 
 
 def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
-    suite = suite_of(*QUERIES, Query("u", "four"))
+    suite = make_compared_suite(*QUERIES, Query("u", "four"))
     pair = tuple(
         reported(run_of(**run.responses, u=ranked("z")), suite, name) for run, name in ((FIRST, "A"), (SECOND, "B"))
     )
@@ -245,7 +245,10 @@ def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
 
 
 def test_a_stored_score_whose_judgments_are_gone_is_not_left_out():
-    judged, bare = suite_of(*QUERIES), suite_of(QUERIES[0], QUERIES[1], Query("s", "three"), skip_undefined=True)
+    judged, bare = (
+        make_compared_suite(*QUERIES),
+        make_compared_suite(QUERIES[0], QUERIES[1], Query("s", "three"), skip_undefined=True),
+    )
     sides = (reported(FIRST, judged, "A"), reported(SECOND, bare, "B"))
     for pair, reason in (
         (sides, "no score for 1 of 3 queries: s (undefined, where A has a score: its judgments are missing)"),
@@ -269,13 +272,13 @@ def test_a_stored_score_that_is_no_number_is_an_error():
 
 
 def test_two_runs_without_a_query_are_not_compared(judged):
-    pair = (reported(run_of(), suite_of(), "A"), reported(run_of(), suite_of(), "B"))
+    pair = (reported(run_of(), make_compared_suite(), "A"), reported(run_of(), make_compared_suite(), "B"))
     with pytest.raises(UsageError, match="there is no query on which to compare B with A"):
         report_on(pair, score_by_judgments(pair, judged("q 0 a 1"), (), ()))
 
 
 def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
-    suite = suite_of(*QUERIES)
+    suite = make_compared_suite(*QUERIES)
     pair = (whole(suite, FIRST, "A"), whole(suite, SECOND, "B"))
     judgments = judged("q 0 b 1", "gone 0 z 1", gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
     scored = score_by_judgments(pair, judgments, (parse_measure("RR"),), ())
@@ -296,7 +299,7 @@ def test_judgments_score_a_measure_that_only_a_threshold_on_a_tag_names(judged):
 
 
 def test_only_a_run_file_is_filled_with_queries_without_hits():
-    plain = whole(suite_of(*QUERIES), FIRST, "A")
+    plain = whole(make_compared_suite(*QUERIES), FIRST, "A")
     of_file = replace(plain, side=replace(plain.side, kind=SideKind.RUN))
     assert "new" not in add_empty_rankings(plain, ["q", "new"]).run.responses
     filled = add_empty_rankings(of_file, ["q", "new"])
@@ -308,7 +311,7 @@ def test_only_a_run_file_is_filled_with_queries_without_hits():
 
 
 def test_a_measure_of_one_query_is_not_tested_and_that_is_said():
-    report = compared(FIRST, SECOND, suite_of(QUERIES[0], *(Query(name, name) for name in "rs")))
+    report = compared(FIRST, SECOND, make_compared_suite(QUERIES[0], *(Query(name, name) for name in "rs")))
     assert report.measures is None
     assert "RR is not tested: 1 query has a score on both sides" in report.notes
     assert report.queries[-1].scores["RR"] == (1.0, 1.0) or report.queries[0].scores["RR"] == (1.0, 1.0)
@@ -316,7 +319,7 @@ def test_a_measure_of_one_query_is_not_tested_and_that_is_said():
 
 def test_queries_of_one_side_or_of_none_are_named():
     first, second = run_of(q=ranked("a"), r=ranked("b")), run_of(q=ranked("a"))
-    suite = suite_of(*QUERIES)
+    suite = make_compared_suite(*QUERIES)
     pair = (whole(suite, first, "A"), whole(suite, second, "B"))
     scored = score_by_suite(pair, suite, suite.queries, (), ())
     report = report_on(pair, scored)
@@ -326,7 +329,7 @@ def test_queries_of_one_side_or_of_none_are_named():
 
 
 def test_what_a_side_lacks_never_passes():
-    suite = suite_of(*QUERIES)
+    suite = make_compared_suite(*QUERIES)
     lacking = run_of(q=ranked("a"), r=ranked("b"))
     held = read_thresholds(["drop RR <= 1", "mean RBO >= 0"])
     for runs, statuses in (((FIRST, lacking), [Status.ERROR] * 2), ((lacking, FIRST), [Status.FAILED] * 2)):
@@ -346,21 +349,21 @@ def test_a_query_that_failed_in_the_reference_makes_a_drop_an_error():
 
 def test_only_failures_of_queries_that_are_compared_count():
     broken = run_of(**{**FIRST.responses, "s": Failure(FailureKind.ERROR, "gone")})
-    suite = suite_of(*QUERIES)
+    suite = make_compared_suite(*QUERIES)
     pair = (reported(broken), reported(SECOND))
     report = report_on(pair, score_by_suite(pair, suite, QUERIES[:2], (), ()))
     assert (report.exit_status, dict(report.reference.unanswered)) == (0, {})
 
 
 def test_a_request_that_is_another_by_the_same_name_is_noted():
-    suite = suite_of(*QUERIES)
+    suite = make_compared_suite(*QUERIES)
     pair = (replace(reported(FIRST), template="old"), replace(reported(SECOND), template="new"))
     report = report_on(pair, score_by_suite(pair, suite, suite.queries, (), ()))
     assert "the request current is not the same on both sides" in report.notes
 
 
 def test_weights_count_in_the_means_of_measures_and_of_the_agreement_alike():
-    suite = suite_of(*(replace(query, weight=8.0 if query.id == "q" else 1.0) for query in QUERIES))
+    suite = make_compared_suite(*(replace(query, weight=8.0 if query.id == "q" else 1.0) for query in QUERIES))
     report = compared(FIRST, SECOND, suite, thresholds=["mean overlap@1 >= 0"], options=replace(OPTIONS, depth=1))
     assert report.measures.measures[0].difference == pytest.approx(-0.5 * 2 / 10)
     assert report.agreement.overlap == report.verdicts[0].observed == pytest.approx(0.8)
@@ -369,7 +372,7 @@ def test_weights_count_in_the_means_of_measures_and_of_the_agreement_alike():
 def test_stored_scores_are_weighed_as_the_candidate_says():
     pair = []
     for run, weight, name in ((FIRST, 1.0, "A"), (SECOND, 8.0, "B")):
-        suite = suite_of(*(replace(query, weight=weight if query.id == "q" else 1.0) for query in QUERIES))
+        suite = make_compared_suite(*(replace(query, weight=weight if query.id == "q" else 1.0) for query in QUERIES))
         pair.append(reported(run, suite, name))
     report = report_on(tuple(pair), use_stored_scores(tuple(pair), (), ()))
     assert report.measures.measures[0].difference == pytest.approx(-0.5 * 2 / 10)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.suites import make_suite
 from harness.extensions.compare.model import SideKind
 from harness.extensions.compare.preparing import CompareOptions, assemble_comparison
 from harness.extensions.compare.scores import score_by_suite, use_stored_scores
@@ -18,7 +19,7 @@ from harness.extensions.compare.sides import make_run_side
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model.run import Engine, Hit, Ranking, Run
-from harness.model.suite import Query, Suite, Target
+from harness.model.suite import Query
 from harness.statistics.compare import ComparisonOptions
 
 DOCUMENTS = tuple("abcdefg")
@@ -40,9 +41,8 @@ judgments = st.fixed_dictionaries(
 few = settings(max_examples=30, deadline=None)
 
 
-def suite_of(grades):
-    queries = tuple(Query(query, query, judgments=grades[query]) for query in QUERIES)
-    return Suite("s", "", Target(), {}, MEASURES, queries)
+def make_graded_suite(grades):
+    return make_suite(*(Query(query, query, judgments=grades[query]) for query in QUERIES), measures=MEASURES)
 
 
 def side(suite, run, name="side"):
@@ -53,7 +53,7 @@ def side(suite, run, name="side"):
 
 
 def compared(grades, first, second):
-    suite = suite_of(grades)
+    suite = make_graded_suite(grades)
     pair = (side(suite, first), side(suite, second))
     scored = score_by_suite(pair, suite, suite.queries, (), ())
     return assemble_comparison(pair, scored, OPTIONS)
@@ -135,7 +135,7 @@ def test_the_query_that_moved_most_stands_first(grades, first, second):
 @given(judgments, runs, runs)
 @few
 def test_stored_scores_say_what_scoring_anew_says(grades, first, second):
-    suite = suite_of(grades)
+    suite = make_graded_suite(grades)
     sides = (side(suite, first), side(suite, second))
     pair = tuple(
         replace(one, scores=score_run(suite, one.run), gain=suite.gain, profile=suite.profile) for one in sides

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.histories import entries_of, entry_of, ranking_of, run_of, suite_of
+from builders.histories import entries_of, entry_of, make_kept_suite, ranking_of, run_of
 from harness.cli import main
 from harness.store.history_files import write_entry
 
@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
-    suite = suite_of()
+    suite = make_kept_suite()
     runs = [run_of(suite)] * 6 + [run_of(suite, shoes=ranking_of("x", "b", "a"))] * 6
     for entry in entries_of(suite, runs):
         write_entry(tmp_path / "history", entry)
@@ -103,7 +103,7 @@ def test_what_is_missing_is_named(history, words, reason):
 
 
 def test_runs_on_another_index_are_a_timeline_of_their_own(history, folder):
-    entry = entry_of(suite_of(), run_of(suite_of()), day=20, chosen_index="products-next")
+    entry = entry_of(make_kept_suite(), run_of(make_kept_suite()), day=20, chosen_index="products-next")
     write_entry(folder / "history", entry)
     out = history("shop.relevance.yaml", "--history", "history")[1]
     assert re.findall(r"^shop  request (.*)$", out, re.M) == ["current on products-next", "current"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
+from builders.histories import QUERIES, entries_of, entry_of, make_kept_suite, ranking_of, run_of
 from builders.planted_history import make_history, make_suite
 from harness.extensions.history.document import (
     build_history_document,
@@ -20,7 +20,7 @@ from harness.extensions.history.timeline import build_timelines
 from harness.report.document import join_spans
 from harness.report.terminal import print_document, render_plain
 
-SUITE = suite_of()
+SUITE = make_kept_suite()
 WORSE = {"shoes": ranking_of("x", "b", "a")}
 
 
@@ -103,7 +103,9 @@ def test_runs_keep_their_numbers_when_older_ones_are_left_out():
 
 def test_what_the_lines_do_not_count_is_said():
     entries = [entry_of(SUITE, run_of(SUITE))]
-    today = replace(suite_of(replace(QUERIES[0], text="rubber wellies"), QUERIES[1]), measures=SUITE.measures[:1])
+    today = replace(
+        make_kept_suite(replace(QUERIES[0], text="rubber wellies"), QUERIES[1]), measures=SUITE.measures[:1]
+    )
     text = " ".join(print_lines(build_timelines(entries, today)))
     assert "1 query had another text or other params in earlier runs, which are left out there" in text
     assert "RR@3: runs that keep too few hits, or whose measure the suite has no longer" in text
@@ -133,7 +135,7 @@ def test_what_does_not_change_is_in_the_page_once():
 
 def test_the_size_of_the_page_is_bounded_and_the_queries_that_differed_most_stay():
     queries = [replace(QUERIES[1], id=f"q{number}") for number in range(200)]
-    suite = suite_of(*queries)
+    suite = make_kept_suite(*queries)
     entries = entries_of(suite, [run_of(suite), run_of(suite, q77=ranking_of("x", "b"))])
     html = render(build_timelines(entries, suite), limits=HistoryLimits(scores=100, documents=20))
     [data] = read_data(html)
@@ -143,7 +145,7 @@ def test_the_size_of_the_page_is_bounded_and_the_queries_that_differed_most_stay
 
 
 def test_nothing_ends_the_element_that_holds_the_figures():
-    suite = suite_of(replace(QUERIES[0], text="</script><b>"), QUERIES[1])
+    suite = make_kept_suite(replace(QUERIES[0], text="</script><b>"), QUERIES[1])
     html = render(build_timelines(entries_of(suite, [run_of(suite)]), suite))
     [data] = read_data(html)
     assert {query["text"] for query in data["queries"]} == {"</script><b>", "red shoes"}

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.errors import HistoryError
 from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
 from harness.extensions.history.packing import pack_suite as join_files
 from harness.files.beside import BesideFile
 from harness.model.kept import HistoryFigure
 from harness.store.history_files import read_history, write_entry
-from tests.builders.histories import entry_of, ranking_of, run_of, suite_of
 
-SUITE = suite_of()
+SUITE = make_kept_suite()
 
 
 def make_entries(days):

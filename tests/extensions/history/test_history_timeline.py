@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from builders.gating import TODAY, threshold
-from builders.histories import QUERIES, entries_of, entry_of, ranking_of, run_of, suite_of
+from builders.histories import QUERIES, entries_of, entry_of, make_kept_suite, ranking_of, run_of
 from builders.planted_history import DRIFT, JUDGED, RUNS, STEP_DOWN, STEP_UP, UPGRADE, make_history, make_suite
 from harness.extensions.history.model import ChangeKind
 from harness.extensions.history.steps import find_drifts, find_steps
@@ -16,7 +16,7 @@ from harness.model.kept import History
 from harness.model.run import Status
 from harness.store.history import rescore
 
-SUITE = suite_of()
+SUITE = make_kept_suite()
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_each_request_and_chosen_index_has_a_timeline_the_latest_first():
 
 def test_a_query_that_is_asked_otherwise_by_now_is_left_out_of_the_rescored_figure():
     entry = entry_of(SUITE, run_of(SUITE, boots=ranking_of("x")))
-    today = suite_of(replace(QUERIES[0], text="rubber wellies"), QUERIES[1])
+    today = make_kept_suite(replace(QUERIES[0], text="rubber wellies"), QUERIES[1])
     [timeline] = build_timelines([entry], today)
     [point] = timeline.points
     assert point.changed_queries == ("boots",)
@@ -131,7 +131,7 @@ def test_what_changed_is_said_in_words():
 
 
 def test_queries_that_came_and_went_are_counted():
-    more = suite_of(*QUERIES, replace(QUERIES[0], id="wellies"))
+    more = make_kept_suite(*QUERIES, replace(QUERIES[0], id="wellies"))
     before, after = entry_of(SUITE, run_of(SUITE)), entry_of(more, run_of(more))
     assert [change.text for change in list_changes(before, after)] == ["1 query more"]
     assert [change.text for change in list_changes(after, before)] == ["1 query fewer"]

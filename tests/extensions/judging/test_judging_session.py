@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.judging import make_view
+from builders.suites import make_suite
 from harness.errors import FormatError, UsageError
 from harness.extensions.judging.findings import parse_scale
 from harness.extensions.judging.model import Pool, PooledDocument
@@ -21,15 +22,13 @@ from harness.files.judge_files import (
 )
 from harness.metrics import parse_measure
 from harness.model.judging import JudgeAnswer, MachineAnswer
-from harness.model.suite import Gain, GainKind, Query, Suite, Target
+from harness.model.suite import Gain, GainKind, Query
 
 A, B = ("q", "a"), ("q", "b")
 
 
-def suite_of(**given):
-    grades = given.pop("judgments", {})
-    queries = (Query("q", "red shoes", judgments=grades),)
-    return Suite("shop", "s.yaml", Target(), {}, given.pop("measures", ()), queries, **given)
+def make_graded_suite(judgments=None, **fields):
+    return make_suite(Query("q", "red shoes", judgments=judgments or {}), **fields)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +47,13 @@ def suite_of(**given):
     ],
 )  # fmt: skip
 def test_the_grades_to_choose_from_are_those_of_the_suite_s_scale(given, scale, expected):
-    choices = list_choices(suite_of(**given), scale and parse_scale(scale))
+    choices = list_choices(make_graded_suite(**given), scale and parse_scale(scale))
     assert [(one.grade, one.name, one.key) for one in choices] == expected
 
 
 def test_a_scale_of_a_hundred_grades_is_none_for_people():
     with pytest.raises(UsageError, match="found grades from 0 to 99 in --scale, expected at most 11 whole numbers"):
-        list_choices(suite_of(), parse_scale("0..99"))
+        list_choices(make_graded_suite(), parse_scale("0..99"))
 
 
 # ------------------------------------------------------------------------------------------------ what is kept
@@ -177,18 +176,18 @@ def test_kept_grades_outside_of_the_scale_are_refused_with_their_lines(kept, giv
     lines = [json.dumps({"query": "q", "document": str(n), "grade": grade}) for n, grade in enumerate(grades)]
     kept.path.write_text("\n".join(lines))
     with pytest.raises(FormatError) as failure:
-        check_on_scale([JudgeFile.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
+        check_on_scale([JudgeFile.read(kept.path)], make_graded_suite(**given), scale and parse_scale(scale))
     assert [(one.line, one.message) for one in failure.value.problems] == [
         (n + 1, f"found grade {grade:g} of document {n} of query q, expected {expected}; "
          "correct it, or give --scale")
         for n, grade in enumerate(wrong, start=1)
     ]  # fmt: skip
     kept.path.write_text(lines[0])
-    check_on_scale([JudgeFile.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
+    check_on_scale([JudgeFile.read(kept.path)], make_graded_suite(**given), scale and parse_scale(scale))
 
 
 def asked(text, suite="shop"):
-    return fingerprint_questions(replace(suite_of(), name=suite, queries=(Query("q", text),)))
+    return fingerprint_questions(replace(make_graded_suite(), name=suite, queries=(Query("q", text),)))
 
 
 def test_each_line_says_what_was_judged_and_a_line_that_does_not_counts(kept):
@@ -261,7 +260,7 @@ def test_a_blind_order_is_the_same_each_time_and_keeps_queries_together():
 
 def test_a_blind_judge_sees_neither_ranks_nor_the_suite_s_grades(kept):
     documents = pool_of("q/red shoes/a").documents
-    view = make_view(suite_of(), documents, list_choices(suite_of()), kept, existing={A: 1.0})
+    view = make_view(make_graded_suite(), documents, list_choices(make_graded_suite()), kept, existing={A: 1.0})
     [seen] = build_session(view)["documents"]
     assert (seen["ranks"], seen["existing"]) == ({"current": 1}, 1.0)
     [seen] = build_session(replace(view, blind=True))["documents"]

@@ -5,25 +5,25 @@ from typing import Any
 import pytest
 
 from builders.gating import ranking
+from builders.suites import make_suite
 from harness.agreement import Weights, cohen_kappa
 from harness.extensions.judging.model import GradedAlike, RequestMeans
 from harness.extensions.judging.trust import compare_machine, rank_requests
 from harness.metrics import parse_measure
 from harness.model.run import Engine, Run
-from harness.model.suite import Query, Suite, Target
+from harness.model.suite import Query, Suite
 
 TAGS = {"a": ("head",), "b": ("head", "shoes"), "c": ()}
 PEOPLE = {("a", "1"): 2.0, ("a", "2"): 0.0, ("b", "1"): 1.0, ("b", "2"): 0.0, ("c", "1"): 2.0, ("c", "9"): 1.0}
 MACHINE = {("a", "1"): 2.0, ("a", "2"): 1.0, ("b", "1"): 2.0, ("b", "2"): 0.0, ("c", "1"): 2.0, ("gone", "1"): 1.0}
 
 
-def suite_of(**judgments: dict[str, float]) -> Suite:
-    queries = [Query(name, name, tags=tags, judgments=judgments.get(name, {})) for name, tags in TAGS.items()]
-    return Suite("shop", "s.yaml", Target(), {}, (), tuple(queries))
+def make_tagged_suite(**judgments: dict[str, float]) -> Suite:
+    return make_suite(*(Query(name, name, tags=tags, judgments=judgments.get(name, {})) for name, tags in TAGS.items()))
 
 
 def test_a_machine_is_compared_on_the_documents_that_people_graded_too() -> None:
-    trust = compare_machine("gpt", suite_of(), PEOPLE, MACHINE)
+    trust = compare_machine("gpt", make_tagged_suite(), PEOPLE, MACHINE)
     pairs = [(2.0, 2.0), (0.0, 1.0), (1.0, 2.0), (0.0, 0.0), (2.0, 2.0)]
     assert trust.graded == 6
     assert trust.shared == GradedAlike(5, 3, pytest.approx(0.4), cohen_kappa(pairs, weights=Weights.QUADRATIC))
@@ -33,7 +33,7 @@ def test_a_machine_is_compared_on_the_documents_that_people_graded_too() -> None
 
 
 def test_it_is_told_by_grade_and_by_tag() -> None:
-    trust = compare_machine("gpt", suite_of(), PEOPLE, MACHINE)
+    trust = compare_machine("gpt", make_tagged_suite(), PEOPLE, MACHINE)
     by_grade = {grade: (alike.documents, alike.same, alike.leniency) for grade, alike in trust.by_grade.items()}
     assert by_grade == {0.0: (2, 1, 0.5), 1.0: (1, 0, 1.0), 2.0: (2, 2, 0.0)}
     assert {tag: (alike.documents, alike.leniency) for tag, alike in trust.by_tag.items()} == {
@@ -45,7 +45,7 @@ def test_it_is_told_by_grade_and_by_tag() -> None:
 def test_the_interval_of_the_leniency_is_over_queries() -> None:
     # Per query the sums of differences are 1, 1 and 0, over 2, 2 and 1 documents. By the t distribution with 2 degrees
     # of freedom (4.302653) and Fieller's ratio.
-    trust = compare_machine("gpt", suite_of(), PEOPLE, MACHINE)
+    trust = compare_machine("gpt", make_tagged_suite(), PEOPLE, MACHINE)
     assert trust.leniency_range is not None
     low, high = trust.leniency_range
     assert low < 0.4 < high
@@ -58,8 +58,8 @@ def test_the_interval_of_the_leniency_is_over_queries() -> None:
 
 
 def test_one_query_has_no_interval_and_no_document_no_figure() -> None:
-    assert compare_machine("gpt", suite_of(), {("a", "1"): 1.0}, MACHINE).leniency_range is None
-    nothing = compare_machine("gpt", suite_of(), {}, MACHINE)
+    assert compare_machine("gpt", make_tagged_suite(), {("a", "1"): 1.0}, MACHINE).leniency_range is None
+    nothing = compare_machine("gpt", make_tagged_suite(), {}, MACHINE)
     assert nothing.shared == GradedAlike(0, 0, None, None)
     assert (nothing.alpha, nothing.confusion, nothing.leniency_range) == (None, (), None)
 
@@ -75,7 +75,7 @@ class TestRequests:
         }
 
     def test_requests_are_ranked_by_both(self) -> None:
-        suite = suite_of(a={"1": 1.0, "2": 0.0}, b={"1": 1.0, "2": 0.0}, c={"1": 1.0, "2": 0.0})
+        suite = make_tagged_suite(a={"1": 1.0, "2": 0.0}, b={"1": 1.0, "2": 0.0}, c={"1": 1.0, "2": 0.0})
         machine = {name: {"1": 0.0, "2": 1.0} for name in ("a", "b")}
         runs = self.runs(
             old={"a": "2", "b": "2", "c": "1"}, mid={"a": "1", "b": "2", "c": "1"}, new={"a": "1", "b": "1", "c": "2"}
@@ -94,7 +94,10 @@ class TestRequests:
     @pytest.mark.parametrize("machine", [{}, {"a": {"1": 0.0}}])
     def test_without_scores_by_both_there_is_no_rank(self, machine: Any) -> None:
         runs = self.runs(old={"a": "1"}, new={"a": "2"})
-        assert rank_requests(suite_of(a={"1": 1.0}), runs, parse_measure("RR"), machine) is None
+        assert rank_requests(make_tagged_suite(a={"1": 1.0}), runs, parse_measure("RR"), machine) is None
 
     def test_one_request_has_no_rank(self) -> None:
-        assert rank_requests(suite_of(a={"1": 1.0}), self.runs(old={"a": "1"}), self.MEASURE, {"a": {"1": 1.0}}) is None
+        assert (
+            rank_requests(make_tagged_suite(a={"1": 1.0}), self.runs(old={"a": "1"}), self.MEASURE, {"a": {"1": 1.0}})
+            is None
+        )

@@ -13,7 +13,7 @@ import harness.cli.run
 import harness.report.outputs
 import harness.run.keeping
 import harness.search
-from builders.histories import entry_of, run_of, suite_of
+from builders.histories import entry_of, make_kept_suite, run_of
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import HistoryError
@@ -56,7 +56,7 @@ def answers(tmp_path, monkeypatch):
     queries = "".join(f"  - {{id: q{n}, text: text {n}, judgments: {{a: 1}}}}\n" for n in range(40))
     Path("tuned.relevance.yaml").write_text(TUNED + queries)
     Path("log.csv").write_text("query,count\nred shoes,3\nboots,2\n")
-    suite = suite_of()
+    suite = make_kept_suite()
     for day in range(3):
         write_entry(Path("seen"), entry_of(suite, run_of(suite), day=day))
     return known

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness.search
-from builders.histories import entry_of, ranking_of, run_of, suite_of
+from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.cli import main
 from harness.report.outputs import KINDS
 from harness.search.testing import FakeSearch
@@ -190,7 +190,7 @@ def original(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     for name in ("another", "shop", "since"):
-        suite = replace(suite_of(), name=name)
+        suite = replace(make_kept_suite(), name=name)
         for day in range(3):
             entry = entry_of(suite, run_of(suite, shoes=ranking_of(f"x{day}", "a")), day=day)
             write_entry(folder / "kept", entry)

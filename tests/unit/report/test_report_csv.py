@@ -13,7 +13,7 @@ def summary(measure: str) -> MeasureSummary:
     return MeasureSummary(measure, "exponential", 0.5, 0.5, 0.5, 0.5, 1, 0)
 
 
-def suite_of(*queries: QueryReport, measures=(NDCG,), **changes):
+def make_suite_report(*queries: QueryReport, measures=(NDCG,), **changes):
     return replace(products(), queries=queries, summaries=tuple(map(summary, measures)), **changes)
 
 
@@ -25,7 +25,7 @@ def read_rows(*suites, **changes) -> list[dict[str, str]]:
 def test_each_query_of_each_request_has_a_row_with_all_digits_of_its_scores():
     scores = {NDCG: 1 / 3, "P@5": 0.4}
     query = QueryReport("q", "boots", Outcome.SCORED, tags=("head", "shoes"), scores=scores, weight=2.5)
-    cells = [suite_of(query, measures=(NDCG, "P@5"), request=request) for request in ("now", "next")]
+    cells = [make_suite_report(query, measures=(NDCG, "P@5"), request=request) for request in ("now", "next")]
     rows = read_rows(*cells)
     assert [row["request"] for row in rows] == ["now", "next"]
     first = rows[0]
@@ -37,14 +37,14 @@ def test_each_query_of_each_request_has_a_row_with_all_digits_of_its_scores():
 def test_no_score_is_an_empty_cell_as_is_a_measure_of_another_suite():
     undefined = QueryReport("q", "boots", Outcome.UNDEFINED, "no\njudgment", scores={NDCG: None})
     other = QueryReport("q", "boots", Outcome.SCORED, scores={"P@5": 0.0})
-    first, second = read_rows(suite_of(undefined), suite_of(other, measures=("P@5",)))
+    first, second = read_rows(make_suite_report(undefined), make_suite_report(other, measures=("P@5",)))
     assert (first[NDCG], first["P@5"], first["outcome"], first["reason"]) == ("", "", "undefined", "no judgment")
     assert (second[NDCG], second["P@5"]) == ("", "0.0")
 
 
 def test_formulas_numbers_and_controls_of_texts_are_no_cells_of_a_spreadsheet():
     query = QueryReport('=HYPERLINK("x")', "+1\x1b[2J", Outcome.ERROR, "@SUM(1)", tags=("-a", "=b"))
-    text = render(report_of(suite_of(query, QueryReport("007", "１;=1", Outcome.SCORED), name="=1+1")))
+    text = render(report_of(make_suite_report(query, QueryReport("007", "１;=1", Outcome.SCORED), name="=1+1")))
     rows = list(csv.DictReader(text.removeprefix("\ufeff").splitlines()))
     assert [row["suite"] for row in rows] == ["'=1+1", "'=1+1"]
     assert [row["query"] for row in rows] == ['\'=HYPERLINK("x")', "'007"]

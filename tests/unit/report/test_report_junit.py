@@ -18,7 +18,7 @@ HIT = RankedDocument(1, "d", 3, 7.0)
 BOOTS = QueryReport("boots", "rubber boots", Outcome.SCORED, scores={NDCG: 0.25}, ranking=(HIT,))
 
 
-def suite_of(*verdicts: Verdict, queries=(BOOTS,), **changes) -> SuiteReport:
+def make_suite_report(*verdicts: Verdict, queries=(BOOTS,), **changes) -> SuiteReport:
     return replace(products(), verdicts=verdicts, queries=queries, tags=(), **changes)
 
 
@@ -52,7 +52,7 @@ ELEMENTS = [
 @pytest.mark.parametrize(("status", "element", "kind"), ELEMENTS)
 def test_a_status_is_an_element_and_is_counted(status, element, kind):
     waiver = WAIVER if kind else None
-    [suite] = read_suites(suite_of(Verdict("v", "mean nDCG@10 >= 0.8", status, "it is low", waiver=waiver)))
+    [suite] = read_suites(make_suite_report(Verdict("v", "mean nDCG@10 >= 0.8", status, "it is low", waiver=waiver)))
 
     [case] = suite
     outcomes = [child for child in case if child.tag != "properties"]
@@ -78,7 +78,7 @@ def test_a_failure_has_its_figures_its_reason_and_the_worst_queries():
     figures = (0.25, 0.8, NDCG)
     verdict = Verdict("mean", "mean nDCG@10 >= 0.8", Status.FAILED, "it is 0.25", *figures, mark=mark)
     verdict = replace(verdict, blamed=("boots",), operator=Operator.AT_LEAST)
-    case = read_cases(suite_of(verdict, path="suites/shop.relevance.yaml"))["mean"]
+    case = read_cases(make_suite_report(verdict, path="suites/shop.relevance.yaml"))["mean"]
 
     failure = case.find("failure")
     assert failure.get("message").startswith("0.25")
@@ -93,14 +93,14 @@ def test_a_failure_has_its_figures_its_reason_and_the_worst_queries():
 
 def test_an_expectation_has_its_query_its_outcome_and_scores():
     verdict = Verdict("query.boots.x", "'a' in top 1", Status.PASSED, "", 1, 1, query="boots", unit=Unit.RANK)
-    found = read_properties(read_cases(suite_of(verdict))["query.boots.x"])
+    found = read_properties(read_cases(make_suite_report(verdict))["query.boots.x"])
     expected = {"query": "boots", "text": "rubber boots", "outcome": "scored", NDCG: "0.25", "unit": "rank"}
     assert {name: found[f"relevance.{name}"] for name in expected} == expected
 
 
 def test_cells_of_a_suite_have_their_request_and_index_in_names():
     verdict = Verdict("mean", "mean nDCG@10 >= 0.8", Status.PASSED, "")
-    one = suite_of(verdict)
+    one = make_suite_report(verdict)
     cells = [replace(one, request=request, index=index) for request in ("a b", "c") for index in ("x", "y")]
     assert list(read_cases(*cells)) == ["mean[a-b@x]", "mean[a-b@y]", "mean[c@x]", "mean[c@y]"]
     assert list(read_cases(*cells[:2])) == ["mean[x]", "mean[y]"]
@@ -113,7 +113,7 @@ def test_cells_of_a_suite_have_their_request_and_index_in_names():
 def test_a_missing_answer_is_an_error_though_every_threshold_passes():
     lost = QueryReport("flask", "thermos", Outcome.ERROR, "status 500")
     passed = Verdict("mean", "mean nDCG@10 >= 0.8", Status.PASSED, "")
-    cases = read_cases(suite_of(passed, queries=(BOOTS, lost)))
+    cases = read_cases(make_suite_report(passed, queries=(BOOTS, lost)))
     assert cases["answers"].find("error").get("message").startswith("no answer to 1 query that no threshold is about")
     assert "flask" in cases["answers"].find("error").text
 
@@ -121,18 +121,18 @@ def test_a_missing_answer_is_an_error_though_every_threshold_passes():
 def test_a_missing_answer_that_an_error_blames_is_told_once():
     lost = QueryReport("flask", "thermos", Outcome.ERROR, "status 500")
     error = Verdict("mean", "mean nDCG@10 >= 0.8", Status.ERROR, "no answer", blamed=("flask",))
-    assert list(read_cases(suite_of(error, queries=(BOOTS, lost)))) == ["mean"]
+    assert list(read_cases(make_suite_report(error, queries=(BOOTS, lost)))) == ["mean"]
 
 
 def test_a_request_that_gates_nothing_has_no_cases():
     lost = QueryReport("flask", "thermos", Outcome.ERROR, "status 500")
-    [suite] = read_suites(suite_of(queries=(lost,), gates=False))
+    [suite] = read_suites(make_suite_report(queries=(lost,), gates=False))
     assert (suite.get("tests"), len(suite)) == ("0", 0)
 
 
 def test_a_suite_that_did_not_run_and_a_run_without_decisions_do_not_pass():
     missing = (MissingSuite("b.relevance.yaml", "wrong"),)
-    cases = read_cases(suite_of(), undecided="no query has the tag", missing=missing)
+    cases = read_cases(make_suite_report(), undecided="no query has the tag", missing=missing)
     assert cases["nothing-was-decided"].find("failure").get("message") == "no query has the tag"
     assert cases["did-not-run"].find("error").get("message") == "wrong"
     assert cases["did-not-run"].get("classname") == "b.relevance.yaml"
@@ -145,7 +145,9 @@ def test_hostile_texts_stay_texts(tmp_path):
     verdict = Verdict("v", f"mean {HOSTILE}", Status.FAILED, HOSTILE, blamed=(HOSTILE,), mark=Mark(HOSTILE, 1, 1))
     skipped = Verdict("s", HOSTILE, Status.SKIPPED, HOSTILE, waiver=Waiver(HOSTILE), query=HOSTILE)
     query = QueryReport(HOSTILE, HOSTILE, Outcome.UNDEFINED, HOSTILE, scores={HOSTILE: 0.5})
-    suite = suite_of(verdict, skipped, queries=(query,), name=HOSTILE, path=HOSTILE, request=HOSTILE, index=HOSTILE)
+    suite = make_suite_report(
+        verdict, skipped, queries=(query,), name=HOSTILE, path=HOSTILE, request=HOSTILE, index=HOSTILE
+    )
     path = tmp_path / "junit.xml"
     write_report(report_of(suite), Output("junit", path))
 
@@ -161,12 +163,12 @@ def test_hostile_texts_stay_texts(tmp_path):
 
 def test_a_long_message_is_cut_and_the_text_is_whole():
     reason = "x" * 9999
-    failure = read_cases(suite_of(Verdict("v", "t", Status.FAILED, reason)))["v"].find("failure")
+    failure = read_cases(make_suite_report(Verdict("v", "t", Status.FAILED, reason)))["v"].find("failure")
     assert len(failure.get("message")) < MOST_MESSAGE + 60
     assert reason in failure.text
 
 
 def test_the_time_is_that_of_the_suite():
-    [suite] = read_suites(suite_of(timing=SuiteTiming(1.25)))
+    [suite] = read_suites(make_suite_report(timing=SuiteTiming(1.25)))
     assert suite.get("time") == "1.250"
     assert suite.get("timestamp")

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from builders.histories import QUERIES, entries_of, ranking_of, run_of, suite_of
+from builders.histories import QUERIES, entries_of, make_kept_suite, ranking_of, run_of
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.planted_history import STEP_DOWN, make_history, make_suite
 from builders.reports import HOSTILE
@@ -14,7 +14,7 @@ from harness.extensions.history.page import HistoryLimits, render
 from harness.extensions.history.timeline import build_timelines
 from harness.model.kept import HistoryFigure
 
-SUITE = suite_of()
+SUITE = make_kept_suite()
 WORSE = {"shoes": ranking_of("x", "b", "a")}
 
 
@@ -161,7 +161,7 @@ def test_what_there_is_no_room_for_is_said(open_html):
 
 def test_nothing_from_an_index_or_a_suite_runs(open_html):
     queries = (replace(QUERIES[0], text=HOSTILE), replace(QUERIES[1], id=HOSTILE, tags=(HOSTILE,)))
-    suite = replace(suite_of(*queries), name=HOSTILE)
+    suite = replace(make_kept_suite(*queries), name=HOSTILE)
     timelines = short_history(suite, commit=HOSTILE, branch=HOSTILE, cluster=HOSTILE, chosen_index=HOSTILE)
     page = open_html(render(timelines))
     assert page.title() != "owned"
