@@ -16,7 +16,7 @@ def make_suite(
     *queries: Query,
     measures: Iterable[str | Measure] = (),
     thresholds: Iterable[str | Threshold] = (),
-    body: Any = BODY,
+    body: Any = None,
     **fields: Any,
 ) -> Suite:
     """
@@ -28,7 +28,7 @@ def make_suite(
         "name": "shop",
         "path": "shop.relevance.yaml",
         "target": Target(index="products"),
-        "requests": {"current": RequestTemplate("current", body)},
+        "requests": {"current": RequestTemplate("current", body or BODY)},
         **fields,
     }
     return Suite(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, ranking, threshold
-from builders.suites import make_suite
+from builders.suites import BODY, make_suite
 from harness.gate import decide
 from harness.gate.decide_answers import OF_SERVICE
 from harness.gate.expectations import parse_expectation
@@ -122,7 +122,7 @@ SERVICE = RequestTemplate("current", None, http=HttpRequest("GET", "/search", id
 SIZED = RequestTemplate("current", None, http=HttpRequest("GET", "/search", ids="$.ids", size="rows"))
 JUDGED = {"a": 1, "b": 1, "c": 1, "d": -1, "e": -1, "f": 1}
 STORED = RequestTemplate("current", {"template": {"id": "products-search", "params": {"q": "{{text}}"}}})
-BODY = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
+TEMPLATE = RequestTemplate("current", BODY)
 
 
 def expect_of(template, text, response, *others):
@@ -173,7 +173,7 @@ def test_fewer_hits_than_asked_for_decide_where_nothing_is_in_doubt(template, te
 
 
 def test_an_engine_heeds_the_size_of_a_body_though_more_documents_match_than_it_has_groups():
-    assert expect_of(BODY, "x not in top 8", ranking("abc", total=213)).status is Status.PASSED
+    assert expect_of(TEMPLATE, "x not in top 8", ranking("abc", total=213)).status is Status.PASSED
 
 
 def scored(template, text, response, judgments=JUDGED):
@@ -202,7 +202,7 @@ def test_a_measure_that_further_hits_could_change_is_inconclusive(template, text
     assert verdict.status is Status.INCONCLUSIVE, verdict.reason
     assert verdict.reason.startswith("cannot be decided: q: 3 hits returned, where 8 were requested and 30 match; the ")
     assert verdict.blamed == ("q",)
-    assert scored(BODY, text, ranking("abc", total=3)).status is Status.PASSED
+    assert scored(TEMPLATE, text, ranking("abc", total=3)).status is Status.PASSED
     assert scored(template, text, ranking("abc", total=3)).status is Status.PASSED
 
 
@@ -230,7 +230,7 @@ def test_a_rank_below_the_documents_is_unknown_where_hits_repeat_some():
     """Ten hits of seven documents: the eighth may be anywhere below."""
     repeated = replace(ranking("abcdefg", total=30), duplicates=("a", "b", "c"))
     query = Query("q", "q", thresholds=(Threshold("x not in top 8", parse_expectation("x not in top 8")),))
-    suite = replace(make_suite(query, depth=10), requests={"current": BODY})
+    suite = replace(make_suite(query, depth=10), requests={"current": TEMPLATE})
     [verdict] = decide(suite, Run({"q": repeated}, Engine("fake"), "current"), [], today=TODAY)
     assert verdict.status is Status.INCONCLUSIVE
     assert verdict.reason == (
@@ -242,7 +242,7 @@ def test_hits_that_repeat_a_document_are_counted_among_all_that_were_returned():
     """With the hit beyond the depth there are eleven of one document, of which ten repeat it."""
     repeated = replace(ranking("a", total=30), duplicates=("a",) * 10)
     query = Query("q", "q", thresholds=(Threshold("x not in top 8", parse_expectation("x not in top 8")),))
-    suite = replace(make_suite(query, depth=10), requests={"current": BODY})
+    suite = replace(make_suite(query, depth=10), requests={"current": TEMPLATE})
     [verdict] = decide(suite, Run({"q": repeated}, Engine("fake"), "current"), [], today=TODAY)
     assert verdict.reason == (
         "cannot be decided: x is not in the 11 hits returned, 10 of which repeat a document, set `depth: 18`"

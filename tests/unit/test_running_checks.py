@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from builders.executions import answered_by, cell_of, finish, run_suite, search_suite, with_hooks
+from builders.suites import BODY, make_suite
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate import decide
 from harness.gate.expectations import parse_expectation
@@ -42,14 +43,6 @@ from harness.store.journal import Journal, read_content
 from harness.store.journal_lines import parse_journal
 from harness.suites.requests import build_requests
 
-BODY = {"query": {"match": {"title": "{{text}}"}}}
-
-
-def suite(*queries: Query, body: Any = None, **more: Any) -> Suite:
-    requests = {"request": RequestTemplate("request", BODY if body is None else body)}
-    given = {"requests": requests, "measures": (), "queries": queries, "target": Target(index="products"), **more}
-    return Suite("products", "products.relevance.yaml", **given)
-
 
 def expecting(*texts: str, **judgments: float) -> Query:
     expectations = tuple(Threshold(text, parse_expectation(text)) for text in texts)
@@ -76,7 +69,7 @@ def run_on(
     state: IndexState | None = None,
     **more: Any,
 ) -> Run:
-    return search_suite(suite(*queries, **more), search, targets=targets or Targets(), state=state)
+    return search_suite(make_suite(*queries, **more), search, targets=targets or Targets(), state=state)
 
 
 def why(run: Run) -> str:
@@ -160,7 +153,7 @@ def test_a_check_that_fails_is_a_remark(answers: dict[str, Response]) -> None:
 def test_an_expectation_does_not_pass_by_a_document_that_could_not_be_looked_up(expected: str, status: Status) -> None:
     query = expecting(expected, x=2)
     run = run_on(Index("x y", "x y", sample=Ranking(total=2), count=BROKEN, ids=BROKEN), query)
-    [verdict] = decide(suite(query), run, [], today=date(2026, 1, 1))
+    [verdict] = decide(make_suite(query), run, [], today=date(2026, 1, 1))
     assert verdict.status is status
     if status is Status.INCONCLUSIVE:
         assert verdict.reason == "cannot be decided: whether nope is visible is unknown, as it could not be looked up"
@@ -314,11 +307,11 @@ def test_the_report_has_them() -> None:
     from harness.report.json import dumps_report, loads_report
     from harness.run import make_report
 
-    report = run_suite(suite(expecting(a=1, b=1)), Index("a", "a"), RunOptions())
+    report = run_suite(make_suite(expecting(a=1, b=1)), Index("a", "a"), RunOptions())
     assert "1 of 2 documents judged relevant is not visible through products: b" in report.notes
     assert report.checks == TargetChecks("products", documents=1, examples=("a",), relevant=2, absent={"b": None})
     assert loads_report(dumps_report(make_report([report]))).suites[0].checks == report.checks
-    assert run_suite(suite(expecting(a=1)), Index("a", "a"), RunOptions(no_checks=True)).checks is None
+    assert run_suite(make_suite(expecting(a=1)), Index("a", "a"), RunOptions(no_checks=True)).checks is None
 
 
 # ------------------------------------------------------------------------------------------------ fields
@@ -454,7 +447,7 @@ def test_queries_that_are_sent_again_without_the_checks_are_counted_once(error: 
                 raise error
 
     progress = Counter()
-    cell = cell_of(suite(expecting("nope not in top 3", a=1)), RunOptions(repeat=2))
+    cell = cell_of(make_suite(expecting("nope not in top 3", a=1)), RunOptions(repeat=2))
     with answered_by(Refusing(None), cell, progress=progress) as answered:
         assert isinstance(answered.run.responses["q"], Ranking)
     assert progress.done == progress.queries == 2
@@ -478,7 +471,7 @@ def test_queries_are_not_sent_again_where_the_index_is_blocked() -> None:
 
 @pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
 def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, tmp_path: Path) -> None:
-    tested, options = suite(expecting("nope not in top 3", a=1)), with_hooks(RunOptions())
+    tested, options = make_suite(expecting("nope not in top 3", a=1)), with_hooks(RunOptions())
     selection = select(tested, ALL, date(2026, 1, 1))
     journal = Journal(tmp_path / "run.journal")
     section = journal.open_section(make_header(selection, options, {}, "default", Masker({})), Masker({}))
@@ -515,8 +508,8 @@ def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
 @pytest.mark.parametrize(("budget", "titles"), [(None, {"a": "Red shoe"}), (0.0, {})])
 def test_titles_are_not_looked_up_when_the_budget_is_used_up(budget: float | None, titles: dict[str, str]) -> None:
     search = FakeSearch({"q": [Hit("a", 1.0, "Red shoe")]})
-    tested = suite(expecting(a=1), display=Display(title="title"))
-    searches = CheckedSearches(tested.requests["request"], (), build_requests(tested, None), search)
+    tested = make_suite(expecting(a=1), display=Display(title="title"))
+    searches = CheckedSearches(tested.requests["current"], (), build_requests(tested, None), search)
     check = Targets().prepare_check(tested, searches)
     assert check is not None
     found = check.conclude(Run({"q": Ranking((Hit("a", 1.0),))}, search.engine), search.search(check.requests), budget)
@@ -588,7 +581,7 @@ def run_template(known: dict[str, dict[str, Any]] | Exception) -> list[Any]:
     """The values of each hit of a search template that returns a brand for one only."""
     query = expecting("brand = Acme in top 3", b=1)
     body = {"template": {"id": "products", "params": {"q": "{{text}}"}}}
-    response = finish(suite(query, body=body), Templates(known), RunOptions()).run.responses["q"]
+    response = finish(make_suite(query, body=body), Templates(known), RunOptions()).run.responses["q"]
     assert isinstance(response, Ranking)
     return [hit.values for hit in response.hits]
 
@@ -607,7 +600,7 @@ def test_what_came_with_the_ranking_counts_before_what_is_looked_up() -> None:
 
     query = expecting("brand = Acme in top 3", "no repeated group in top 3", b=1)
     body = {"template": {"id": "products", "params": {"q": "{{text}}"}}}
-    response = finish(suite(query, body=body), Both({}), RunOptions()).run.responses["q"]
+    response = finish(make_suite(query, body=body), Both({}), RunOptions()).run.responses["q"]
     assert isinstance(response, Ranking)
     assert [hit.values for hit in response.hits] == [None, {"brand": ("Nike",), "group": ("x",)}, None]
 
@@ -618,7 +611,7 @@ def test_values_that_cannot_be_looked_up_are_unknown() -> None:
 
 def test_a_value_from_the_environment_is_compared_and_masked() -> None:
     wanted = Threshold("brand = ${RELEVANCE_BRAND} in top 3", parse_expectation("brand = Acme-Secret in top 3"))
-    shop = suite(Query("q", "red shoes", judgments={"a": 1}, thresholds=(wanted,)))
+    shop = make_suite(Query("q", "red shoes", judgments={"a": 1}, thresholds=(wanted,)))
     shop = replace(shop, variables={"RELEVANCE_BRAND": "Acme-Secret"})
     search = FakeSearch({"q": [Hit("a", values={"brand": ("Acme-Secret",)})]})
     [verdict] = finish(shop, search, RunOptions()).report.verdicts

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from builders.executions import finish, search_suite
+from builders.suites import BODY, make_suite
 from harness.errors import EngineUnreachable
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import QueryFilter, select
@@ -36,22 +37,6 @@ from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)
 NOT_VISIBLE = Absence.NOT_VISIBLE
-BODY = {"query": {"match": {"title": "{{text}}"}}}
-
-
-def suite(*queries: Query, body: Any = None, **more: Any) -> Suite:
-    template = RequestTemplate("request", BODY if body is None else body)
-    return Suite(
-        **{
-            "name": "products",
-            "path": "products.relevance.yaml",
-            "target": Target(index="products"),
-            "requests": {"request": template},
-            "measures": (),
-            "queries": queries,
-            **more,
-        }
-    )
 
 
 SHOES = Query("shoes", "red shoes", judgments={"a": 3, "b": 2, "c": 1, "d": 0})
@@ -77,11 +62,11 @@ class TestExecute:
     def test_sends_each_query_and_keeps_each_response_in_the_suites_order(self) -> None:
         search = FakeSearch({"hats": ["x"], "shoes": ["a", "b"]}, engine=Engine("opensearch", "3.8.0"))
 
-        run = search_suite(suite(SHOES, HATS), search)
+        run = search_suite(make_suite(SHOES, HATS), search)
 
         assert list(run.responses) == ["shoes", "hats"]
         assert [hit.id for hit in run.responses["shoes"].hits] == ["a", "b"]  # type: ignore[union-attr]
-        assert (run.engine, run.request, run.index) == (Engine("opensearch", "3.8.0"), "request", "products")
+        assert (run.engine, run.request, run.index) == (Engine("opensearch", "3.8.0"), "current", "products")
         assert [one.body for one in search.requests] == [
             {"query": {"match": {"title": "red shoes"}}, "size": 11},
             {"query": {"match": {"title": "blue hats"}}, "size": 11},
@@ -95,7 +80,7 @@ class TestExecute:
     ) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, window)
 
-        run = search_suite(suite(SHOES, HATS), search)
+        run = search_suite(make_suite(SHOES, HATS), search)
 
         assert [type(one) for one in run.responses.values()] == [found, found]
         assert [one.body["size"] for one in search.requests] == sizes
@@ -104,21 +89,21 @@ class TestExecute:
     def test_repeats_do_not_ask_for_the_extra_hit_that_was_refused(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
 
-        finish(suite(SHOES, HATS), search, RunOptions(repeat=2, no_checks=True, locate=False))
+        finish(make_suite(SHOES, HATS), search, RunOptions(repeat=2, no_checks=True, locate=False))
 
         assert [one.body["size"] for one in search.requests] == [11, 11, 10, 10, 10, 10]
 
     def test_a_window_that_has_room_costs_nothing(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 11)
 
-        run = search_suite(suite(SHOES, HATS), search)
+        run = search_suite(make_suite(SHOES, HATS), search)
         assert [one.body["size"] for one in search.requests] == [11, 11]
         assert not run.window_is_full
 
     def test_the_size_of_the_suite_is_not_changed(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
 
-        run = search_suite(suite(SHOES, HATS, body={**BODY, "size": 20}), search)
+        run = search_suite(make_suite(SHOES, HATS, body={**BODY, "size": 20}), search)
         assert [one.body["size"] for one in search.requests] == [20, 20]
         assert isinstance(run.responses["hats"], Failure)
 
@@ -127,7 +112,7 @@ class TestExecute:
         both = {"current": RequestTemplate("current", BODY), "candidate": candidate}
         search = FakeSearch({"shoes": []})
 
-        run = search_suite(suite(SHOES, requests=both), search, request="candidate")
+        run = search_suite(make_suite(SHOES, requests=both), search, request="candidate")
 
         assert (run.request, run.index) == ("candidate", "products-v2")
         assert search.requests[0].index == "products-v2"
@@ -144,13 +129,13 @@ class TestExecute:
     def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
         search = FakeSearch({"shoes": [], "hats": []})
 
-        run = search_suite(select(suite(replace(SHOES, skip=skip), HATS), QueryFilter(), DAY).active, search)
+        run = search_suite(select(make_suite(replace(SHOES, skip=skip), HATS), QueryFilter(), DAY).active, search)
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses
 
     def test_a_spent_budget_leaves_queries_that_did_not_run(self) -> None:
-        run = search_suite(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)
+        run = search_suite(make_suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)
 
         response = run.responses["shoes"]
         assert isinstance(response, Failure)
@@ -159,7 +144,7 @@ class TestExecute:
     @pytest.mark.parametrize("error", [EngineUnreachable("nobody there"), KeyboardInterrupt()])
     def test_an_engine_that_is_not_there_and_an_interrupt_are_no_run(self, error: Any) -> None:
         with pytest.raises(type(error)):
-            search_suite(suite(SHOES), FakeSearch({}, error=error))
+            search_suite(make_suite(SHOES), FakeSearch({}, error=error))
 
 
 def located(*arguments: Any) -> Any:
@@ -173,7 +158,7 @@ class TestLocateMissing:
         return search_suite(tested, search, **more), search
 
     def test_finds_the_rank_of_relevant_documents_below_the_cutoff(self) -> None:
-        tested = suite(SHOES, depth=2)
+        tested = make_suite(SHOES, depth=2)
         run, search = self.run_of(tested, {"shoes": ["z", "a", "y", "c", "d"]})
 
         missing = located(tested, run, search, ["shoes"])
@@ -203,7 +188,7 @@ class TestLocateMissing:
                 return replace(response, hits=tuple(hit for hit in response.hits if hit.id != "b"), total=None)
 
         template = RequestTemplate("request", BODY, url_params=parameters)
-        tested = suite(SHOES, requests={"request": template})
+        tested = make_suite(SHOES, requests={"request": template})
         search = Sharded({"shoes": ["a"], "others": ["b", "c"]})
         run = search_suite(tested, search)
 
@@ -214,7 +199,7 @@ class TestLocateMissing:
 
     def test_the_deeper_search_is_the_same_but_for_its_size_and_what_ranks_nothing(self) -> None:
         body = {**BODY, "from": 0, "aggs": {"n": {}}, "highlight": {}, "_source": ["title"], "min_score": 1}
-        tested = suite(SHOES, body=body)
+        tested = make_suite(SHOES, body=body)
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
         located(tested, run, search, ["shoes"])
@@ -234,7 +219,7 @@ class TestLocateMissing:
                     else (super()._respond(request))
                 )
 
-        tested = suite(SHOES, depth=2, display=Display(title="name.en"))
+        tested = make_suite(SHOES, depth=2, display=Display(title="name.en"))
         search = Catalogue({"shoes": ["z", "a", "y", "c"]})
         run = search_suite(tested, search)
 
@@ -259,7 +244,7 @@ class TestLocateMissing:
             def _respond(self, request: SearchRequest) -> Response:
                 return Failure(FailureKind.ERROR, "no") if request.title_field else super()._respond(request)
 
-        tested = suite(SHOES, depth=2)
+        tested = make_suite(SHOES, depth=2)
         search = Untitled({"shoes": ["z", "a", "y", "c"]})
         run = search_suite(tested, search)
 
@@ -268,7 +253,7 @@ class TestLocateMissing:
         assert [(one.id, one.rank, one.title) for one in missing["shoes"]] == [("b", None, None), ("c", 4, None)]
 
     def test_titles_are_asked_of_the_point_in_time_that_was_searched(self) -> None:
-        tested = suite(SHOES, body={**BODY, "pit": {"id": "p1"}}, target=Target(), display=Display(title="title"))
+        tested = make_suite(SHOES, body={**BODY, "pit": {"id": "p1"}}, target=Target(), display=Display(title="title"))
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
         located(tested, run, search, ["shoes"])
@@ -281,7 +266,7 @@ class TestLocateMissing:
 
     def test_a_search_template_is_asked_by_its_parameter(self) -> None:
         body = {"template": {"id": "products", "params": {"q": "{{text}}", "size": "{{depth}}"}}}
-        tested = suite(SHOES, body=body)
+        tested = make_suite(SHOES, body=body)
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
         located(tested, run, search, ["shoes"])
@@ -291,7 +276,7 @@ class TestLocateMissing:
     @pytest.mark.parametrize(("total", "absence"), [(30, Absence.BEYOND), (2, Absence.NO_MATCH)])
     def test_a_template_with_a_size_of_its_own_shows_no_thousand_ranks(self, total: int, absence: Absence) -> None:
         """The deeper search returned as few hits; the document was said not to be in the first 1,000."""
-        tested = suite(SHOES, body={"template": {"id": "products"}})
+        tested = make_suite(SHOES, body={"template": {"id": "products"}})
         few = Ranking((Hit("x"), Hit("y")), total=total)
         run, search = self.run_of(tested, {"shoes": few, "others": ["a", "b", "c"]})
 
@@ -299,7 +284,7 @@ class TestLocateMissing:
             assert (missing.absence, missing.searched) == (absence, 2)
 
     def test_the_index_that_was_searched_is_searched_again(self) -> None:
-        tested = suite(SHOES)
+        tested = make_suite(SHOES)
         built = replace(tested, target=replace(tested.target, index="products-0123456789ab"))
         run, search = self.run_of(built, {"shoes": ["z"]})
 
@@ -309,13 +294,13 @@ class TestLocateMissing:
 
     def test_what_gains_nothing_is_not_missed(self) -> None:
         gain = Gain(GainKind.MAP, ((0, -1.0), (1, 0.0), (2, 0.5), (3, 1.0)))
-        tested = suite(SHOES, gain=gain)
+        tested = make_suite(SHOES, gain=gain)
         run, search = self.run_of(tested, {"shoes": ["a"]})
 
         assert [one.id for one in located(tested, run, search, ["shoes"])["shoes"]] == ["b"]
 
     def test_a_query_that_misses_nothing_is_not_asked_again(self) -> None:
-        tested = suite(SHOES, HATS)
+        tested = make_suite(SHOES, HATS)
         run, search = self.run_of(tested, {"shoes": ["a", "b", "c"], "hats": ["x"]})
         asked = len(search.requests)
 
@@ -323,14 +308,14 @@ class TestLocateMissing:
         assert len(search.requests) == asked
 
     def test_only_chosen_queries_that_have_a_ranking_are_looked_at(self) -> None:
-        tested = suite(SHOES, HATS)
+        tested = make_suite(SHOES, HATS)
         run, search = self.run_of(tested, {"shoes": Failure(FailureKind.TIMEOUT, "slow"), "hats": []})
 
         assert located(tested, run, search, ["shoes"]) == {}
         assert list(located(tested, run, search, ["hats"])) == ["hats"]
 
     def test_where_the_deeper_search_fails_the_run_tells_how_deep_it_went(self) -> None:
-        tested = suite(SHOES)
+        tested = make_suite(SHOES)
         run, _ = self.run_of(tested, {"shoes": ["z", "y", "a"]})
 
         missing, why = locate_missing(tested, run, FakeSearch({}), ["shoes"], hooks=Hooks())
@@ -354,7 +339,7 @@ class TestLocateMissing:
     )
     def test_a_search_for_more_hits_that_ranks_otherwise_gives_no_ranks(self, ranking: str, deep: str) -> None:
         """As with `knn` without a `k`, with the small window of a rescorer, and in a body with `suggest` only."""
-        tested = suite(SHOES, depth=2)
+        tested = make_suite(SHOES, depth=2)
         run, _ = self.run_of(tested, {"shoes": list(ranking)}, further=False)
         again = FakeSearch({"shoes": list(deep), "others": ["b", "c"]})
 
@@ -382,7 +367,7 @@ class TestLocateMissing:
     @pytest.mark.parametrize("is_template", [False, True])
     def test_a_retriever_is_asked_with_its_own_window(self, retriever: Any, size: int, is_template: bool) -> None:
         body: Any = {"retriever": retriever}
-        tested = suite(SHOES, depth=10, body={"template": {"source": body}} if is_template else body)
+        tested = make_suite(SHOES, depth=10, body={"template": {"source": body}} if is_template else body)
         hits = [f"d{number}" for number in range(100)]
         run, search = self.run_of(tested, {"shoes": [*hits[:15], "c", *hits[15:]], "others": ["b"]})
 
@@ -393,7 +378,7 @@ class TestLocateMissing:
         assert missing["c"].searched == size
 
     def test_a_size_of_its_own_below_the_default_window_stays(self) -> None:
-        tested = suite(SHOES, depth=20, body={"retriever": {"rrf": {"retrievers": []}}, "size": 20})
+        tested = make_suite(SHOES, depth=20, body={"retriever": {"rrf": {"retrievers": []}}, "size": 20})
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
         located(tested, run, search, ["shoes"])
@@ -402,7 +387,7 @@ class TestLocateMissing:
 
     def test_an_http_service_is_not_asked_for_more(self) -> None:
         http = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids", {"q": "{{text}}"}))
-        tested = suite(SHOES, requests={"request": http}, target=Target(service="http"))
+        tested = make_suite(SHOES, requests={"request": http}, target=Target(service="http"))
         run, search = self.run_of(tested, {"shoes": Ranking()})
         asked = len(search.requests)
 
@@ -415,7 +400,7 @@ class TestLocateMissing:
 
 @pytest.mark.parametrize("body", [{"template": "products"}, {"template": {"id": "products"}}])
 def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) -> None:
-    tested = suite(SHOES, body=body)
+    tested = make_suite(SHOES, body=body)
     search = FakeSearch({"shoes": ["z"]})
     run = search_suite(tested, search)
 
@@ -435,7 +420,7 @@ def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) 
 )
 def test_a_search_asks_for_no_title_and_reads_one_that_the_request_returns_itself(body: Any, title_field: Any) -> None:
     search = FakeSearch({"q": ["a"]})
-    search_suite(suite(Query("q", "red"), body=body, display=Display(title="title")), search)
+    search_suite(make_suite(Query("q", "red"), body=body, display=Display(title="title")), search)
     assert [one.title_field for one in search.requests] == [title_field]
 
 
@@ -460,7 +445,7 @@ class TestAbsence:
                 return given if isinstance(given, Failure) else Ranking(tuple(map(Hit, given)), total=len(given))
 
         search = Answering({"shoes": found, "others": there.split()})
-        tested = suite(SHOES, body=body)
+        tested = make_suite(SHOES, body=body)
         run = search_suite(tested, search)
         self.search = search
         return {one.id: one for one in located(tested, run, search, ["shoes"]).get("shoes", ())}
@@ -519,7 +504,7 @@ class TestAbsence:
     def test_an_expected_document_is_located_like_a_judged_one(self) -> None:
         texts = ("x in top 3", "y before b", "z not in top 3", "b in top 3")
         expected = tuple(Threshold(text, parse_expectation(text)) for text in texts)
-        tested = suite(replace(SHOES, thresholds=expected), display=Display(title="title"))
+        tested = make_suite(replace(SHOES, thresholds=expected), display=Display(title="title"))
         search = FakeSearch({"shoes": ["a", "b", "c", *map(str, range(10)), "x"], "others": [Hit("y", title="Why")]})
         missing = located(tested, search_suite(tested, search), search, ["shoes"])["shoes"]
         assert [(one.id, one.grade, one.rank, one.absence) for one in missing] == [
@@ -533,11 +518,11 @@ class TestAbsence:
 )
 def test_where_an_id_may_be_of_several_documents_a_search_returns_the_title_of_its_own(target: Target) -> None:
     search = FakeSearch({"q": ["a"]})
-    search_suite(suite(Query("q", "red"), display=Display(title="title"), target=target), search)
+    search_suite(make_suite(Query("q", "red"), display=Display(title="title"), target=target), search)
     assert [one.title_field for one in search.requests] == ["title"]
 
 
 def test_hooks_that_may_read_titles_get_them() -> None:
     search = FakeSearch({"q": ["a"]})
-    search_suite(suite(Query("q", "red"), display=Display(title="title")), search, titles=True)
+    search_suite(make_suite(Query("q", "red"), display=Display(title="title")), search, titles=True)
     assert [one.title_field for one in search.requests] == ["title"]

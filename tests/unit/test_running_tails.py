@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders.executions import cell_of, finish, search_suite
-from builders.suites import make_suite
+from builders.suites import BODY, make_suite
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
 from harness.model.request import SearchRequest
@@ -19,12 +19,11 @@ from harness.run.cell import AnsweredCell, conclude_cell
 from harness.run.tails import SEARCHED, SIZES, search_tails
 from harness.search.testing import FakeSearch
 
-BODY = {"query": {"match": {"title": "{{text}}"}}}
 TIED = [Hit(f"d{n:04}", 1.0) for n in range(1200)]
 
 
 def make_tied_suite(body: Any = None, *, queries: int = 1, depth: int = 3, **fields: Any) -> Suite:
-    return make_suite(*(Query(f"q{n}", f"text {n}") for n in range(queries)), body=body or BODY, depth=depth, **fields)
+    return make_suite(*(Query(f"q{n}", f"text {n}") for n in range(queries)), body=body, depth=depth, **fields)
 
 
 def hits(text: str) -> list[Hit]:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from builders.moving import write_files
+from builders.suites import BODY
 from harness.cli import main
 from harness.errors import UsageError
 from harness.extensions.judging.writing import GradedFiles
@@ -21,7 +22,6 @@ from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME, SchemaState,
 pytestmark = pytest.mark.usefixtures("working_folder")
 
 SUITES = Path(__file__).parents[2] / "suites"
-BODY = {"query": {"match": {"title": "{{text}}"}}}
 TUNED = f"""\
 {SCHEMA_COMMENT}# The shop.
 suite: shop

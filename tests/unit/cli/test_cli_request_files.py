@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.suites import BODY
 from harness.cli import main
 
 SUITE = """\
@@ -19,7 +20,6 @@ queries:
   - {id: shoes, text: red shoes, judgments: {a: 3, b: 1}}
   - {id: boots, text: rubber boots, judgments: {e: 3}}
 """
-BODY = {"query": {"match": {"title": "{{text}}"}}}
 REQUEST, REPORT, JOURNAL = Path("bodies/search.json"), Path("report.json"), Path("run.journal")
 
 
