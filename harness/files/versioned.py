@@ -11,13 +11,14 @@ from __future__ import annotations
 import errno
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, core_schema, to_json
 
@@ -47,8 +48,6 @@ class VersionedJson(Generic[T]):
     kind: type[T]
     noun: str
     """What errors call such a file."""
-    version: int = 1
-    """The version that is written, and the only one that is read."""
     remedy: str = "write it anew"
     """What to do about a file that cannot be used."""
     is_merged: bool = False
@@ -60,11 +59,23 @@ class VersionedJson(Generic[T]):
     """Whether true is no number, and a number in quotes neither."""
     had_no_version: bool = False
     """Whether files of the first version do not say it."""
+    unpack: Callable[[Json], Json] | None = None
+    """Makes JSON that follows the dataclass of that of a file, where people read another form more easily."""
+
+    @cached_property
+    def version(self) -> int:
+        """The default of the field `schema`: the version that is written, and the only one that is read."""
+        for field in fields(self.kind):  # type: ignore[arg-type]
+            if field.name == "schema" and isinstance(field.default, int):
+                return field.default
+        return 1
 
     @cached_property
     def adapter(self) -> TypeAdapter[T]:
         """Makes values of JSON, and JSON of values."""
-        return TypeAdapter(self.kind)
+        if self.unpack is None:
+            return TypeAdapter(self.kind)
+        return TypeAdapter(Annotated[self.kind, BeforeValidator(self.unpack)])  # type: ignore[arg-type]
 
     # Reading.
 
@@ -97,12 +108,15 @@ class VersionedJson(Generic[T]):
             FormatError: It is not JSON, is of another version, or lacks fields, or these are of the wrong type; each of
                 the first problems has its place.
         """
+        key = '"schema"' if isinstance(text, str) else b'"schema"'
         with suppress(ValidationError, WrongJson):
             if self.is_merged:
                 parse_json(_decode(text))
             # This reads large files in half the time of `json`. Where it fails, the text is read again for the places.
             value = self.adapter.validate_json(text, strict=self.is_strict)
-            if getattr(value, "schema", self.version) == self.version:
+            # A field that the text does not have gets the default, which is this version.
+            says_version = self.had_no_version or key in text  # type: ignore[operator]
+            if says_version and getattr(value, "schema", self.version) == self.version:
                 return value
         return self._load_checked(text, path or self.noun, first_line)
 
@@ -134,13 +148,14 @@ class VersionedJson(Generic[T]):
         except ValidationError as error:
             faults = error.errors(include_url=False)[:MOST_PROBLEMS]
         faults_at: dict[int, list[str]] = {}
-        try:
+        tree = None
+        # No places are known of what has half of a character, or is nested deeply.
+        with suppress(WrongJson):
             tree = build_tree(text, PlacedJson)
-        except WrongJson as error:
-            raise FormatError([make_problem(error.offset, f"{error}; {self.remedy}")]) from None
         for fault in faults:
             name = ".".join(map(str, fault["loc"])) or self.noun
-            faults_at.setdefault(tree.find_offset(fault["loc"]), []).append(f"{name}: {fault['msg']}")
+            offset = 0 if tree is None else tree.find_offset(fault["loc"])
+            faults_at.setdefault(offset, []).append(f"{name}: {fault['msg']}")
         problems = []
         for offset, sentences in faults_at.items():
             problems.append(make_problem(offset, f"not a {self.noun}: {'; '.join(sentences)}; {self.remedy}"))

@@ -191,8 +191,6 @@ class HistoryEntry(KeptRun):
     """The name of the request."""
     state: HistoryState
     measures: Mapping[str, HistoryFigure]
-    schema: int
-    """The version of the file format; without a default, so that a file has to say it."""
     tags: Mapping[str, Mapping[str, HistoryFigure]] = field(default_factory=dict)
     """Tag to measure to figure."""
     index: str | None = None
@@ -212,6 +210,8 @@ class HistoryEntry(KeptRun):
     Its place in the order of runs, written as *created*, where the clock was behind the entry that was kept before it.
     None where *created* is its place.
     """
+    schema: int = 1
+    """The version of the file format."""
 
     @property
     def moment(self) -> str:

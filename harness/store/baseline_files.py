@@ -10,33 +10,26 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from harness.errors import BaselineError, UnwritableBaseline
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from harness.errors import BaselineError, FormatError, UnwritableBaseline
 from harness.files.beside import BesideFile
 from harness.files.border import Border
-from harness.files.json import WrongJson, parse_json
-from harness.files.opening import TextSource
-from harness.files.versioned import MOST_READ, read_limited
+from harness.files.versioned import MOST_READ, VersionedJson, read_limited
 from harness.files.writing import is_replaceable, write_whole
 from harness.model.kept import BaselineFile
 from harness.model.suite import Json, Suite
 from harness.options import format_options
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 SUFFIX = ".baseline.json"
 """How the name of a file of baselines ends beside its suite."""
 
 _FIRST_BYTES = 65_536
 
-_NO_NUMBER = "Input should be a valid number"
-
-SCHEMA = 2
-"""The version that is written, and the only one that is read."""
+_NO_HIT = PydanticCustomError("hit", "Input should be a document and its score")
 
 
 def build_baseline_path(suite: str | Path) -> Path:
@@ -115,77 +108,59 @@ def read_baselines(path: Path, roots: Sequence[str] | None = None) -> BaselineFi
     Raises:
         BaselineError: The file does not exist, cannot be read, is not a baseline, or is of another version.
     """
+    file = None if roots is None else BesideFile(path, roots, follows_links=True)
     try:
-        if roots is None:
-            text = read_limited(path).decode()
-        else:
-            text = BesideFile(path, roots, follows_links=True).read(MOST_READ).decode()
+        content = read_limited(path) if file is None else file.read(MOST_READ)
     except FileNotFoundError:
         raise BaselineError(f"there is no baseline: {path.as_posix()} does not exist") from None
     except OSError as error:
         raise BaselineError(f"the baseline {path.as_posix()} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise BaselineError(f"the baseline {path.as_posix()} cannot be read: it is not UTF-8") from None
-    return loads(text, path.as_posix())
+    return loads(content, path.as_posix())
 
 
-def loads(text: str, path: str) -> BaselineFile:
+def loads(text: str | bytes, path: str) -> BaselineFile:
     """As `read_baselines`, from text; *path* is named in errors."""
-    from pydantic import ValidationError
-
     try:
-        raw = parse_json(text)
-    except WrongJson as error:
-        line, column = TextSource(path, text).find_place(error.offset)
-        raise BaselineError(f"the baseline {path}:{line}:{column} cannot be read: {error}") from None
-    version = raw.get("schema") if isinstance(raw, dict) else None
-    if version != SCHEMA or isinstance(version, bool):
-        found = "has no schema version" if version is None else f"has schema version {version!r}"
-        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: another version of the harness wrote it")
-    for place in _split_rankings(raw):
-        raise BaselineError(f"the baseline {path} cannot be read: at {place}")
-    try:
-        baselines: BaselineFile = _make_adapter().validate_python(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
-    return baselines
+        return BASELINES.loads(text, path=path)
+    except FormatError as error:
+        problem = error.problems[0]
+        place = f"{path}:{problem.line}:{problem.column}"
+        raise BaselineError(f"the baseline {place} cannot be read: {problem.message}") from None
 
 
-def _split_rankings(raw: Json) -> Iterator[str]:
+def _split_rankings(raw: Json) -> Json:
     """
-    Put apart the documents and the scores of each ranking in *raw*, which the file has in pairs.
+    *raw* with the documents and the scores of each ranking apart, which a file has in pairs.
 
-    Yields the place of what is no such pair, and what is wrong with it, and of scores that are true or false: pydantic
-    takes these for the numbers 1 and 0.
+    Raises:
+        ValidationError: A hit is no such pair, or a score is true or false, which pydantic takes for 1 and 0.
     """
-    for query_place, kept in _list_kept_queries(raw):
+    problems: list[InitErrorDetails] = []
+    for place, kept in _list_kept_queries(raw):
         scores = kept.get("scores")
         if isinstance(scores, dict):
             for measure, score in scores.items():
                 if isinstance(score, bool):
-                    yield f"{query_place}.scores.{measure}: {_NO_NUMBER}"
+                    problems.append({"type": "float_type", "loc": (*place, "scores", measure), "input": score})
         # An earlier version may have written a file without what is known of ties.
         kept.setdefault("closed", False)
         ranking = kept.get("ranking", [])
         if not isinstance(ranking, list):
             continue
-        for place, hit in enumerate(ranking):
-            hit_place = f"{query_place}.ranking.{place}"
-            if not isinstance(hit, list) or len(hit) != 2:
-                yield f"{hit_place}: Input should be a document and its score"
-            elif not isinstance(hit[0], str):
-                yield f"{hit_place}.0: Input should be a valid string"
-            elif hit[1] is not None and type(hit[1]) not in (int, float):
-                yield f"{hit_place}.1: {_NO_NUMBER}"
-        kept["ranking"] = [document for document, _ in ranking]
-        kept["engine_scores"] = [score for _, score in ranking]
+        for rank, hit in enumerate(ranking):
+            if not _is_hit(hit):
+                problems.append({"type": _NO_HIT, "loc": (*place, "ranking", rank), "input": hit})
+        if not problems:
+            kept["ranking"] = [document for document, _ in ranking]
+            kept["engine_scores"] = [score for _, score in ranking]
+    if problems:
+        raise ValidationError.from_exception_data("baseline", problems)
+    return raw
 
 
-def _list_kept_queries(raw: Json) -> Iterator[tuple[str, dict[str, Json]]]:
+def _list_kept_queries(raw: Json) -> Iterator[tuple[tuple[str, ...], dict[str, Json]]]:
     """The place and the content of each query in *raw*; the check of its shape finds where that is another."""
-    requests = raw.get("requests")
+    requests = raw.get("requests") if isinstance(raw, dict) else None
     if not isinstance(requests, dict):
         return
     for request, entry in requests.items():
@@ -194,7 +169,22 @@ def _list_kept_queries(raw: Json) -> Iterator[tuple[str, dict[str, Json]]]:
             continue
         for query, kept in queries.items():
             if isinstance(kept, dict):
-                yield f"requests.{request}.queries.{query}", kept
+                yield ("requests", request, "queries", query), kept
+
+
+def _is_hit(value: Json) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or isinstance(value[1], bool):
+        return False
+    return isinstance(value[0], str) and (value[1] is None or isinstance(value[1], int | float))
+
+
+BASELINES = VersionedJson(
+    BaselineFile,
+    "baseline",
+    remedy="`relevance baseline save` writes it anew",
+    is_merged=True,
+    unpack=_split_rankings,
+)
 
 
 def is_baseline_file(path: Path) -> bool:
@@ -250,7 +240,7 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     A weight of 1 is left out, and so are params, a tail, sort values, a state of its own and a cluster where there are
     none, that scores are not exact, and that a ranking is not short.
     """
-    plain = _make_adapter().dump_python(file, mode="json")
+    plain = BASELINES.adapter.dump_python(file, mode="json")
     for entry in plain["requests"].values():
         if not entry["cluster"]:
             del entry["cluster"]
@@ -305,10 +295,3 @@ def _holds_mappings(value: Json) -> bool:
     else:
         return False
     return any(isinstance(item, dict) or _holds_mappings(item) for item in items)
-
-
-@cache
-def _make_adapter() -> TypeAdapter[BaselineFile]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(BaselineFile)

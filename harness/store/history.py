@@ -34,9 +34,6 @@ from harness.store.what_changed import (
     select_all_values,
 )
 
-SCHEMA = 1
-"""The version that is written, and the only one that is read."""
-
 
 @dataclass(frozen=True, slots=True)
 class EntryOrigin:
@@ -101,7 +98,6 @@ def make_entry(
         state=_read_state(suite, run),
         measures=_make_figures(report.summaries, suite, queries, queries),
         queries=queries,
-        schema=SCHEMA,
         tags=tags,
         cluster=report.cluster,
         index=report.index,

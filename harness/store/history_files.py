@@ -28,9 +28,9 @@ from harness.files.versioned import MOST_READ, VersionedJson
 from harness.masking import fingerprint
 from harness.model.kept import HistoryEntry
 from harness.model.suite import Json
-from harness.store.history import SCHEMA, format_created
+from harness.store.history import format_created
 
-ENTRIES = VersionedJson(HistoryEntry, "history entry", SCHEMA, remedy="correct the file, or remove it")
+ENTRIES = VersionedJson(HistoryEntry, "history entry", remedy="correct the file, or remove it")
 
 PACKED = "packed-"
 """How the names of files with several entries begin."""

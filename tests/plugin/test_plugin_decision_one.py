@@ -237,7 +237,7 @@ ROWS = {
     "baseline missing": fails(*NO_BASELINE, more=DROP),
     "baseline unreadable": fails(*UNREADABLE, more=DROP, baseline=lambda _: "{"),
     "baseline of another version": fails(
-        "has schema version 7, expected", SAVE, more=DROP, baseline=lambda _: '{"schema": 7}'
+        "found schema version 7, expected", SAVE, more=DROP, baseline=lambda _: '{"schema": 7}'
     ),
     "baseline older": fails(*OLDER, more=DROP, baseline=older),
     "baseline there": passes("passed", more=DROP, baseline=str),

@@ -408,12 +408,15 @@ def test_where_a_baseline_stands():
     ("text", "sentence"),
     [
         ("{", r"x\.json:1:2 cannot be read: this is not JSON"),
-        ("[]", "has no schema version, expected 2"),
-        ('{"schema": 3}', "has schema version 3, expected 2: another version"),
-        ('{"schema": 1}', "has schema version 1, expected 2: another version"),
-        ('{"schema": true}', "has schema version True"),
-        ('{"schema": 2, "suite": "s"}', "at requests: "),
-        ('{"schema": 2, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
+        ("[]", r"x\.json:1:1 cannot be read: found no schema version, expected 2"),
+        ('{"schema": 3}', "found schema version 3, expected 2: this version of the harness cannot read"),
+        ('{"schema": 1}', "found schema version 1, expected 2: this version of the harness cannot read"),
+        ('{"schema": true}', "found schema version True"),
+        ('{"schema": 2, "suite": "s"}', r"x\.json:1:1 cannot be read: not a baseline: requests: Field required"),
+        (
+            '{"schema": 2, "suite": "s", "requests": {"a": {}}}',
+            r"x\.json:1:47 cannot be read: not a baseline: requests\.a\.created: ",
+        ),
         (
             '{"schema": 2, "requests": {"a": {"ranking": [], "depth": 1, "ranking": [1]}}}',
             r"x\.json:1:61 cannot be read: the object has the key 'ranking' twice",
@@ -431,14 +434,14 @@ def test_what_is_no_baseline_is_refused_in_a_sentence(text, sentence):
     ("written", "other", "place"),
     [
         ('"RR@10": 1.0', '"RR@10": true', r"scores\.RR@10"),
-        ('["a", 5.0]', '["a", true]', r"ranking\.1\.1"),
+        ('["a", 5.0]', '["a", true]', r"ranking\.1"),
         ('"RR@10": 1.0', r'"RR@10": true, "\ud800": 1.0', r"scores\.RR@10"),
     ],
 )
 def test_true_is_no_score(written, other, place):
     text = dumps(file_of(make()))
     assert written in text
-    with pytest.raises(BaselineError, match=rf"at requests\.current\..*{place}: Input should be a valid"):
+    with pytest.raises(BaselineError, match=rf"requests\.current\..*{place}: Input should be a "):
         loads(text.replace(written, other), "x.json")
 
 

@@ -217,7 +217,7 @@ def test_a_file_of_another_version_is_replaced_by_a_whole_suite_and_not_by_a_par
     path = folder / "shop.baseline.json"
     path.write_text('{"schema": 99}')
     assert harness_baseline("save", "shop.relevance.yaml", "--tag", "head") == 2
-    assert "has schema version 99, expected 2" in capsys.readouterr().err
+    assert "found schema version 99, expected 2" in capsys.readouterr().err
     assert path.read_text() == '{"schema": 99}'
     assert harness_baseline("save", "shop.relevance.yaml") == 0
     assert "it is replaced" in capsys.readouterr().out

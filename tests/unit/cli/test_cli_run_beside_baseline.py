@@ -127,7 +127,7 @@ def test_a_baseline_that_only_informs_starts_no_deeper_search(saved, engine, cap
     ("text", "why"),
     [
         ("{", "cannot be read: this is not JSON"),
-        ('{"schema": 1}', "has schema version 1, expected 2"),
+        ('{"schema": 1}', "found schema version 1, expected 2"),
         ('{"schema": 2, "suite": "other", "requests": {}}', "holds the baseline of the suite 'other', not of 'shop'"),
         ('{"schema": 2, "suite": "shop", "requests": {}}', "there is no baseline of the request 'request'"),
     ],
