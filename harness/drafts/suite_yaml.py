@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import yaml
-from yaml.representer import SafeRepresenter
 
 from harness.drafts.draft import Draft, DraftQuery
 from harness.files.judge_files import build_judge_path, format_machine_file
@@ -16,15 +11,12 @@ from harness.files.tables import format_json_lines
 from harness.model.suite import PEOPLE, Display, Json, Mark
 from harness.report.sentences import printable
 from harness.suites.discovery import strip_suite_suffix
-from harness.suites.dumping import escape_dollars
+from harness.suites.dumping import escape_dollars, format_block, format_members
 from harness.suites.schema_file import SCHEMA_COMMENT
-from harness.suites.yaml import resolve
 from harness.words import simplify_number
 
 INLINE_JUDGMENTS = 2_000
 """The largest number of judgments in the suite itself; with more, queries and judgments get their own files."""
-
-_LONGEST_LINE = 100
 
 
 def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
@@ -43,8 +35,8 @@ def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
         if remarked:
             draft.leave(Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked))
         queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
-        sections.append(_format_yaml({"queries": queries}))
-        sections.append(_format_yaml({"judgments": judgments}))
+        sections.append(format_members({"queries": queries}))
+        sections.append(format_members({"judgments": judgments}))
         files[path.with_name(queries)] = format_json_lines(_build_record(query) for query in draft.queries)
         files[path.with_name(judgments)] = format_json_lines(_list_judgments(draft.queries))
     else:
@@ -86,20 +78,20 @@ def _name_documents(stem: str) -> str:
 
 def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
     """The sections of the suite before its queries."""
-    name = _format_yaml({"suite": escape_dollars(draft.name or stem)})
-    yield name + _format_target(draft) + _format_yaml({"profile": str(draft.profile)})
+    name = format_members({"suite": escape_dollars(draft.name or stem)})
+    yield name + _format_target(draft) + format_members({"profile": str(draft.profile)})
     if draft.documents is not None:
-        yield _format_yaml({"fixture": {"documents": escape_dollars(_name_documents(stem))}})
+        yield format_members({"fixture": {"documents": escape_dollars(_name_documents(stem))}})
     if draft.grades:
-        yield _format_yaml({"grades": _simplify_grades(draft.grades)})
+        yield format_members({"grades": _simplify_grades(draft.grades)})
     machines = _list_machines(draft)
     if machines:
-        yield _format_yaml({"judges": [PEOPLE, *machines]})
+        yield format_members({"judges": [PEOPLE, *machines]})
     if draft.requests:
-        yield _format_yaml({"requests": escape_dollars(draft.requests)})
+        yield format_members({"requests": escape_dollars(draft.requests)})
     elif draft.request is not None:
         remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
-        yield remarks + _format_yaml({"request": escape_dollars(draft.request)})
+        yield remarks + format_members({"request": escape_dollars(draft.request)})
     else:
         yield (
             'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
@@ -108,7 +100,7 @@ def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
     yield _format_measures(draft)
     display = _build_display(draft.display)
     if display:
-        yield _format_yaml({"display": display})
+        yield format_members({"display": display})
 
 
 def _build_display(display: Display) -> dict[str, Json]:
@@ -138,7 +130,7 @@ def _format_measures(draft: Draft) -> str:
         content["depth"] = draft.depth
     measures = draft.measures or ["nDCG@10"]
     content["measures"] = measures
-    return _format_yaml(content) + (
+    return format_members(content) + (
         "# The source has no thresholds. Run the suite once, then require what it reaches today, such as\n"
         f'# thresholds: ["mean {measures[0]} >= 0.8"]\n'
     )
@@ -148,16 +140,16 @@ def _format_target(draft: Draft) -> str:
     """The target, with a TODO line for its index; it has none if the fixture or each request has its own."""
     requests_name_indexes = draft.requests and all("index" in request for request in draft.requests.values())
     if draft.documents is not None or (requests_name_indexes and not draft.id_field):
-        return _format_yaml({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
+        return format_members({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
     lines = ["target:"]
     if draft.cluster:
-        lines.append("  " + _format_yaml({"cluster": escape_dollars(draft.cluster)}).rstrip())
+        lines.append("  " + format_members({"cluster": escape_dollars(draft.cluster)}).rstrip())
     if draft.index:
-        lines.append("  " + _format_yaml({"index": escape_dollars(draft.index)}).rstrip())
+        lines.append("  " + format_members({"index": escape_dollars(draft.index)}).rstrip())
     else:
         lines.append("  index:   # TODO the index, alias or pattern to search")
     if draft.id_field:
-        lines.append("  " + _format_yaml({"id_field": escape_dollars(draft.id_field)}).rstrip())
+        lines.append("  " + format_members({"id_field": escape_dollars(draft.id_field)}).rstrip())
     return "\n".join(lines) + "\n"
 
 
@@ -166,8 +158,7 @@ def _list_query_lines(queries: Sequence[DraftQuery]) -> Iterator[str]:
         for remark in query.remarks:
             for line in remark.splitlines():
                 yield f"  # {printable(line)}"
-        for line in _format_yaml([_build_entry(query)]).rstrip("\n").split("\n"):
-            yield f"  {line}"
+        yield f"  - {format_block(_build_entry(query), 4, 0).lstrip()}"
 
 
 def _build_record(query: DraftQuery) -> dict[str, Json]:
@@ -196,47 +187,3 @@ def _build_entry(query: DraftQuery) -> dict[str, Json]:
 
 def _simplify_grades(grades: Mapping[str, float]) -> dict[str, float]:
     return {name: simplify_number(grade) for name, grade in grades.items()}
-
-
-class _Representer(SafeRepresenter):
-    """Quotes strings that the reader of suites takes for numbers, although YAML 1.1 does not, such as 1e3."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Write no aliases: repeated values are easier to edit."""
-        return True
-
-    def represent_str(self, data: str) -> yaml.ScalarNode:
-        """Quote *data* if it would not be read as the same string without quotes."""
-        style = None if isinstance(resolve(data), str) and data.isprintable() else '"'
-        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-
-_Representer.add_representer(str, _Representer.represent_str)
-
-
-def _format_yaml(value: Json) -> str:
-    """*value* as YAML; short collections are on one line."""
-    root = _Representer(default_flow_style=False, sort_keys=False).represent_data(value)
-    for child in _get_children(root):
-        _put_in_lines(child)
-    text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=math.inf)
-    return text
-
-
-def _put_in_lines(node: yaml.Node) -> int:
-    """Put collections that fit on one line on one line; returns the length of *node* in characters."""
-    if isinstance(node, yaml.ScalarNode):
-        return len(node.value) + 4
-    length = sum(map(_put_in_lines, _get_children(node)))
-    assert isinstance(node, yaml.CollectionNode)
-    node.flow_style = not node.value or length <= _LONGEST_LINE
-    return length
-
-
-def _get_children(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        children: list[yaml.Node] = []
-        for key, value in node.value:
-            children += (key, value)
-        return children
-    return list(node.value) if isinstance(node, yaml.SequenceNode) else []

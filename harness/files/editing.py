@@ -1,34 +1,24 @@
 """
-Edits grades in the text of a judgment file or a suite with the least change: everything else keeps its comments, order,
-quotes and line ends.
+Edits a text by place, so that everything else keeps its comments, order, quotes and line ends.
 
-YAML is not parsed and dumped again, because that would change other lines too: each grade is inserted at the place that
-the parser reports.
+YAML is not parsed and dumped again, because that would change other lines too: what is new is put where the nodes of
+the parser begin and end. `harness.suites.dumping` writes values as YAML.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import yaml
 
-from harness.agreement import group_by_query
 from harness.errors import UsageError
-from harness.files.opening import FileFormat, FileProblems
-from harness.files.tables import format_json_lines, format_rows, mark_as_text, read_number, read_table, remove_mark
-from harness.files.yaml import choose_yaml_loader, format_scalar
-from harness.model.suite import Json
+from harness.files.yaml import choose_yaml_loader
 
 
 class NoPlace(UsageError):
-    """A text cannot hold a grade."""
-
-
-Grades: TypeAlias = Mapping[tuple[str, str], str]
-"""Grades by query and document as they are written, by number or by name."""
+    """A text cannot hold what is to be put into it."""
 
 
 Edit: TypeAlias = tuple[int, int, str]
@@ -42,7 +32,10 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def _split_lines(text: str) -> list[str]:
+# Lines.
+
+
+def split_lines(text: str) -> list[str]:
     """The lines with their ends; only a line feed ends one."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
@@ -63,269 +56,55 @@ def insert_after_line(text: str, offset: int, lines: Sequence[str]) -> Edit:
     return end, end, "".join(line_break + line for line in lines)
 
 
-def _append(text: str, lines: Sequence[str]) -> Edit:
+def append_lines(text: str, lines: Sequence[str]) -> Edit:
+    """*lines* at the end of *text*."""
     line_break = find_line_break(text)
     # The last line of the file may lack its end.
     begin = "" if not text or text.endswith("\n") else line_break
     return len(text), len(text), begin + "".join(line + line_break for line in lines)
 
 
-# Files of lines.
+# Nodes of YAML.
 
 
-def _edit_trec(text: str, grades: Grades) -> list[Edit]:
-    edits: list[Edit] = []
-    remaining = dict(grades)
-    last_lines: dict[str, int] = {}
-    blank, offset = " ", 0
-    for line in _split_lines(text):
-        columns = list(re.finditer(r"[^ \t\r\n]+", line))
-        if len(columns) == 4 and not line.startswith("#"):
-            query, _, document, _ = (column.group() for column in columns)
-            blank = line[columns[0].end() : columns[1].start()]
-            last_lines[query] = offset
-            grade = remaining.pop((query, document), None)
-            if grade is not None:
-                edits.append((offset + columns[3].start(), offset + columns[3].end(), grade))
-        offset += len(line)
-    new_lines: dict[str, list[str]] = {}
-    for (query, document), grade in remaining.items():
-        if re.search(r"[ \t]", query + document):
-            pair = f"document {document!r} of query {query!r}"
-            raise NoPlace(f"a TREC file cannot hold the ids of {pair}, which have a blank; use another form")
-        new_lines.setdefault(query, []).append(blank.join((query, "0", document, grade)))
-    lines_at_end: list[str] = []
-    for query, lines in new_lines.items():
-        if query in last_lines:
-            edits.append(insert_after_line(text, last_lines[query], lines))
-        else:
-            lines_at_end += lines
-    if lines_at_end:
-        edits.append(_append(text, lines_at_end))
-    return edits
-
-
-_CELL = '"(?:[^"]|"")*"|[^{separator}\\r\\n]*'
-
-
-def _iterate_csv_rows(text: str, separator: str, offset: int) -> Iterator[list[tuple[int, int]]]:
-    """Where the cells of each row from *offset* on begin and end."""
-    cell = re.compile(_CELL.format(separator=re.escape(separator)))
-    row = []
-    while offset <= len(text):
-        match = cell.match(text, offset)
-        # The expression also matches an empty cell.
-        assert match is not None
-        row.append(match.span())
-        offset = match.end()
-        if text[offset : offset + 1] == separator:
-            offset += 1
-            continue
-        yield row
-        row = []
-        offset += 2 if text.startswith("\r\n", offset) else 1
-
-
-def _edit_csv(text: str, grades: Grades) -> list[Edit]:
-    """Grades in their cells, and rows at the end for documents that have none; raises as `edit_suite`."""
-    lines = _split_lines(text)
-    table = read_table(lines, FileProblems(""), ["query"])
-    if table is None:
-        raise NoPlace("the file has no header")
-    edits: list[Edit] = []
-    remaining = dict(grades)
-    header_begin = len("".join(lines[: table.line - 1]))
-    rows = _iterate_csv_rows(text, table.separator, header_begin)
-    next(rows)
-    for spans in rows:
-        cells = [_unquote_cell(text[slice(*span)]) for span in spans]
-        row = dict(zip(table.columns, cells, strict=False))
-        spans_by_column = dict(zip(table.columns, spans, strict=False))
-        pair = (remove_mark(row.get("query", "")), remove_mark(row.get("document", "")))
-        if pair in remaining and "grade" in row:
-            begin, end = spans_by_column["grade"]
-            grade = remaining.pop(pair)
-            is_quoted = text[begin:end].startswith('"')
-            edits.append((begin, end, f'"{grade}"' if is_quoted else grade))
-    new_rows = []
-    for (query, document), grade in remaining.items():
-        new = {"query": mark_as_text(query), "document": mark_as_text(document), "grade": grade}
-        new_rows.append([new.get(column, "") for column in table.columns])
-    new_lines = format_rows(new_rows, table.separator).split("\n")[:-1]
-    return [*edits, _append(text, new_lines)] if new_lines else edits
-
-
-def _unquote_cell(raw: str) -> str:
-    return raw[1:-1].replace('""', '"') if raw.startswith('"') else raw
-
-
-_JSON_GRADE = re.compile(r'(?<!\\)"grade"\s*:\s*(null|-?[0-9][0-9.eE+-]*|"(?:[^"\\]|\\.)*")')
-
-
-def _edit_json_lines(text: str, grades: Grades) -> list[Edit]:
-    edits: list[Edit] = []
-    remaining, offset = dict(grades), 0
-    for line in _split_lines(text):
-        entry = json.loads(line) if line.strip() else {}
-        pair = (str(entry.get("query")), str(entry.get("document")))
-        match = _JSON_GRADE.search(line)
-        if pair in remaining and match:
-            grade = json.dumps(_parse_grade(remaining.pop(pair)), ensure_ascii=False)
-            edits.append((offset + match.start(1), offset + match.end(1), grade))
-        offset += len(line)
-    entries: list[Json] = []
-    for (query, document), grade in remaining.items():
-        entries.append({"query": query, "document": document, "grade": _parse_grade(grade)})
-    lines = format_json_lines(entries).split("\n")[:-1]
-    return [*edits, _append(text, lines)] if lines else edits
-
-
-def _parse_grade(grade: str) -> Json:
-    """A grade as it stands in JSON: a number, or the name of a grade."""
-    return json.loads(grade) if read_number(grade) is not None else grade
-
-
-# YAML.
-
-
-def _compose(text: str) -> Any:
+def compose_nodes(text: str) -> Any:
+    """The nodes of PyYAML, each with the offsets at which it begins and ends; None for an empty text."""
     return yaml.compose(text, Loader=choose_yaml_loader(text))
 
 
-def find_child(node: Any, name: str) -> Any:
-    """The value below the key *name*; None where there is none."""
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == name:
-                return value
-    return None
+def find_node(node: Any, keys: Sequence[str | int]) -> Any:
+    """The node below *keys*, which are keys of mappings and places in lists; None where there is none."""
+    for key in keys:
+        if isinstance(key, int):
+            node = node.value[key]
+            continue
+        members = node.value if isinstance(node, yaml.MappingNode) else []
+        node = next((value for name, value in members if name.value == key), None)
+    return node
 
 
-def _find_query_nodes(root: Any) -> dict[str, Any]:
-    """The mapping of each query that stands in the suite itself, by id."""
-    queries = find_child(root, "queries")
-    if isinstance(queries, yaml.MappingNode):
-        queries = find_child(queries, "inline")
-    nodes: dict[str, Any] = {}
-    if isinstance(queries, yaml.SequenceNode):
-        for entry in queries.value:
-            query_id = find_child(entry, "id")
-            if isinstance(query_id, yaml.ScalarNode):
-                nodes[query_id.value] = entry
-    return nodes
+def replace_node(text: str, node: Any, new: str) -> Edit:
+    """*new* in the place of *node*, whose anchor stays."""
+    begin, last = node.start_mark.index, node
+    while isinstance(last, yaml.CollectionNode) and last.value and not last.flow_style:
+        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
+    anchor = _ANCHOR.match(text, begin)
+    if anchor is not None:
+        begin = anchor.end()
+    end = max(begin, len(text[: last.end_mark.index].rstrip()))
+    # Nothing stands behind the colon of a key without a value.
+    if begin == end and text[begin - 1] == ":":
+        new = f" {new}"
+    return begin, end, new
 
 
-def read_suite_grades(text: str) -> dict[tuple[str, str], str]:
-    """The judgments that are written with their queries."""
-    grades: dict[tuple[str, str], str] = {}
-    for query, entry in _find_query_nodes(_compose(text)).items():
-        judgments = find_child(entry, "judgments")
-        if isinstance(judgments, yaml.MappingNode):
-            for document, grade in judgments.value:
-                is_scalar = isinstance(grade, yaml.ScalarNode)
-                grades[query, document.value] = str(grade.value) if is_scalar else "?"
-    return grades
-
-
-def read_without_judgments(text: str) -> Any:
-    """The suite without the judgments of its queries, as nested lists of scalars."""
-    root = _compose(text)
-    for entry in _find_query_nodes(root).values():
-        entry.value = [(key, value) for key, value in entry.value if key.value != "judgments"]
-    return _read_plain(root)
-
-
-def _read_plain(node: Any) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return [(_read_plain(key), _read_plain(value)) for key, value in node.value]
-    if isinstance(node, yaml.SequenceNode):
-        return [_read_plain(item) for item in node.value]
-    # An empty file has no node.
-    return None if node is None else node.value
-
-
-def edit_suite(text: str, grades: Grades) -> list[Edit]:
-    """
-    Grades beside their queries in the suite.
-
-    Raises:
-        NoPlace: A query is not in the suite itself.
-    """
-    nodes = _find_query_nodes(_compose(text))
-    judgments = {query: find_child(entry, "judgments") for query, entry in nodes.items()}
-    # New judgments are written as the suite writes the others: {sku-17: 3}, or a line for each.
-    in_flow = any(isinstance(node, yaml.MappingNode) and node.flow_style for node in judgments.values())
-    edits: list[Edit] = []
-    for query, new_grades in group_by_query(grades).items():
-        if query not in nodes:
-            raise NoPlace(f"query {query!r} is in a query file; name a file for its judgments under 'judgments'")
-        if judgments[query] is None:
-            edits += _add_judgments(text, nodes[query], "judgments", new_grades, in_flow=in_flow)
-        else:
-            edits += _edit_judgments(text, judgments[query], new_grades)
-    return edits
-
-
-def _edit_yaml(text: str, grades: Grades) -> list[Edit]:
-    root = _compose(text)
-    edits: list[Edit] = []
-    for query, new_grades in group_by_query(grades).items():
-        node = find_child(root, query)
-        if node is not None:
-            edits += _edit_judgments(text, node, new_grades)
-        elif isinstance(root, yaml.MappingNode) and root.value:
-            edits += _add_judgments(text, root, query, new_grades, in_flow=False)
-        else:
-            edits.append(_append(text, _format_block(_format_key(query), new_grades)))
-    return edits
-
-
-def _edit_judgments(text: str, node: Any, grades: Mapping[str, str]) -> list[Edit]:
-    """*grades* in the mapping of a query's judgments, or in the place of one that has nothing yet."""
-    if not isinstance(node, yaml.MappingNode):
-        return [_replace_scalar(text, node, _format_flow(grades))]
-    values = {key.value: value for key, value in node.value}
-    sibling = node.value[-1][0] if node.value else None
-    edits, members = [], []
-    for document, grade in grades.items():
-        if document in values:
-            edits.append(_replace_scalar(text, values[document], grade))
-        else:
-            members.append(f"{_format_key(document, sibling)}: {grade}")
-    if members:
-        edits += add_members(text, node, members)
-    return edits
-
-
-def _replace_scalar(text: str, node: Any, new: str) -> Edit:
-    """*new* in the place of a scalar, which may be empty."""
-    begin, end = node.start_mark.index, node.end_mark.index
-    return begin, end, f" {new}" if text[begin - 1] == ":" else new
-
-
-def _format_flow(grades: Mapping[str, str]) -> str:
-    pairs = [f"{_format_key(document)}: {grade}" for document, grade in grades.items()]
-    return "{" + ", ".join(pairs) + "}"
-
-
-def _format_block(key: str, grades: Mapping[str, str]) -> list[str]:
-    """The lines of *grades* below their *key*."""
-    pairs = [f"  {_format_key(document)}: {grade}" for document, grade in grades.items()]
-    return [f"{key}:", *pairs]
-
-
-def _add_judgments(text: str, node: Any, name: str, grades: Mapping[str, str], *, in_flow: bool) -> list[Edit]:
-    """*grades* below a new key of a mapping that is not empty."""
-    key = _format_key(name, node.value[-1][0])
-    if in_flow or node.flow_style:
-        return add_members(text, node, [f"{key}: {_format_flow(grades)}"])
-    return [_insert_below(text, node, _format_block(key, grades))]
+_ANCHOR = re.compile(r"&\S+\s+")
 
 
 def add_members(text: str, node: Any, members: Sequence[str]) -> list[Edit]:
     """*members* at the end of a mapping: on the line of the last one, or on lines of their own as the others are."""
     if not node.flow_style:
-        return [_insert_below(text, node, members)]
+        return [insert_below(text, node, members)]
     if not node.value:
         begin = node.start_mark.index + 1
         return [(begin, begin, ", ".join(members))]
@@ -352,26 +131,21 @@ _COMMA = re.compile(r"(?:\s|#[^\n]*\n)*,")
 """The comma behind the last member of a flow mapping, with the comments before it."""
 
 
-def _insert_below(text: str, node: Any, lines: Sequence[str]) -> Edit:
+def insert_below(text: str, node: Any, lines: Sequence[str]) -> Edit:
     """*lines* behind all that a block mapping has, indented as its keys are."""
-    last = node
-    while isinstance(last, yaml.CollectionNode) and not last.flow_style:
-        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
-    offset = len(text[: last.end_mark.index].rstrip())
-    return insert_after_line(text, offset, [" " * node.start_mark.column + line for line in lines])
+    indented = [" " * node.start_mark.column + line if line else "" for line in lines]
+    return insert_after_line(text, find_end(text, node), indented)
 
 
-def _format_key(text: str, sibling: Any = None) -> str:
-    """*text* as a key, quoted as its *sibling* is, and where a reader of YAML may take it for something else."""
-    if sibling is None:
-        return format_scalar(text, None)
-    # Ids that begin with a digit are quoted, unless the file has such ids without quotes.
-    return format_scalar(text, sibling.style, may_begin_with_digit=sibling.value[:1].isdigit())
-
-
-EDITORS: Mapping[FileFormat, Callable[[str, Grades], list[Edit]]] = {
-    FileFormat.TREC: _edit_trec,
-    FileFormat.CSV: _edit_csv,
-    FileFormat.JSON_LINES: _edit_json_lines,
-    FileFormat.YAML: _edit_yaml,
-}
+def find_end(text: str, node: Any) -> int:
+    """Where *node* ends; the mark of a block is that of what follows it, behind comments that belong to that."""
+    kept = text[: node.end_mark.index].rstrip()
+    is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+    while is_block:
+        begin = kept.rfind("\n") + 1
+        line = kept[begin:]
+        indent = len(line) - len(line.lstrip())
+        if not line.lstrip().startswith("#") or indent >= node.start_mark.column:
+            break
+        kept = kept[:begin].rstrip()
+    return len(kept)

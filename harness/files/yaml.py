@@ -13,14 +13,12 @@ nesting is never built.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import IO, Any
 
 from harness.files.opening import JUDGMENTS, FileProblems, Layout, Record
-from harness.model.suite import Json
 
 NO_GRADE = ("", "~", "null", "Null", "NULL")
 """Unquoted scalars that mean no value."""
@@ -69,37 +67,6 @@ def _make_pairing_loader() -> Any:
             return token
 
     return Loader
-
-
-def quote_doubly(text: str) -> str:
-    r"""
-    *text* as a YAML scalar in double quotes.
-
-    >>> print(quote_doubly('red\u200b "shoes"'))
-    "red\U0000200b \"shoes\""
-    """
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in quoted)
-
-
-_PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[a-z_0-9][\w./@+-]*", re.ASCII | re.IGNORECASE)
-
-
-def format_scalar(value: Json, style: str | None, *, may_begin_with_digit: bool = False) -> str:
-    """
-    *value* on one line; a text has the quotes of *style*, or none where no reader takes it for another type.
-
-    >>> [format_scalar(value, None) for value in ("title", "75%", "no", "1b", 0.5, True)]
-    ['title', '"75%"', '"no"', '"1b"', '0.5', 'true']
-    """
-    if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if style == "'" and value.isprintable():
-        return "'" + value.replace("'", "''") + "'"
-    is_plain = not style and _PLAIN.fullmatch(value) is not None
-    if is_plain and (may_begin_with_digit or not value[0].isdigit()):
-        return str(value)
-    return quote_doubly(value)
 
 
 class _OtherShape(Exception):

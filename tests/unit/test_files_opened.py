@@ -21,7 +21,7 @@ OPENERS = {
     "store/journal.py": "reads the journals that `relevance merge` names",
     "store/history_files.py": "makes a file without a name in the folder of a history, to see that it can be written",
     "suites/inputs.py": "reads a suite that is no YAML for names of files",
-    "suites/editing.py": "reads a suite, which is written again",
+    "extensions/tuning/suite_texts.py": "reads a suite, which is written again",
     "extensions/judging/writing.py": "reads files of judgments, which are written again",
     "extensions/judging/commands/machine.py": "reads the prompt that relevance.toml names",
     "cli/next_steps.py": "looks into a suite for a fixture",

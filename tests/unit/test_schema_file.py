@@ -13,24 +13,12 @@ from builders.moving import write_files
 from builders.suites import BODY
 from harness.cli import main
 from harness.errors import UsageError
-from harness.extensions.judging.writing import GradedFiles
-from harness.suites import load_suite
 from harness.suites.discovery import find_suites
-from harness.suites.editing import SuiteTexts
 from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME, SchemaState, read_schema_state, render_schema
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
 SUITES = Path(__file__).parents[2] / "suites"
-TUNED = f"""\
-{SCHEMA_COMMENT}# The shop.
-suite: shop
-target: {{index: products}}
-tune: {{parameters: {{boost: {{from: 1, to: 5, today: 2}}}}}}
-request: {{query: {{match: {{title: {{query: "{{{{text}}}}", boost: "{{{{param:boost}}}}"}}}}}}}}
-queries:
-  - {{id: q, text: shoes, judgments: {{sku-1: 1}}}}
-"""
 
 
 def import_queries(output="new/shop.relevance.yaml"):
@@ -169,20 +157,3 @@ def test_a_link_to_a_schema_stays_a_link(capsys):
 def test_a_schema_that_cannot_be_written_is_a_sentence(capsys):
     assert main(["schema", "--output", "no/such/folder"]) == 2
     assert "no/such/folder: cannot be written" in capsys.readouterr().err
-
-
-def test_the_comment_stays_where_grades_and_values_are_written():
-    path = Path("shop.relevance.yaml")
-    path.write_text(TUNED, encoding="utf-8")
-
-    GradedFiles.read(path).write({("q", "sku-2"): 2.0}, {})
-    texts = SuiteTexts.read(load_suite(path, {}))
-    texts.write(texts.put_values("request", {"boost": 3}))
-    texts = SuiteTexts.read(load_suite(path, {}))
-    texts.write([texts.add_request("tuned", "request", {"boost": 4}, "by hand")])
-
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith(f"{SCHEMA_COMMENT}# The shop.\n")
-    assert load_suite(path, {}).queries[0].judgments == {"sku-1": 1, "sku-2": 2}
-    assert "today: 3" in text
-    assert "tuned:" in text

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from harness.errors import UsageError
 from harness.extensions.judging.model import Pool, PooledDocument
 from harness.files.tables import format_table
-from harness.files.yaml import quote_doubly
 from harness.report.sentences import join_lines, printable
+from harness.suites.dumping import quote_doubly
 from harness.words import grouped, shorten
 
 SHOWN_LENGTH = 200

@@ -14,15 +14,9 @@ from harness.agreement import Pair
 from harness.config import Configs
 from harness.errors import InputError, UsageError
 from harness.extensions.judging.findings import PlacedJudgment
+from harness.extensions.judging.grade_edits import EDITORS, edit_suite, read_suite_grades, read_without_judgments
 from harness.extensions.judging.pools_and_lint import read_judged
-from harness.files.editing import (
-    EDITORS,
-    NoPlace,
-    apply_edits,
-    edit_suite,
-    read_suite_grades,
-    read_without_judgments,
-)
+from harness.files.editing import NoPlace, apply_edits
 from harness.files.judgments import read_judgments
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import read_records

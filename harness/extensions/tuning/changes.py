@@ -11,9 +11,9 @@ from harness.config import Configs
 from harness.errors import UsageError
 from harness.extensions.tuning.document import write_tuning_headline
 from harness.extensions.tuning.model import TuningDecision, TuningReport
+from harness.extensions.tuning.suite_texts import FileChange, SuiteTexts
 from harness.options import RunOptions
 from harness.suites import load_suite
-from harness.suites.editing import FileChange, SuiteTexts
 from harness.words import count, listed
 
 

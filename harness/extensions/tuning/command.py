@@ -31,6 +31,7 @@ from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, SEED, TRIALS, TuningTrial
 from harness.extensions.tuning.outputs import KINDS, dumps_tuning, render
+from harness.extensions.tuning.suite_texts import FileChange
 from harness.files.runs import read_measures
 from harness.options import read_seconds
 from harness.process import gc_paused
@@ -38,7 +39,6 @@ from harness.report.outputs import Output, write_output
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal import print_document
 from harness.run import Runner
-from harness.suites.editing import FileChange
 from harness.suites.inputs import RunInputs
 from harness.words import count
 

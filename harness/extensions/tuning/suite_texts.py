@@ -1,8 +1,7 @@
 """
 Puts values of tuned parameters into the text of a suite, or adds a request to it, with the least change.
 
-Everything else keeps its comments, order, quotes and line ends, as where grades are written (`files/editing.py`). The
-text is parsed again: it differs from the old one in what was to change, or nothing is written.
+The text is parsed again: it differs from the old one in what was to change, or nothing is written.
 """
 
 from __future__ import annotations
@@ -25,17 +24,20 @@ from harness.files.editing import (
     NoPlace,
     add_members,
     apply_edits,
-    find_child,
+    compose_nodes,
+    find_end,
     find_line_break,
+    find_node,
     insert_after_line,
+    insert_below,
+    replace_node,
 )
 from harness.files.opening import TextSource, YamlSource
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
-from harness.files.yaml import choose_yaml_loader, format_scalar
 from harness.model.suite import Json, Suite
 from harness.search.pointers import parse_pointer, put_value
-from harness.suites.dumping import escape_dollars, format_block, format_flow
+from harness.suites.dumping import escape_dollars, format_block, format_flow, format_scalar
 from harness.suites.json import compose_json
 from harness.suites.parameters import choose_today, fill_value
 from harness.suites.request_files import JSON
@@ -219,12 +221,13 @@ class SuiteTexts:
         expected = _read_tree(path, text)
         edits: list[Edit] = []
         try:
-            root: Any = yaml.compose(text, Loader=choose_yaml_loader(text))
+            root = compose_nodes(text)
             for keys, value in values.items():
                 written = escape_dollars(value) if is_suite else value
                 expected = _put(expected, keys, written)
-                node = _find_node(root, keys)
-                edits.append(_replace_value(text, node, written, is_json=path.suffix.lower() == JSON))
+                node = find_node(root, keys)
+                new = _format_value(node, written, is_json=path.suffix.lower() == JSON)
+                edits.append(replace_node(text, node, new))
             edited = apply_edits(text, edits)
             is_sound = _read_tree(path, edited) == expected
         except (yaml.YAMLError, InputError):
@@ -332,13 +335,6 @@ def _put(tree: Any, keys: Keys, value: Json) -> Any:
     return {**tree, keys[0]: changed}
 
 
-def _find_node(node: Any, keys: Keys) -> Any:
-    """The node of PyYAML, which knows its offsets, below *keys*."""
-    for key in keys:
-        node = node.value[key] if isinstance(key, int) else find_child(node, key)
-    return node
-
-
 _PARAMETER = re.compile(r"\{\{\s*param:")
 
 
@@ -367,36 +363,12 @@ def _escape_quoted(node: Node | None) -> Any:
 # Values.
 
 
-def _replace_value(text: str, node: Any, value: Json, *, is_json: bool) -> Edit:
-    """*value* in the place of *node*, with its quotes if it is a text."""
-    begin, last = node.start_mark.index, node
-    while isinstance(last, yaml.CollectionNode) and not last.flow_style:
-        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
-    end = len(text[: last.end_mark.index].rstrip())
-    anchor = _ANCHOR.match(text, begin)
-    if anchor is not None:
-        begin = anchor.end()
+def _format_value(node: Any, value: Json, *, is_json: bool) -> str:
+    """*value* for the place of *node*, with its quotes if it is a text."""
     if is_json:
-        return begin, end, json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)
     is_scalar = isinstance(node, yaml.ScalarNode) and not isinstance(value, list | Mapping)
-    return begin, end, format_scalar(value, node.style) if is_scalar else format_flow(value)
-
-
-_ANCHOR = re.compile(r"&\S+\s+")
-
-
-def _find_end(text: str, node: Any) -> int:
-    """Where *node* ends; the mark of a block is that of what follows it, behind comments that belong to that."""
-    kept = text[: node.end_mark.index].rstrip()
-    is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
-    while is_block:
-        begin = kept.rfind("\n") + 1
-        line = kept[begin:]
-        indent = len(line) - len(line.lstrip())
-        if not line.lstrip().startswith("#") or indent >= node.start_mark.column:
-            break
-        kept = kept[:begin].rstrip()
-    return len(kept)
+    return format_scalar(value, node.style) if is_scalar else format_flow(value)
 
 
 # A request.
@@ -409,23 +381,22 @@ def _edit_requests(text: str, name: str, request: Any, comment: str) -> list[Edi
     Raises:
         NoPlace: The suite does not stand in lines.
     """
-    root: Any = yaml.compose(text, Loader=choose_yaml_loader(text))
+    root = compose_nodes(text)
     if root.flow_style:
         raise NoPlace("the suite is one mapping in braces")
-    key = format_scalar(name, None)
-    requests = find_child(root, "requests")
+    key = format_scalar(name)
+    requests = find_node(root, ["requests"])
     if requests is not None and requests.flow_style:
         return add_members(text, requests, [f"{key}: {format_flow(request)}"])
     if requests is not None:
-        column, end = requests.start_mark.column, _find_end(text, requests)
-        lines = [f"# {comment}", *f"{key}:{format_block(request, 2, column)}".split("\n")]
+        lines = [f"# {comment}", *f"{key}:{format_block(request, 2, requests.start_mark.column)}".split("\n")]
         # Requests that are set apart by empty lines stay so.
-        is_spaced = re.search(r"\n\r?\n", text[requests.start_mark.index : end]) is not None
-        indented = [" " * column + line if line else "" for line in lines]
-        return [insert_after_line(text, end, ["", *indented] if is_spaced else indented)]
+        if re.search(r"\n\r?\n", text[requests.start_mark.index : find_end(text, requests)]):
+            lines.insert(0, "")
+        return [insert_below(text, requests, lines)]
     # The only request becomes the first one by name, and is indented.
     only, value = next((only, value) for only, value in root.value if only.value == "request")
-    begin, end = only.end_mark.index, _find_end(text, value)
+    begin, end = only.end_mark.index, find_end(text, value)
     lines = [f"  # {comment}", *f"  {key}:{format_block(request, 4, 0)}".split("\n")]
     return [
         (only.start_mark.index, begin, f"requests:{find_line_break(text)}  {DEFAULT_NAME}"),

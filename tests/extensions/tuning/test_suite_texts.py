@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from harness.errors import UsageError
+from harness.extensions.tuning.suite_texts import SuiteTexts
 from harness.suites import load_suite
-from harness.suites.editing import SuiteTexts
+from harness.suites.schema_file import SCHEMA_COMMENT
 
 SUITE = """\
 # The shop.
@@ -276,10 +277,17 @@ def test_a_suite_in_one_mapping_is_refused(write):
 
 def test_the_examples_keep_all_but_the_value():
     """The suite beside this project, whose requests share parts by aliases."""
-    path = Path(__file__).parents[2] / "suites" / "hybrid.relevance.yaml"
+    path = Path(__file__).parents[3] / "suites" / "hybrid.relevance.yaml"
     texts = SuiteTexts.read(load_suite(path, {}))
     weight = texts.suite.tuning.today["weight"]
     [change] = texts.put_values("fused", texts.suite.tuning.today | {"weight": 0.123})
     assert change.after.decode() == change.before.decode().replace(f"today: {weight}}}", "today: 0.123}", 1)
     added = texts.add_request("tuned", "fused", texts.suite.tuning.today, "Tuned.").after.decode()
     assert added.index("  tuned:") > added.index("  vector:")
+
+
+def test_the_comment_that_names_the_schema_stays(write):
+    [change] = write(SCHEMA_COMMENT + SUITE).put_values("current", TODAY | {"title_boost": 3})
+    added = write(SCHEMA_COMMENT + SUITE).add_request("tuned", "current", TODAY, "by hand")
+    for text in (change.after.decode(), added.after.decode()):
+        assert text.startswith(f"{SCHEMA_COMMENT}# The shop.\n")
