@@ -29,7 +29,7 @@ from harness.search.hits import MalformedAnswer, drop_repeated_hits, is_text
 from harness.search.protocol import Inspector
 
 CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
-PREFIX = "pytest_relevance_"
+_PREFIX = "pytest_relevance_"
 ENTRY_POINTS = "relevance_harness.hooks"
 
 
@@ -428,7 +428,7 @@ class _Manager(PluginManager):
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         options = super().parse_hookimpl_opts(plugin, name)
-        is_unmarked_hook = options is None and name.startswith(PREFIX) and callable(getattr(plugin, name))
+        is_unmarked_hook = options is None and name.startswith(_PREFIX) and callable(getattr(plugin, name))
         return {} if is_unmarked_hook else options
 
 
@@ -454,7 +454,7 @@ def load_installed_plugins() -> Iterator[tuple[str, Any]]:
         # `pytest.importorskip` in the module raises no Exception, and would skip the suite.
         except BaseException as error:
             raise UsageError(f"{name} cannot be loaded: {_describe_error(error)}") from error
-        if not any(attribute.startswith(PREFIX) for attribute in dir(plugin)):
+        if not any(attribute.startswith(_PREFIX) for attribute in dir(plugin)):
             raise UsageError(f"{name} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")
         try:
             manager = _make_manager()

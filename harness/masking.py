@@ -226,7 +226,7 @@ LOGIN = re.compile(
     re.IGNORECASE,
 )
 
-NO_LOGIN = re.compile("(OLD)?PWD|XDG_SESSION_.*|DESKTOP_SESSION|GDMSESSION")
+_NO_LOGIN = re.compile("(OLD)?PWD|XDG_SESSION_.*|DESKTOP_SESSION|GDMSESSION")
 """Variables that a shell or a desktop sets: folders, and names such as ``user``."""
 
 FLAGS = frozenset({"true", "false", "none", "null"})
@@ -253,7 +253,7 @@ def find_login_values(environ: Mapping[str, str]) -> dict[str, str]:
     """
     logins = {}
     for name, value in environ.items():
-        is_named_like_login = names_login(name) and not NO_LOGIN.fullmatch(name)
+        is_named_like_login = names_login(name) and not _NO_LOGIN.fullmatch(name)
         if is_named_like_login and _may_be_secret(value):
             logins[name] = value
     return logins
@@ -516,7 +516,7 @@ def _mask_highlights(values: Mapping[str, Highlight], mask: Mask) -> Mapping[str
 
 WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
-RULES: Mapping[type, Mapping[str, Rule]] = {
+_RULES: Mapping[type, Mapping[str, Rule]] = {
     Repeat: {"copies": _mask_names},
     Definitions: {"named": _mask_parts, "matched": _mask_parts},
     IndexState: {"uuids": _mask_names, "filters": _mask_names, "copies": _mask_names},
@@ -531,7 +531,7 @@ def _find_rules(kind: type) -> tuple[tuple[str, Rule], ...] | None:
     """The fields of a dataclass that may have texts to mask, and how; None for any other class."""
     if not is_dataclass(kind):
         return None
-    kept, rules = KEPT.get(kind, ()), RULES.get(kind, {})
+    kept, rules = KEPT.get(kind, ()), _RULES.get(kind, {})
     rules_by_field = []
     for field in fields(kind):
         has_text = not _ONLY_NUMBERS.fullmatch(str(field.type))
@@ -562,18 +562,18 @@ def keep_small(value: Json) -> Json:
     return value if len(_format_canonically(value)) <= LARGEST_KEPT else None
 
 
-LONGEST_LIST = 64
+_LONGEST_LIST = 64
 """The least length of a list of numbers that counts as a vector; few vectors are shorter."""
 
 
 def is_vector(value: Json) -> bool:
-    """Whether *value* is a list of `LONGEST_LIST` or more numbers."""
-    return isinstance(value, list) and len(value) >= LONGEST_LIST and set(map(type, value)) <= {int, float}
+    """Whether *value* is a list of `_LONGEST_LIST` or more numbers."""
+    return isinstance(value, list) and len(value) >= _LONGEST_LIST and set(map(type, value)) <= {int, float}
 
 
 def shorten_vectors(value: Json, known: Sequence[Json] = ()) -> Json:
     """
-    *value* with each vector as a text: a list of `LONGEST_LIST` or more numbers, and any list that is in *known*.
+    *value* with each vector as a text: a list of `_LONGEST_LIST` or more numbers, and any list that is in *known*.
 
     >>> shorten_vectors({"k": 5, "query_vector": [0.25] * 384})
     {'k': 5, 'query_vector': '384 numbers: 0.25, 0.25, 0.25, … (fingerprint 2fc556c3a7540062)'}
@@ -601,7 +601,7 @@ def shorten_vector(vector: list[float]) -> Json:
         return vector
     if not vector:
         return vector
-    first = f": {', '.join(map(str, vector[:3]))}, …" if len(vector) >= LONGEST_LIST else ""
+    first = f": {', '.join(map(str, vector[:3]))}, …" if len(vector) >= _LONGEST_LIST else ""
     return f"{len(vector)} numbers{first} (fingerprint {digest})"
 
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 SESSION = pytest.StashKey[RelevanceSession]()
-RUNS = pytest.StashKey["SessionRuns"]()
-FOLDER = "relevance_folder"
+_RUNS = pytest.StashKey["SessionRuns"]()
+_FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
 UNCOLLECTED = "relevance_uncollected"
-LEFT_OUT = "relevance_left_out"
+_LEFT_OUT = "relevance_left_out"
 SUITES_WITHOUT_ITEMS = "relevance_suites_without_items"
 UNGATED = "relevance_ungated"
 ASSERTIONS = "relevance_assertions"
@@ -41,11 +41,11 @@ ASSERTIONS = "relevance_assertions"
 
 def _find_runs(config: pytest.Config) -> SessionRuns:
     """The suites of the session; the modules that run them are imported with the first suite."""
-    if RUNS not in config.stash:
+    if _RUNS not in config.stash:
         from harness.pytest_plugin.runs import SessionRuns
 
-        config.stash[RUNS] = SessionRuns(config.stash[SESSION])
-    return config.stash[RUNS]
+        config.stash[_RUNS] = SessionRuns(config.stash[SESSION])
+    return config.stash[_RUNS]
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a worker of pytest-xdist also receives the shared folder."""
-    folder = getattr(config, "workerinput", {}).get(FOLDER)
+    folder = getattr(config, "workerinput", {}).get(_FOLDER)
     relevance_session = RelevanceSession(read_options(config), Path(folder) if folder else None)
     paths = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
     relevance_session.named = frozenset(Path(os.path.normpath(path)) for path in paths)
@@ -86,7 +86,7 @@ class _Outcomes:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Send the shared folder to a new worker of pytest-xdist."""
-    node.workerinput[FOLDER] = str(node.config.stash[SESSION].open_folder())
+    node.workerinput[_FOLDER] = str(node.config.stash[SESSION].open_folder())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -97,7 +97,7 @@ def pytest_testnodedown(node: Any) -> None:
     problems = output.get(PROBLEMS, [])
     relevance_session.problems.extend(problem for problem in problems if problem not in relevance_session.problems)
     relevance_session.record_refusals(Problem(*fields) for fields in output.get(REFUSALS, []))
-    relevance_session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
+    relevance_session.left_out.extend(Path(path) for path in output.get(_LEFT_OUT, []))
     relevance_session.suites_without_items.extend(Path(path) for path in output.get(SUITES_WITHOUT_ITEMS, []))
     relevance_session.ungated.extend(output.get(UNGATED, []))
     relevance_session.uncollected.update(output.get(UNCOLLECTED, {}))
@@ -111,8 +111,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the embedded node, however the session ended."""
-    if RUNS in config.stash:
-        config.stash[RUNS].close()
+    if _RUNS in config.stash:
+        config.stash[_RUNS].close()
     if SESSION in config.stash:
         config.stash[SESSION].close()
 
@@ -253,14 +253,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output = session.config.workeroutput  # type: ignore[attr-defined]
         output[PROBLEMS] = relevance_session.problems
         output[REFUSALS] = [astuple(problem) for problem in relevance_session.refusals]
-        output[LEFT_OUT] = [str(path) for path in relevance_session.left_out]
+        output[_LEFT_OUT] = [str(path) for path in relevance_session.left_out]
         output[SUITES_WITHOUT_ITEMS] = [str(path) for path in relevance_session.suites_without_items]
         output[UNGATED] = relevance_session.ungated
         output[UNCOLLECTED] = relevance_session.uncollected
         output[ASSERTIONS] = [astuple(assertion) for assertion in relevance_session.assertions]
         return
     relevance_session.read_due_items()
-    has_runs = RUNS in session.config.stash or relevance_session.has_shared_runs
+    has_runs = _RUNS in session.config.stash or relevance_session.has_shared_runs
     if has_runs or relevance_session.expects_runs or relevance_session.refusals:
         runs = _find_runs(session.config)
         # Problems that are known by now are of workers, which cannot end a session as the controller does.
@@ -275,7 +275,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """A line for each suite that ran."""
     relevance_session = config.stash[SESSION]
-    has_runs = RUNS in config.stash or relevance_session.has_shared_runs
+    has_runs = _RUNS in config.stash or relevance_session.has_shared_runs
     has_problems = relevance_session.problems or relevance_session.refusals
     has_no_items = relevance_session.suites_without_items or relevance_session.ungated
     if has_runs or has_problems or relevance_session.left_out or has_no_items:

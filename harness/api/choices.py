@@ -32,13 +32,13 @@ AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 RUN_ARGUMENTS = tuple(option.field for option in OPTIONS.values() if option.python)
 """The options of `Relevance.run`."""
 
-NUMBER = ArgumentKind("a number", lambda given: finite(given) is not None, float)
+_NUMBER = ArgumentKind("a number", lambda given: finite(given) is not None, float)
 
 ARGUMENT_KINDS: Mapping[str, ArgumentKind] = {
     **{option.field: replace(option.kind, optional=option.optional) for option in OPTIONS.values()},
     **dict.fromkeys(("complete", "skip_undefined"), FLAG),
     **dict.fromkeys(("test", "alternative", "correction", "measure", "query", "threshold"), TEXT),
-    **dict.fromkeys(("p", "level"), NUMBER),
+    **dict.fromkeys(("p", "level"), _NUMBER),
     **dict.fromkeys(("samples", "seed"), WHOLE_NUMBER),
     "qrels": replace(FILE, optional=True),
     "suite": ArgumentKind("the path of a suite", FILE.accepts),

@@ -15,7 +15,7 @@ from harness.words import count, listed
 
 _FIXTURE = re.compile(r"^fixture:", re.MULTILINE)
 
-SHOWN = 5
+_SHOWN = 5
 """Suites that are named."""
 
 
@@ -33,7 +33,7 @@ def describe_next_steps(folder: Path) -> list[str]:
             steps.append(Step(f"relevance run {target} --url http://localhost:9200", "run them on this server"))
         else:
             steps.append(Step(f"relevance run {target}", "run them on the clusters that they name"))
-        if any(map(_has_fixture, suites[:SHOWN])):
+        if any(map(_has_fixture, suites[:_SHOWN])):
             steps.append(Step(f"relevance run {target} --embedded --allow-write", "run them on an embedded OpenSearch"))
         for extension in load_extensions():
             steps += extension.steps
@@ -71,7 +71,7 @@ def _has_fixture(suite: Path) -> bool:
 
 def _describe_suites(folder: Path, suites: Sequence[Path]) -> str:
     names = [make_loggable(str(suite.relative_to(folder))) for suite in suites]
-    return f"{count(len(suites), 'suite')}: {listed(names, SHOWN)}"
+    return f"{count(len(suites), 'suite')}: {listed(names, _SHOWN)}"
 
 
 def _describe_misnamed(folder: Path) -> list[str]:

@@ -65,7 +65,7 @@ class ReadText(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 t
             self.fail(str(error), param, ctx)
 
 
-PATHS: Mapping[ArgumentKind, click.ParamType[Any]] = {
+_PATHS: Mapping[ArgumentKind, click.ParamType[Any]] = {
     FILE: click.Path(dir_okay=False, path_type=Path),
     FOLDER: click.Path(exists=True, file_okay=False, path_type=Path),
     NEW_FOLDER: click.Path(file_okay=False, path_type=Path),
@@ -74,7 +74,7 @@ PATHS: Mapping[ArgumentKind, click.ParamType[Any]] = {
 
 def make_click_option(option: RunOption) -> Callable[[Decorated], Decorated]:
     """*option* as an option of click; commands receive its value as an argument of the same name."""
-    value_type: click.ParamType[Any] | None = PATHS.get(option.kind)
+    value_type: click.ParamType[Any] | None = _PATHS.get(option.kind)
     if option.kind.read is not None:
         value_type = ReadText(str(option.metavar), option.kind.read)
     return click.option(

@@ -35,7 +35,7 @@ from harness.suites import load_suites
 from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state
 from harness.words import count, grouped, listed
 
-TAGS_SHOWN = 12
+_TAGS_SHOWN = 12
 
 
 @click.command("validate", cls=Command, epilog=format_examples("relevance validate suites/"))
@@ -102,9 +102,9 @@ def _describe_groups(suite: Suite) -> list[str]:
     lines = []
     tags = Counter(tag for query in suite.queries for tag in query.tags)
     if tags:
-        counts = [f"{tag} {size:,}" for tag, size in tags.most_common(TAGS_SHOWN)]
-        if len(tags) > TAGS_SHOWN:
-            counts.append(f"and {len(tags) - TAGS_SHOWN:,} more")
+        counts = [f"{tag} {size:,}" for tag, size in tags.most_common(_TAGS_SHOWN)]
+        if len(tags) > _TAGS_SHOWN:
+            counts.append(f"and {len(tags) - _TAGS_SHOWN:,} more")
         untagged = sum(not query.tags for query in suite.queries)
         line = f"tags: {', '.join(counts)}"
         if untagged:

@@ -49,7 +49,7 @@ PAUSES = (0.0, 0.3, 0.6)
 """Seconds before each attempt at one repository."""
 
 TIMEOUTS = (10, 30)  # seconds to connect, and without a byte
-BLOCK = 1 << 16
+_BLOCK = 1 << 16
 PASSING = (429, 500, 502, 503, 504)
 
 
@@ -148,7 +148,7 @@ class JarSource:
     def _read_blocks(self, response: Response, jar: Jar) -> Iterator[bytes]:
         """The blocks of *response*; ends with an error if they are more than *jar* has, or the download is stopped."""
         size = 0
-        for block in response.iter_content(BLOCK):
+        for block in response.iter_content(_BLOCK):
             size += len(block)
             # Without a limit a file could fill the disk before its checksum is compared.
             if size > jar.size:

@@ -16,8 +16,8 @@ from harness.errors import EngineStartError, UsageError
 from harness.words import did_you_mean
 
 DEFAULT_VERSION = "3.8"
-FOLDER = Path(__file__).parent
-PREFIX, SUFFIX = "opensearch-", ".lock.toml"
+LOCK_FOLDER = Path(__file__).parent
+LOCK_PREFIX, LOCK_SUFFIX = "opensearch-", ".lock.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,10 @@ class Lock:
 
 def versions() -> tuple[str, ...]:
     """The versions that have a lock file, newest first: ``("3.8", "2.19")``."""
-    names = [path.name.removeprefix(PREFIX).removesuffix(SUFFIX) for path in FOLDER.glob(f"{PREFIX}*{SUFFIX}")]
+    names = [
+        path.name.removeprefix(LOCK_PREFIX).removesuffix(LOCK_SUFFIX)
+        for path in LOCK_FOLDER.glob(f"{LOCK_PREFIX}*{LOCK_SUFFIX}")
+    ]
     return tuple(sorted(names, key=lambda name: [int(part) for part in name.split(".")], reverse=True))
 
 
@@ -68,7 +71,7 @@ def load_lock(version: str) -> Lock:
     if version not in known:
         hint = did_you_mean(version, known)
         raise UsageError(f"found engine version {version}, expected {' or '.join(known)}{hint}")
-    path = FOLDER / f"{PREFIX}{version}{SUFFIX}"
+    path = LOCK_FOLDER / f"{LOCK_PREFIX}{version}{LOCK_SUFFIX}"
     return parse_lock(path.read_text(encoding="utf-8"), name=path.name)
 
 

@@ -25,7 +25,7 @@ from harness.files.writing import write_whole
 RUNNER = "org.codelibs.opensearch.runner.OpenSearchRunner"
 HTTP_TRANSPORT = "org.opensearch.http.HttpServerTransport"
 PARENT_CHECK = 0.5  # seconds between two checks of the parent
-START_LIMIT = 30  # seconds to finish starting before the node is stopped
+_START_LIMIT = 30  # seconds to finish starting before the node is stopped
 
 
 class Node:
@@ -161,7 +161,7 @@ def main(home: Path) -> int:
     starting.start()
     while not ended.wait(PARENT_CHECK) and not node.failed:
         pass
-    starting.join(START_LIMIT)
+    starting.join(_START_LIMIT)
     node.close()
     # The parent reads the log of a node that failed.
     if ended.is_set():

@@ -25,7 +25,7 @@ from harness.embedded.jars import ensure_jars, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock
 from harness.errors import EngineStartError
 
-START_LIMIT = 120.0  # seconds; five is usual
+_START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
 HEAP = "1g"  # of Java, as in -Xmx
 POLL = 0.05
@@ -131,13 +131,13 @@ def _start_process(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
 
 def _wait_until_ready(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict[str, Any]:
     ready = home / "ready.json"
-    deadline = time.monotonic() + START_LIMIT
+    deadline = time.monotonic() + _START_LIMIT
     while not ready.exists():
         if process.poll() is not None:
             _refuse_taken_port(home)
             raise _make_start_error("exited during start-up", opensearch, home)
         if time.monotonic() > deadline:
-            raise _make_start_error(f"did not answer within {START_LIMIT:.0f} s", opensearch, home)
+            raise _make_start_error(f"did not answer within {_START_LIMIT:.0f} s", opensearch, home)
         time.sleep(POLL)
     return dict(json.loads(ready.read_text(encoding="utf-8")))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ANSWER_LIMIT = 5.0
 """Seconds in which a node says its name."""
 
-MOST_BYTES = 65_536
+_MOST_BYTES = 65_536
 """Of that answer; a node sends about 500."""
 
 SAME_START = 1.0
@@ -175,7 +175,7 @@ def is_answering(node: EmbeddedNode) -> bool:
     connection = HTTPConnection("127.0.0.1", urlsplit(node.url).port, timeout=ANSWER_LIMIT)
     try:
         connection.request("GET", "/")
-        answer = json.loads(connection.getresponse().read(MOST_BYTES))
+        answer = json.loads(connection.getresponse().read(_MOST_BYTES))
     except (OSError, HTTPException, ValueError):
         return False
     finally:

@@ -30,7 +30,7 @@ from harness.files.folders import Folder, hold_folder
 from harness.files.locks import hold_lock
 from harness.files.writing import PUBLIC, write_part
 
-MOST_READ = 2**28
+LARGEST_FILE = 2**28
 """Bytes of a file, unless its kind has a limit of its own."""
 
 
@@ -53,7 +53,7 @@ class BesideFile:
         """Whether anything is there, be it a link that leads nowhere."""
         return os.path.lexists(self.path)
 
-    def read(self, most: int = MOST_READ) -> bytes:
+    def read(self, most: int = LARGEST_FILE) -> bytes:
         """
         The content of the file, of at most *most* bytes.
 
@@ -66,11 +66,11 @@ class BesideFile:
             self._refuse_large(len(content), most)
         return content
 
-    def open_to_read(self, most: int = MOST_READ) -> IO[bytes]:
+    def open_to_read(self, most: int = LARGEST_FILE) -> IO[bytes]:
         """The file of at most *most* bytes, opened to read it; raises OSError as `read`."""
         return self._open("rb", os.O_RDONLY, most)
 
-    def open_to_append(self, rights: int, most: int = MOST_READ) -> IO[bytes]:
+    def open_to_append(self, rights: int, most: int = LARGEST_FILE) -> IO[bytes]:
         """
         The file of at most *most* bytes, opened to read it and to write at its end; a new one has the *rights*.
 
@@ -102,7 +102,7 @@ class BesideFile:
         with self.hold_folder() as folder, hold_lock(folder, self.path.name) as is_held:
             yield is_held
 
-    def open_to_update(self, most: int = MOST_READ) -> IO[bytes]:
+    def open_to_update(self, most: int = LARGEST_FILE) -> IO[bytes]:
         """The file as it is there, opened to read and to write it; raises OSError as `open_to_append`."""
         return self._open("r+b", os.O_RDWR, most)
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-DEEPEST = 100
+_DEEPEST = 100
 """The largest depth of nested objects and lists whose places are known."""
 
 TOKEN = re.compile(r'[ \t\n\r]*([{}\[\]:,]|"(?:[^"\\]|\\.)*"|[^ \t\n\r{}\[\]:,"]+)')
@@ -156,8 +156,8 @@ def build_tree(text: str, make_node: Callable[[int, Any], Node]) -> Node:
         if token in ("{", "["):
             node = make_node(offset, {} if token == "{" else [])
             open_nodes.append(node)
-            if len(open_nodes) > DEEPEST:
-                raise WrongJson(f"the JSON is nested too deeply; expected at most {DEEPEST} levels", offset)
+            if len(open_nodes) > _DEEPEST:
+                raise WrongJson(f"the JSON is nested too deeply; expected at most {_DEEPEST} levels", offset)
         else:
             node = make_node(offset, read_scalar(token, offset))
         if key is None:

@@ -34,7 +34,7 @@ flock: Any = _import_if_there("fcntl")
 msvcrt: Any = _import_if_there("msvcrt")
 """Locks of Windows, where a file that is locked can be read by nobody else at the place that is locked."""
 
-MOST_BYTES = 1000
+_MOST_BYTES = 1000
 """Bytes that are read of who has the lock."""
 
 _PLACE = 2**30
@@ -143,7 +143,7 @@ def _describe_owner(file: IO[bytes]) -> str:
     """The process that holds the lock, as far as *file* says it."""
     try:
         file.seek(0)
-        owner = json.loads(file.read(MOST_BYTES))
+        owner = json.loads(file.read(_MOST_BYTES))
         process, host = int(owner["process"]), str(owner["host"])
         started = datetime.fromisoformat(owner["started"]).astimezone()
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):

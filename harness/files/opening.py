@@ -102,7 +102,7 @@ MOST_UNPACKED = 16 * 2**20
 MOST_TIMES = 200
 """How many times its own size a packed file may hold beyond that: ids and grades are a tenth when they are packed."""
 
-LONGEST_LINE = 16 * 2**20
+_LONGEST_LINE = 16 * 2**20
 """Bytes of a line of a packed file."""
 
 
@@ -130,8 +130,8 @@ class _LimitedStream(io.RawIOBase):
             self._line = count - end - 1
         if self._read > self._most:
             raise OSError(f"it unpacks to more than {self._most // 2**20} MB, {MOST_TIMES} times its size")
-        if self._line > LONGEST_LINE:
-            raise OSError(f"a line of it has more than {LONGEST_LINE // 2**20} MB")
+        if self._line > _LONGEST_LINE:
+            raise OSError(f"a line of it has more than {_LONGEST_LINE // 2**20} MB")
         return count
 
 
@@ -196,7 +196,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _EXCERPT_COLUMNS = 100
 
 
-BLOCK = 1 << 17
+_BLOCK = 1 << 17
 """Bytes of a text file that are read at once; the memory of larger blocks is returned late, or never."""
 
 
@@ -318,7 +318,7 @@ def _read_blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
     """The bytes of *file*, in blocks of whole lines; the last one may end anywhere."""
     parts_of_line: list[bytes] = []
     size = 0
-    for chunk in iter(partial(file.read, BLOCK), b""):
+    for chunk in iter(partial(file.read, _BLOCK), b""):
         size += len(chunk)
         if size > limit:
             raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit")

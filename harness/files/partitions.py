@@ -15,7 +15,7 @@ from harness.errors import UsageError
 from harness.metrics.evaluate import RunScores
 from harness.words import listed
 
-SHOWN = 5
+_SHOWN = 5
 """Files that a message names."""
 
 
@@ -46,7 +46,7 @@ def list_partitions(judgments: Path, run: Path) -> list[Partition]:
     unmatched += [str(judgments / name) for name in judgment_files if name not in runs]
     if unmatched:
         raise UsageError(
-            f"{listed(unmatched, SHOWN)}: there is no file of that name in the other folder; where the judgments"
+            f"{listed(unmatched, _SHOWN)}: there is no file of that name in the other folder; where the judgments"
             " are in a folder, each file of the run needs one of the same name there"
         )
     return [Partition(judgment_files[name], path) for name, path in runs.items()]

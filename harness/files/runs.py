@@ -110,7 +110,7 @@ LARGE = 1 << 18
 """The size of a run, in bytes, from which on the import of numpy pays."""
 
 
-BLOCK = 1 << 19
+_BLOCK = 1 << 19
 """Bytes of lines that are scored in bulk at once."""
 
 
@@ -156,7 +156,7 @@ class FileScorer:
         """The rankings at the beginning of a run that was scored in bulk, in the order of the file."""
         judgments = self._bulk_judgments
         assert judgments is not None
-        first = next(iter(read_blocks(run, str(run), BLOCK)), b"")
+        first = next(iter(read_blocks(run, str(run), _BLOCK)), b"")
         documents: dict[bytes, list[str]] = {}
         for line in first.splitlines():
             fields = line.split(maxsplit=3)
@@ -177,7 +177,7 @@ class FileScorer:
             return None
         from harness.metrics.bulk import CannotReadInBulk
 
-        lines = read_blocks(run, str(run), BLOCK)
+        lines = read_blocks(run, str(run), _BLOCK)
         try:
             return evaluate_trec(
                 lines, judged, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
@@ -193,7 +193,7 @@ class FileScorer:
         from harness.metrics import bulk
 
         try:
-            return bulk.read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
+            return bulk.read_judgments(read_blocks(self.judgments, str(self.judgments), _BLOCK))
         except (Irregular, bulk.CannotReadInBulk):
             return None
 

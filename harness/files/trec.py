@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.files.opening import open_bytes
 
-BLOCK = 1 << 21
+_BLOCK = 1 << 21
 """Bytes that are read at once."""
 
 LISTED = 1 << 18
@@ -115,7 +115,7 @@ def _read_scores(values: Sequence[str]) -> list[float]:
     return scores
 
 
-def read_blocks(path: Path, name: str, size: int = BLOCK) -> Iterator[bytes]:
+def read_blocks(path: Path, name: str, size: int = _BLOCK) -> Iterator[bytes]:
     """
     The lines of a file, some *size* bytes of whole lines at a time, each line ended, without comments.
 

@@ -23,7 +23,7 @@ from harness.files.opening import JUDGMENTS, FileProblems, Layout, Record
 NO_GRADE = ("", "~", "null", "Null", "NULL")
 """Unquoted scalars that mean no value."""
 
-EXPECTED = "expected query ids with document ids and grades below them, such as 'sku-17: 3'"
+_EXPECTED = "expected query ids with document ids and grades below them, such as 'sku-17: 3'"
 
 PARSER_TOO_DEEP = "exceeded maximum nesting depth"
 """
@@ -90,7 +90,7 @@ def read_yaml(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 1)
         problem = getattr(error, "problem", None) or str(error)
         sentence = (
-            f"the nesting is too deep; {EXPECTED}" if problem == PARSER_TOO_DEEP else f"this is not YAML: {problem}"
+            f"the nesting is too deep; {_EXPECTED}" if problem == PARSER_TOO_DEEP else f"this is not YAML: {problem}"
         )
         findings.add(line, sentence, column=column)
 
@@ -152,7 +152,7 @@ class _Walk:
         if isinstance(event, kind) and getattr(event, "tag", None) is None:
             return
         mark = event.start_mark
-        self._findings.add(mark.line + 1, f"found {self._describe(event)}; {EXPECTED}", column=mark.column + 1)
+        self._findings.add(mark.line + 1, f"found {self._describe(event)}; {_EXPECTED}", column=mark.column + 1)
         raise _OtherShape
 
     def _describe(self, event: Any) -> str:

@@ -32,7 +32,7 @@ from harness.model.suite import (
 )
 from harness.words import count, listed
 
-LEVEL = 0.05
+_LEVEL = 0.05
 """How often each of the two bounds may be wrong, at all sizes of a sample together."""
 
 
@@ -195,7 +195,7 @@ class _Look:
     following: int | None
     """The next size; None after the last one."""
     level: float
-    """How often a bound may be wrong at each size, so that at all of them together it is `LEVEL`."""
+    """How often a bound may be wrong at each size, so that at all of them together it is `_LEVEL`."""
 
 
 def _find_look(figures: _Figures, suite: Suite) -> _Look:
@@ -210,7 +210,7 @@ def _find_look(figures: _Figures, suite: Suite) -> _Look:
     reached = [size for size in sizes if not figures.list_unjudged(size)]
     largest = max(reached, default=0)
     following = next((size for size in sizes if size > largest), None)
-    return _Look(figures.select_first(largest), following, LEVEL / max(chances, 1))
+    return _Look(figures.select_first(largest), following, _LEVEL / max(chances, 1))
 
 
 def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Finding:

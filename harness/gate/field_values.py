@@ -31,7 +31,7 @@ NUMERIC_TYPES = frozenset(
 """Types of fields whose values are numbers."""
 
 DATE_TYPES = frozenset({"date", "date_nanos"})
-TEXT_TYPES = frozenset(
+_TEXT_TYPES = frozenset(
     {
         "annotated_text", "constant_keyword", "flattened", "ip", "keyword", "match_only_text", "search_as_you_type",
         "text", "version", "wildcard",
@@ -48,7 +48,7 @@ Between these a number is a date in milliseconds, from 1973 to 2286. A smaller o
 greater one digits of a date and a time.
 """
 
-ROUNDING = 1e-14
+_ROUNDING = 1e-14
 """The share of a number by which a value may differ from it that was computed: 0.1 + 0.2 is 0.3."""
 
 MOST_WITH_FRACTION = 2**53
@@ -89,7 +89,7 @@ def find_kind(types: Iterable[str]) -> FieldKind:
         return FieldKind.DATE
     if known == {"boolean"}:
         return FieldKind.BOOLEAN
-    if known <= TEXT_TYPES:
+    if known <= _TEXT_TYPES:
         return FieldKind.TEXT
     return FieldKind.UNKNOWN
 
@@ -208,7 +208,7 @@ def _compare_numbers(number: float, limit: float) -> int:
     # The tolerance of scores alone would take a small number for 0.
     is_whole = isinstance(number, int) and isinstance(limit, int)
     has_fraction = not is_whole and max(abs(number), abs(limit)) < MOST_WITH_FRACTION
-    if has_fraction and abs(number - limit) <= TOLERANCE and math.isclose(number, limit, rel_tol=ROUNDING):
+    if has_fraction and abs(number - limit) <= TOLERANCE and math.isclose(number, limit, rel_tol=_ROUNDING):
         return 0
     return (number > limit) - (number < limit)
 

@@ -53,7 +53,7 @@ from harness.model.suite import (
 )
 from harness.words import did_you_mean
 
-WORD = re.compile(r"\S+")
+_WORD = re.compile(r"\S+")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r",\d+(?!\S)", re.ASCII)
 _COMPARISON = re.compile(r"[<>=!≤≥]+")
@@ -83,7 +83,7 @@ class Cursor:
 
     def describe_next(self) -> str:
         """The text at this place, for an error."""
-        word = WORD.match(self.text, self.position)
+        word = _WORD.match(self.text, self.position)
         return f"found {word.group()!r}" if word else "found the end"
 
     def fail(self, message: str, offset: int | None = None) -> NoReturn:
@@ -131,7 +131,7 @@ class Cursor:
     def read_whole_number(self, expected: str, *, least: int) -> int:
         """Read a whole number of at least *least* here."""
         start = self.position
-        match = self.read(WORD)
+        match = self.read(_WORD)
         if match is None or re.fullmatch(r"[0-9]{1,9}", match.group()) is None or int(match.group()) < least:
             found = f"found {match.group()!r}" if match else "found the end"
             self.fail(f"{found}, expected {expected}, at least {least}", start)
@@ -195,7 +195,7 @@ _SINCE = re.compile(r"since(?!\S)")
 
 def _read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
     """Read the threshold on a drop at *cursor*, without its tag; *of_query*: it is a query's own."""
-    cursor.read(WORD)
+    cursor.read(_WORD)
     if cursor.has_after_word(_IS):
         return _read_significance(cursor, of_query=of_query)
     start = cursor.position
@@ -246,7 +246,7 @@ def _read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     """Read the threshold on how many queries fell at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'worse', which counts queries; a query's own threshold is on its 'drop'")
-    cursor.read(WORD)
+    cursor.read(_WORD)
     measure = cursor.read_measure(one_word=True)
     if cursor.read(_BY) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'by' and a number such as 0.1")
@@ -272,7 +272,7 @@ def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondit
     """Read the threshold on a machine's share of the grades at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'machine', which is a share over queries; move the threshold to the suite")
-    cursor.read(WORD)
+    cursor.read(_WORD)
     measure = cursor.read_measure()
     cursor.expect_at_most("a machine's share of the grades")
     start = cursor.position
@@ -286,7 +286,7 @@ def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondit
 
 def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
     """Read the threshold on what variants lose at *cursor*, without its tag."""
-    cursor.read(WORD)
+    cursor.read(_WORD)
     start = cursor.position
     statistic = StatisticKind.QUERY if of_query else StatisticKind.MEAN
     if cursor.read(_EVERY) is not None:
@@ -314,9 +314,9 @@ def _read_kappa(cursor: Cursor, *, of_query: bool) -> KappaCondition:
     """Read the threshold on a machine's agreement with people at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'kappa', which one query is too little for; move the threshold to the suite")
-    cursor.read(WORD)
+    cursor.read(_WORD)
     start = cursor.position
-    name = cursor.read(WORD)
+    name = cursor.read(_WORD)
     if name is None or _COMPARISON.match(name.group()):
         cursor.fail("expected the name of a machine after 'kappa', as in 'kappa gpt >= 0.6'", start)
     start = cursor.position
@@ -422,7 +422,7 @@ def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | Agreement
 def _read_statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
     start = cursor.position
     share = cursor.read(_SHARE)
-    word = WORD.match(cursor.text, start)
+    word = _WORD.match(cursor.text, start)
     if word is None:
         cursor.fail("the threshold is empty; expected something such as 'mean nDCG@10 >= 0.8'")
     found = share.group() if share else word.group()
@@ -438,7 +438,7 @@ def _read_statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, f
         if meant is not None:
             guess = f"; did you mean {meant!r}?"
         cursor.fail(f"found {found!r}, expected a statistic first: {_STATISTICS}{guess}", start)
-    cursor.read(WORD)
+    cursor.read(_WORD)
     return _NAMED_STATISTICS[found], None
 
 
@@ -451,11 +451,11 @@ def _read_share(cursor: Cursor, share: re.Match[str], start: int) -> float:
 
 def _read_latency(cursor: Cursor) -> LatencyCondition:
     start = cursor.position
-    match = cursor.read(WORD)
+    match = cursor.read(_WORD)
     name = match.group() if match else ""
     if name not in _PERCENTILES:
         cursor.fail(f"found {name!r}, expected p50, p95, p99 or max before 'latency'", start)
-    cursor.read(WORD)
+    cursor.read(_WORD)
     cursor.expect_at_most("a latency")
     start = cursor.position
     milliseconds = cursor.read_number("a number of milliseconds such as 200 ms")

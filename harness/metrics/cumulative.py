@@ -38,7 +38,7 @@ RANK: Discount = "jarvelin"
 DEEPEST_SUM = 1_000_000
 """Ranks beyond this are not summed for a bound; the bound is then left open."""
 
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """How far above 1 a ratio of two equal sums may be rounded."""
 
 BATCH_ROUNDING = 1e-13
@@ -271,7 +271,7 @@ def ndcg(ranking: GradedRanking, settings: Settings) -> float:
         return 0.0  # nothing was returned, and the ideal was cut there too
     share = _sum_discounted(_list_gains(ranking, settings), settings) / _sum_discounted(ideal, settings)
     # A ranking as good as the ideal one, but with other documents, has the same gains in other floats.
-    return 1.0 if 1.0 < share < 1.0 + ROUNDING else share
+    return 1.0 if 1.0 < share < 1.0 + _ROUNDING else share
 
 
 @ndcg.add_batch

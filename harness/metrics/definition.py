@@ -19,7 +19,7 @@ from harness.words import one_of
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class Kind(Protocol):
@@ -188,7 +188,7 @@ def _read_table(text: str) -> dict[float, float]:
 
 
 def _read_number(text: str) -> float:
-    if not NUMBER.fullmatch(text) or not isfinite(float(text)):
+    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         raise MeasureError(f"expected a number, found {_quote(text)}")
     return float(text) + 0.0  # -0 is 0
 

@@ -141,8 +141,8 @@ def _read_persistence(text: str, offset: int) -> float:
     return value
 
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-DIGITS = re.compile(r"[0-9]+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DIGITS = re.compile(r"[0-9]+")
 LONGEST_CUTOFF = 9  # digits: a billion ranks
 
 
@@ -181,7 +181,7 @@ def take_apart(text: str) -> Parts:
         MeasureError: the text does not fit the grammar.
     """
     start = _skip_blanks(text, 0)
-    match = NAME.match(text, start)
+    match = _NAME.match(text, start)
     if not match:
         found = repr(text[start:]) if start < len(text) else "nothing"
         raise MeasureError(f"expected the name of a measure, such as nDCG@10, found {found}", start)
@@ -204,7 +204,7 @@ def take_apart(text: str) -> Parts:
 
 
 def _read_cutoff(at: Part) -> int:
-    if not DIGITS.fullmatch(at.text):
+    if not _DIGITS.fullmatch(at.text):
         found = repr(at.text) if at.text else "nothing"
         raise MeasureError(f"expected a cutoff after @, a whole number of at least 1, found {found}", at.offset)
     digits = at.text.lstrip("0")
@@ -222,7 +222,7 @@ def _split_parameters(text: str, start: int, end: int) -> Iterator[tuple[Part, P
         piece = text[piece_start:piece_end]
         name, equals, value = piece.partition("=")
         name_offset = piece_start + len(piece) - len(piece.lstrip())
-        if not equals or not NAME.fullmatch(name.strip()):
+        if not equals or not _NAME.fullmatch(name.strip()):
             found = piece.strip() or "nothing"
             raise MeasureError(f"expected a parameter such as rel=2, found {found}", min(name_offset, piece_end))
         value_offset = piece_start + len(name) + 1 + len(value) - len(value.lstrip())

@@ -20,14 +20,14 @@ from harness.words import did_you_mean, format_exactly
 # relevant whatever its grade, and scores 1 where nothing is judged and nothing was returned. What looks like a mistake
 # below, such as a rounding in the middle of a formula, is what it does: its scores are to be reproduced to the digit.
 
-EXACT = Context(prec=330)
+_EXACT = Context(prec=330)
 """Enough digits for the gain of every grade whose gain is a finite float, with decimals."""
 
 ONE, ZERO = Decimal(1), Decimal(0)
 
 
 def _divide(above: Decimal, below: Decimal, places: int, rounding: str) -> Decimal:
-    return EXACT.divide(above, below).quantize(Decimal(1).scaleb(-places), rounding, EXACT)
+    return _EXACT.divide(above, below).quantize(Decimal(1).scaleb(-places), rounding, _EXACT)
 
 
 def _divide_up(above: Decimal, below: Decimal) -> Decimal:
@@ -36,7 +36,7 @@ def _divide_up(above: Decimal, below: Decimal) -> Decimal:
 
 def _gain(grade: float) -> Decimal:
     try:
-        return EXACT.subtract(Decimal(repr(2.0**grade)), ONE)
+        return _EXACT.subtract(Decimal(repr(2.0**grade)), ONE)
     except OverflowError:
         raise GradeError(f"the gain of grade {format_exactly(grade)} is too large for a float", grade) from None
 
@@ -123,8 +123,8 @@ def _err(ranking: GradedRanking, settings: Settings) -> Decimal:
             grade = settings.number("unjudged")
         stop = _divide(_gain(grade), top, 8, ROUND_HALF_UP)
         stop_by_rank = _divide(stop, Decimal(rank), 8, ROUND_HALF_UP)
-        value = EXACT.add(value, EXACT.multiply(still_looking, stop_by_rank))
-        still_looking = EXACT.multiply(still_looking, ONE - stop)
+        value = _EXACT.add(value, _EXACT.multiply(still_looking, stop_by_rank))
+        still_looking = _EXACT.multiply(still_looking, ONE - stop)
     return value
 
 
@@ -216,7 +216,7 @@ def workbench_level(grades: Collection[float]) -> float:
 ANY_POSITIVE: Mapping[str, Parameter] = {"rel": SMALLEST_POSITIVE}
 WORKBENCH: Defaults = {"": ANY_POSITIVE, "P": {"over": "hits"}}
 
-RULES: Mapping[Profile, Rules] = {
+_RULES: Mapping[Profile, Rules] = {
     Profile.STANDARD: Rules(zero_undefined=False),
     Profile.TREC: Rules(
         GainKind.LINEAR,
@@ -275,9 +275,9 @@ def rules_of(profile: Profile) -> Rules:
         UsageError: *profile* is not a profile.
     """
     try:
-        return RULES[profile]
+        return _RULES[profile]
     except (KeyError, TypeError):
-        return RULES[read_profile(profile)]
+        return _RULES[read_profile(profile)]
 
 
 def profile_gain(profile: Profile) -> Gain:

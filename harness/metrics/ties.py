@@ -26,7 +26,7 @@ The most orders to compute where it is not known which is best, and the most hit
 seconds. Of more orders a sample of this size is drawn.
 """
 
-SEED = 2008
+_SEED = 2008
 """The seed of the sample, for reproducible results."""
 
 Hit: TypeAlias = tuple[str, float | None]
@@ -290,6 +290,6 @@ def _list_orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
 
 
 def _draw_orders(groups: Groups, count: int) -> Iterator[Groups]:
-    random = Random(SEED)
+    random = Random(_SEED)
     for _ in range(count):
         yield [random.sample(members, len(members)) for members in groups]

@@ -18,8 +18,8 @@ from pathlib import Path
 from harness.errors import EngineStartError, HarnessError
 from harness.files.writing import write_whole
 
-POLL = 0.05  # seconds
-END_LIMIT = 20.0  # seconds; a node that is still starting ends with this process
+_POLL = 0.05  # seconds
+_END_LIMIT = 20.0  # seconds; a node that is still starting ends with this process
 
 
 class LocalNode:
@@ -77,7 +77,7 @@ class RemoteNode:
         answer = self._folder / "node.answer"
         (self._folder / "node.wanted").touch()
         while not answer.exists():
-            time.sleep(POLL)
+            time.sleep(_POLL)
         content = json.loads(answer.read_text(encoding="utf-8"))
         if "error" in content:
             raise EngineStartError(content["error"])
@@ -100,12 +100,12 @@ class NodeHost:
     def close(self) -> None:
         """Stop the node; waits for a start in progress only as long as one usually takes."""
         self._ended.set()
-        self._thread.join(END_LIMIT)
+        self._thread.join(_END_LIMIT)
 
     def _serve(self) -> None:
         # Most sessions need no node: it starts when the first worker requests it.
         while not (self._folder / "node.wanted").exists():
-            if self._ended.wait(POLL):
+            if self._ended.wait(_POLL):
                 return
         try:
             self._answer()

@@ -38,7 +38,7 @@ from harness.report.terminal import print_table, render_plain
 from harness.report.terminal.run import format_query
 from harness.run.keeping import FinishedSuite
 
-WORST_FIRST = (
+_WORST_FIRST = (
     Status.ERROR,
     Status.INCONCLUSIVE,
     Status.FAILED,
@@ -330,7 +330,7 @@ class _Decision:
 # 1. The suite was changed after its items were planned: an error, as a verdict without an item would be lost.
 # 2. Queries without an answer that no item names: an error of the first item that runs, as the command exits with 3.
 # 3. The item's query has no answer: an error, unless a verdict is that error, or only its own thresholds decide it.
-# 4. The verdicts, in the order of WORST_FIRST: the item's own, and those of shared thresholds that concern its query.
+# 4. The verdicts, in the order of _WORST_FIRST: the item's own, and those of shared thresholds that concern its query.
 #    A shared verdict that says nothing about the query is decided a second time, for the query alone, unless the
 #    threshold is waived: see `_judge_shared`.
 # 5. Without a verdict the outcome of the query: skipped, undefined, or passed.
@@ -405,7 +405,7 @@ def _decide_item(
             return _Decision(Status.ERROR, f"query {query.id}: a repeat has no ranking of it")
 
     if verdicts:
-        status = next(status for status in WORST_FIRST if status in statuses)
+        status = next(status for status in _WORST_FIRST if status in statuses)
         decisive = [verdict for verdict in verdicts if verdict.status is status]
         reason = "\n".join(_explain_verdict(verdict, indexed) for verdict in decisive)
     else:

@@ -30,12 +30,12 @@ from harness.words import one_of
 PYTEST = EntryPoint.PYTEST
 IniType: TypeAlias = Literal["args", "bool", "string"]
 FORCE = "force"
-PLAIN = "yes"
+_PLAIN = "yes"
 
 
 def read_update_word(text: str) -> str:
     """Check the value of ``--relevance-update-baseline``, for which argparse may have taken the path of a suite."""
-    if text not in (FORCE, PLAIN):
+    if text not in (FORCE, _PLAIN):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected nothing or ={FORCE}; put paths before the option")
     return text
 
@@ -70,7 +70,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--relevance-update-baseline",
         nargs="?",
-        const=PLAIN,
+        const=_PLAIN,
         type=read_update_word,
         metavar="force",
         help="Save the rankings of suites as their baseline; in CI only with =force.",
@@ -245,7 +245,7 @@ def _find_config(config: pytest.Config, path: Path | None, variables: Sequence[s
 def _read_update_baseline(config: pytest.Config) -> bool:
     """Whether baselines are to be updated: in CI, where nobody has reviewed the rankings, only if that is forced."""
     word = config.getoption("relevance_update_baseline")
-    if word == PLAIN:
+    if word == _PLAIN:
         from harness.store.baseline import refuse_in_ci
 
         option = "--relevance-update-baseline"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from harness.pytest_plugin.plugin_options import PluginOptions
 
 
-PLACE = "relevance.place"
+_PLACE = "relevance.place"
 """A property that each item of a suite has, and no other item."""
 
 DUE = "due"
@@ -226,7 +226,7 @@ class RelevanceSession:
 
     def record_outcome(self, report: pytest.TestReport) -> None:
         """Record how a phase of an item of a suite ended, and that of another test if it failed."""
-        has_place = any(name == PLACE for name, _ in report.user_properties)
+        has_place = any(name == _PLACE for name, _ in report.user_properties)
         if report.when == "setup":
             # An item that runs again begins anew.
             self.outcomes.pop(report.nodeid, None)

@@ -153,11 +153,11 @@ def find_gitlab_repository(environ: Mapping[str, str]) -> Path:
 # GitHub Actions.
 
 
-SHOWN = 10
+_SHOWN = 10
 """The number of annotations of a kind that GitHub shows for one step."""
 
-MOST_TITLE = 200
-MOST_MESSAGE = 4000
+_MOST_TITLE = 200
+_MOST_MESSAGE = 4000
 
 _COMMANDS = {
     Severity.ERROR: "error",
@@ -180,11 +180,11 @@ def format_workflow_commands(annotations: Iterable[Annotation], repository: Path
         by_command[_COMMANDS[annotation.severity]].append(annotation)
     for command, of_command in by_command.items():
         shown = of_command
-        if len(of_command) > SHOWN:
-            hidden = of_command[SHOWN - 1 :]
+        if len(of_command) > _SHOWN:
+            hidden = of_command[_SHOWN - 1 :]
             title = count(len(hidden), "more annotation")
             message = "GitHub shows ten of a kind; the job summary has more"
-            shown = [*of_command[: SHOWN - 1], Annotation(hidden[0].severity, title, message, Mark(), key="")]
+            shown = [*of_command[: _SHOWN - 1], Annotation(hidden[0].severity, title, message, Mark(), key="")]
         for annotation in shown:
             yield _format_command(command, annotation, repository)
 
@@ -195,10 +195,10 @@ def _format_command(command: str, annotation: Annotation, repository: Path) -> s
         "file": make_relative(repository, mark.path) if mark.path else "",
         "line": mark.line or "",
         "col": mark.column or "",
-        "title": printable(annotation.title)[:MOST_TITLE],
+        "title": printable(annotation.title)[:_MOST_TITLE],
     }
     properties = [f"{name}={_escape_property(str(value))}" for name, value in places.items() if value]
-    message = "\n".join(map(printable, annotation.message.splitlines()))[:MOST_MESSAGE]
+    message = "\n".join(map(printable, annotation.message.splitlines()))[:_MOST_MESSAGE]
     return f"::{command} {','.join(properties)}::{_escape_data(message)}"
 
 

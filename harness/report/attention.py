@@ -19,7 +19,7 @@ Statuses that need attention: a warning is meant to be read, and the `xfail` of 
 failure.
 """
 
-WORST_FIRST = (
+_WORST_FIRST = (
     Status.ERROR,
     Status.INCONCLUSIVE,
     Status.FAILED,
@@ -37,7 +37,7 @@ QUERIES_OF_THRESHOLD = 3
 QUERIES_OF_SUITE = 10
 """The queries that are shown for all thresholds of a suite together."""
 
-LEAST_JUDGED = 0.5
+_LEAST_JUDGED = 0.5
 """The share of judged hits below which a report warns: most of what users see then does not count."""
 
 
@@ -106,7 +106,7 @@ def _order_by_fall(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) 
     for query in queries:
         blaming = [verdict for verdict in verdicts if query.id in verdict.blamed]
         falls = [measure_fall(query, verdict.measure) for verdict in blaming]
-        keys[query.id] = (min(WORST_FIRST.index(verdict.status) for verdict in blaming), -max(falls))
+        keys[query.id] = (min(_WORST_FIRST.index(verdict.status) for verdict in blaming), -max(falls))
     return sorted(queries, key=lambda query: keys[query.id])
 
 
@@ -139,7 +139,7 @@ def needs_attention(verdict: Verdict, unanswered: Container[str]) -> bool:
 
 def order_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """*verdicts*, the worst first, and of one status in the order of the suite; passed ones of single queries last."""
-    return sorted(verdicts, key=lambda verdict: (is_passed_of_query(verdict), WORST_FIRST.index(verdict.status)))
+    return sorted(verdicts, key=lambda verdict: (is_passed_of_query(verdict), _WORST_FIRST.index(verdict.status)))
 
 
 def only_repeats_unanswered(verdict: Verdict, unanswered: Container[str]) -> bool:
@@ -196,7 +196,7 @@ def is_passed_of_query(verdict: Verdict) -> bool:
 
 def is_hardly_judged(hits: int, judged: int) -> bool:
     """Whether so few of *hits* are judged that scores say little."""
-    return hits > 0 and judged / hits < LEAST_JUDGED
+    return hits > 0 and judged / hits < _LEAST_JUDGED
 
 
 def list_looked_at(verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -64,10 +64,10 @@ from harness.report.sentences import (
 )
 from harness.words import shorten
 
-LONGEST_LINE = 2000
+_LONGEST_LINE = 2000
 """Characters of a line of the body of a request; the curl line has all of it."""
 
-LONGEST_REQUEST = 400
+_LONGEST_REQUEST = 400
 """Characters of the body of a request that are shown, unless all of it is asked for."""
 
 
@@ -110,8 +110,8 @@ def _build_short_request(sent: SentRequest) -> Iterator[Block]:
     lines = f"{sent.method} {sent.url}"
     if sent.body is not None:
         body = json.dumps(shorten_vectors(sent.body), ensure_ascii=False)
-        if len(body) > LONGEST_REQUEST:
-            body = body[:LONGEST_REQUEST] + "…"
+        if len(body) > _LONGEST_REQUEST:
+            body = body[:_LONGEST_REQUEST] + "…"
         lines += f"\n{body}"
     yield Code(lines)
     yield Paragraph(make_words("--request-body prints all of it, and a curl line that sends it", Tone.QUIET))
@@ -131,9 +131,9 @@ def _build_request(sent: SentRequest) -> Iterator[Block]:
 
 
 def _shorten_line(line: str) -> str:
-    if len(line) <= LONGEST_LINE:
+    if len(line) <= _LONGEST_LINE:
         return line
-    return f"{line[:LONGEST_LINE]}… {len(line):,} characters in all, which the curl line has"
+    return f"{line[:_LONGEST_LINE]}… {len(line):,} characters in all, which the curl line has"
 
 
 def _build_ranking(inspection: QueryInspection) -> Iterator[Block]:

@@ -37,7 +37,7 @@ Property: TypeAlias = tuple[str, str | int | float]
 Section: TypeAlias = tuple[str, str]
 """A title and a longer text below it."""
 
-QUERIES_SHOWN = 3
+_QUERIES_SHOWN = 3
 """Queries whose rankings are printed for a threshold over many queries."""
 
 MOST_MESSAGE = 500
@@ -131,7 +131,7 @@ def describe_unnamed(reasons: dict[str, str], named: set[str | None]) -> str:
 
 def list_worst(report: SuiteReport, verdict: Verdict) -> list[QueryReport]:
     """The worst queries that *verdict* blames, whose rankings are shown."""
-    return report.find_queries(order_blamed(report, verdict))[:QUERIES_SHOWN]
+    return report.find_queries(order_blamed(report, verdict))[:_QUERIES_SHOWN]
 
 
 def make_worst_section(report: SuiteReport, verdict: Verdict, blocks: Sequence[str]) -> Section:

@@ -339,7 +339,7 @@ def describe_judged(suite: SuiteReport) -> str:
 RANKS_SHOWN = 10
 """Ranks of a ranking, and documents that left it."""
 
-UNJUDGED = "unjudged"
+_UNJUDGED = "unjudged"
 
 
 def describe_place(missing: MissingDocument) -> str:
@@ -491,7 +491,7 @@ def count_hidden_lines(diff: TextDiff) -> str:
 
 def format_grade(document: RankedDocument | MovedDocument | MissingDocument) -> str:
     """The grade, or that there is none: unjudged is not grade 0."""
-    return UNJUDGED if document.grade is None else format_value(document.grade)
+    return _UNJUDGED if document.grade is None else format_value(document.grade)
 
 
 # Queries that the scores of a run file do not count.

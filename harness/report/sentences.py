@@ -20,7 +20,7 @@ _PLURALS = {
     Status.XPASSED: "unexpected passes",
 }
 
-DIGITS = 4
+_DIGITS = 4
 """Decimals of a score, unless two numbers that differ would then look the same."""
 
 
@@ -28,7 +28,7 @@ MEAN_INTERVAL = "95 % interval"
 """The name of the interval of a mean."""
 
 
-def format_score(value: float | None, digits: int = DIGITS) -> str:
+def format_score(value: float | None, digits: int = _DIGITS) -> str:
     """*value* with *digits* decimals; a dash where there is none; no minus sign before a zero."""
     if value is None:
         return "–"
@@ -58,7 +58,7 @@ def format_difference(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return format_score(value)
-    return f"{value:+.{DIGITS}f}" if abs(value) >= 0.5 * 10**-DIGITS else format_score(0.0)
+    return f"{value:+.{_DIGITS}f}" if abs(value) >= 0.5 * 10**-_DIGITS else format_score(0.0)
 
 
 def format_limits(low: float | None, high: float | None) -> str:
@@ -87,7 +87,7 @@ def format_change(before: float, now: float) -> str:
     >>> format_change(0.5, 0.4688), format_change(0.5, 0.50001)
     ('-0.0312', '=')
     """
-    shown = f"{now - before:+.{DIGITS}f}"
+    shown = f"{now - before:+.{_DIGITS}f}"
     return "=" if float(shown) == 0 else shown
 
 
@@ -298,20 +298,20 @@ def _observed(verdict: Verdict) -> str:
         return f"{observed:.0f}"
     if required is None or observed == required:
         return format_score(observed)
-    for digits in range(DIGITS, 17):
+    for digits in range(_DIGITS, 17):
         if round(observed, digits) != round(required, digits):
             return format_score(observed, digits)
     return repr(observed)
 
 
-NAMED = 3
+_NAMED = 3
 """Queries that a line names."""
 
 
 def name_first(queries: Sequence[str]) -> str:
     """The first of *queries*, and an ellipsis where there are more: ``shoes, boots, hats, …``."""
-    ending = ", …" if len(queries) > NAMED else ""
-    return ", ".join(queries[:NAMED]) + ending
+    ending = ", …" if len(queries) > _NAMED else ""
+    return ", ".join(queries[:_NAMED]) + ending
 
 
 def count_queries(queries: Sequence[str], noun: str = "query") -> str:

@@ -44,10 +44,10 @@ from harness.words import count, describe_difference, find_nearest, find_other_n
 if TYPE_CHECKING:
     from harness.search import Dialect, Search
 
-IDS_AT_ONCE = 10_000
+_IDS_AT_ONCE = 10_000
 """Ids of one look-up, for which an engine gives as many hits at most."""
 
-EXAMPLES = 3
+_EXAMPLES = 3
 """Documents of a target that are named where none of those that were meant is there."""
 
 TITLED = 100
@@ -167,7 +167,7 @@ class TargetCheck:
     def _prepare_requests(self, suite: Suite) -> list[CheckRequest]:
         checks = []
         if self._known.sample is None:
-            sample = self._dialect.request_sample(self._first, EXAMPLES)
+            sample = self._dialect.request_sample(self._first, _EXAMPLES)
             if sample is not None:
                 checks.append(CheckRequest(sample, self._read_sample))
         # To count documents is cheap. A count says which documents exist only if it is that of their ids, and if ids do
@@ -177,11 +177,11 @@ class TargetCheck:
             counted = set()
         listed = (self._relevant | self._expected) - counted
         listed -= self._leave_unwritable(listed)
-        for ids in split_into_batches(sorted(counted - self._known.ids_asked), IDS_AT_ONCE):
+        for ids in split_into_batches(sorted(counted - self._known.ids_asked), _IDS_AT_ONCE):
             # Without hits, the request costs an engine a tenth.
             count_only = self._dialect.request_documents(self._first, ids, LookUpOptions(size=0))
             checks.append(CheckRequest(count_only, partial(self._read_look_up, ids, is_counted=True)))
-        for ids in split_into_batches(sorted(listed - self._known.ids_asked), IDS_AT_ONCE):
+        for ids in split_into_batches(sorted(listed - self._known.ids_asked), _IDS_AT_ONCE):
             look_up = self._dialect.request_documents(self._first, ids)
             checks.append(CheckRequest(look_up, partial(self._read_look_up, ids)))
         return checks

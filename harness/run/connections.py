@@ -130,7 +130,7 @@ def find_stated_engine(target: Target, server: Cluster, configs: Configs, folder
     return StatedEngine(assumed=None if replaced is None else replaced.engine)
 
 
-SECONDS_TO_IDENTIFY = 1.0
+_SECONDS_TO_IDENTIFY = 1.0
 """How long a server may take at least to say what it is, however short the time budget of the searches."""
 
 
@@ -262,7 +262,7 @@ class Connections(Closing):
                 assumed_engine=stated.assumed,
                 client=client,
                 allow_write=self._options.allow_write,
-                budget=None if budget is None else max(budget, SECONDS_TO_IDENTIFY),
+                budget=None if budget is None else max(budget, _SECONDS_TO_IDENTIFY),
             )
         except SearchError as error:
             return OpenCluster(cluster, error=error)

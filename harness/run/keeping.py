@@ -35,7 +35,7 @@ from harness.store.repeats import JudgedRun, choose_entries
 if TYPE_CHECKING:
     from harness.store.baseline import BaselineUpdate
 
-TOLERANCE = timedelta(minutes=1)
+_TOLERANCE = timedelta(minutes=1)
 """How far the clocks of two machines may be apart."""
 
 
@@ -94,7 +94,7 @@ def find_history(
     of_file, other_files = select_of_file(entries, Path(suite.path), options.history)
     of_series = [entry for entry in rename_entries(of_file, suite) if entry.series == series]
     now = datetime.now(UTC)
-    latest = format_created(now + TOLERANCE)
+    latest = format_created(now + _TOLERANCE)
     until_now = [entry for entry in of_series if entry.created <= latest]
     later = tuple(entry.created for entry in of_series if entry.created > latest)
     judged = JudgedRun(suite, run, commit, format_created(now)[:10])

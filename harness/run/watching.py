@@ -19,13 +19,13 @@ from harness.search.definitions import EVERYTHING, References
 if TYPE_CHECKING:
     from harness.search import Search
 
-SECONDS_FOR_STATE = 5.0
+_SECONDS_FOR_STATE = 5.0
 """How long one request of a look may take."""
 
-SLOW = 1.0
+_SLOW = 1.0
 """Seconds of a look from which repeats are not each followed by one: without a master, a cluster does not answer it."""
 
-SHARE = 0.05
+_SHARE = 0.05
 """The part of the time of a run that looks may take while its queries are under way."""
 
 
@@ -123,7 +123,7 @@ class TargetWatch:
 
     def _seconds_for_request(self) -> float:
         seconds_left = self.seconds_left
-        return SECONDS_FOR_STATE if seconds_left is None else min(SECONDS_FOR_STATE, seconds_left)
+        return _SECONDS_FOR_STATE if seconds_left is None else min(_SECONDS_FOR_STATE, seconds_left)
 
     def _read_and_time(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
         """The result of *read* within the budget; its time decides when the next one is due."""
@@ -131,8 +131,8 @@ class TargetWatch:
         state = read(self._seconds_for_request(), preference)
         ended = perf_counter()
         seconds = ended - begun
-        self._is_slow = seconds > SLOW
-        self._due = ended + seconds / SHARE
+        self._is_slow = seconds > _SLOW
+        self._due = ended + seconds / _SHARE
         return state
 
 

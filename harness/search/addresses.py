@@ -69,7 +69,7 @@ METADATA_NAMES = frozenset(
 NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 """Networks whose addresses are translated to the IPv4 address in their last 32 bits (RFC 6052 and 8215)."""
 
-COMPATIBLE = (ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("::ffff:0:0:0/96"))
+_COMPATIBLE = (ipaddress.IPv6Network("::/96"), ipaddress.IPv6Network("::ffff:0:0:0/96"))
 """Older networks with an IPv4 address in the last 32 bits (RFC 4291 and 2765)."""
 
 ISATAP = frozenset({0x00005EFE, 0x02005EFE})
@@ -172,7 +172,7 @@ def _list_forms(address: Address) -> Iterator[Address]:
     if address.teredo is not None:
         yield from address.teredo
     is_isatap = (int(address) >> 32) & 0xFFFFFFFF in ISATAP
-    if is_isatap or any(address in network for network in (*NAT64, *COMPATIBLE)):
+    if is_isatap or any(address in network for network in (*NAT64, *_COMPATIBLE)):
         yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 

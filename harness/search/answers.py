@@ -447,7 +447,7 @@ def _read_status(item: Json) -> int | None:
     return status if type(status) is int else None
 
 
-DEEPEST = 12
+_DEEPEST = 12
 """Causes that are followed down; an engine's own chains have three or four."""
 
 HINTS: Mapping[str, str] = {
@@ -506,7 +506,7 @@ def _find_hint(cause: Mapping[str, Any]) -> str | None:
 
 def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """*error* and every error inside it: root causes, reasons of failed shards, and their causes."""
-    if not isinstance(error, Mapping) or depth > DEEPEST:
+    if not isinstance(error, Mapping) or depth > _DEEPEST:
         return
     yield error
     for name in ("root_cause", "failed_shards", "failures"):
@@ -539,7 +539,7 @@ def _find_deepest_reason(error: Mapping[str, Any]) -> str | None:
     if isinstance(shards, list) and shards and isinstance(shards[0], Mapping):
         cause = shards[0].get("reason") or error
     depth = 0
-    while isinstance(cause, Mapping) and isinstance(cause.get("caused_by"), Mapping) and depth < DEEPEST:
+    while isinstance(cause, Mapping) and isinstance(cause.get("caused_by"), Mapping) and depth < _DEEPEST:
         cause = cause["caused_by"]
         depth += 1
     if depth == 0 or not isinstance(cause, Mapping):

@@ -19,7 +19,7 @@ from harness.search.server_health import ServerHealth
 T = TypeVar("T")
 
 MOST_SEARCHES = 1000
-MOST_BYTES = 4 * 1024 * 1024
+_MOST_BYTES = 4 * 1024 * 1024
 """Bytes of one request."""
 
 FEWEST = 25
@@ -34,7 +34,7 @@ READ_AT_ONCE = 20
 QUICK = 0.5
 """Seconds of a request below which batches grow, whatever that gains."""
 
-SLOW = 5.0
+_SLOW = 5.0
 """Seconds of a request from which batches do not grow; a quarter of the timeout, if that is less."""
 
 WORTH = 1.2
@@ -80,7 +80,7 @@ class Batches:
         *,
         senders: int = 1,
         most: int = MOST_SEARCHES,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = _MOST_BYTES,
     ) -> None:
         """
         Args:
@@ -122,7 +122,7 @@ class Batches:
         self._is_stopped = False
         self._are_answers_huge = False
         """Whether the last answer was."""
-        self._slow = min(SLOW, health.timeout / 4)
+        self._slow = min(_SLOW, health.timeout / 4)
 
     @property
     def size(self) -> int:

@@ -95,7 +95,7 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         if refusal is None or None in refusals:
             return
         if not self.connection.has_login:
-            sentence = f"{self.who} refuses the request (status {refusal.status}: {refusal.reason}): {NO_LOGIN}"
+            sentence = f"{self.who} refuses the request (status {refusal.status}: {refusal.reason}): {_NO_LOGIN}"
             raise LoginRefused(self.connection.mask(sentence))
         remedy = self.remedies.get(refusal.status or 0)
         sentence = f"{self.who} refuses the login (status {refusal.status}: {refusal.reason})"
@@ -109,7 +109,7 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
 # Requests that are no searches.
 
 
-NO_LOGIN = (
+_NO_LOGIN = (
     "no login was sent, as the cluster has none; name its environment variables under [clusters.NAME] in "
     "relevance.toml: username_env and password_env, or api_key_env"
 )
@@ -120,7 +120,7 @@ def make_login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     """The error for a 401 or 403, with a remedy."""
     reason = describe_refusal(answer)
     if not connection.has_login:
-        sentence = f"the engine refuses the request ({reason}): {NO_LOGIN}"
+        sentence = f"the engine refuses the request ({reason}): {_NO_LOGIN}"
         if answer.status == 403:
             # A proxy may allow searches to everybody, and nothing else.
             sentence += f"; if searches need none, {STATE_IT}"

@@ -54,7 +54,7 @@ class Answer:
     """From the request to the last byte of the answer; None if nothing measured it."""
 
 
-BROKEN = 500
+_BROKEN = 500
 
 
 def may_be_fault_of_node(answer: Answer) -> bool:
@@ -69,7 +69,7 @@ def may_be_fault_of_node(answer: Answer) -> bool:
     (False, False)
     """
     content = answer.body.lstrip()
-    if answer.status == BROKEN:
+    if answer.status == _BROKEN:
         return True
     if not content:
         return answer.status < 400

@@ -30,9 +30,9 @@ from harness.search.msearch import INDEX_PARAMS, make_index_path
 
 
 StoredObject: TypeAlias = tuple[str, str]
-"""What a server has stored under a name of its own: its kind, a key of `PATHS`, and the name."""
+"""What a server has stored under a name of its own: its kind, a key of `_PATHS`, and the name."""
 
-PATHS: Mapping[str, str] = {
+_PATHS: Mapping[str, str] = {
     "stored script": "/_scripts/{}",
     "search template": "/_scripts/{}",
     "search pipeline": "/_search/pipeline/{}",
@@ -290,7 +290,7 @@ class _DefinitionsReader:
             is_read_already = place in self._named or f"the {place}" in self._unread
             if is_read_already:
                 continue
-            status, content = self._ask(PATHS[kind].format(quote(name, safe="")))
+            status, content = self._ask(_PATHS[kind].format(quote(name, safe="")))
             if status == 404:
                 # It has no parts: it differs from itself once it is there.
                 self._named[place] = {}

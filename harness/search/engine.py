@@ -30,7 +30,7 @@ from harness.search.protocol import NOTHING_KNOWN, IndexField, Inspector, RatedQ
 from harness.search.sending import BatchSender
 from harness.search.server_health import Retries, ServerHealth, ServerRequest, ask_one, has_living_node
 
-NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
+_NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
 AT_ONCE = 4
 """Concurrent requests by default, few enough for a cluster that serves others as well."""
 
@@ -121,7 +121,7 @@ class EngineSearch(ConnectedSearch[Connection]):
     def _write_entry(self, place: int, request: SearchRequest) -> Entry:
         """*request* as lines of an `_msearch`."""
         if request.http is not None:
-            return Entry(place, b"", refusal=NO_REQUEST)
+            return Entry(place, b"", refusal=_NO_REQUEST)
         entry = make_entry(place, self.pin(request))
         return Entry(place, b"", refusal=entry) if isinstance(entry, Failure) else entry
 
@@ -245,7 +245,7 @@ SERVERLESS = "serverless"
 """What stands for the version where the server has none."""
 
 OPENSEARCH_TAGLINE = "The OpenSearch Project"
-COMPATIBLE = "in compatibility mode"
+_COMPATIBLE = "in compatibility mode"
 """What stands for the version of an OpenSearch that says it is 7.10.2, whatever it is."""
 
 
@@ -336,7 +336,7 @@ def _read_engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engi
         return Engine("opensearch", number)
     if str(content.get("tagline", "")).startswith(OPENSEARCH_TAGLINE):
         # `compatibility.override_main_response_version`, as on AWS, leaves the distribution out for old clients.
-        return Engine("opensearch", COMPATIBLE)
+        return Engine("opensearch", _COMPATIBLE)
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:
         return Engine("elasticsearch", number)
     raise SearchError(f"the server says it is version {number or '?'} of an unknown engine; {STATE_IT}")

@@ -28,7 +28,7 @@ from harness.search.msearch import describe_shards, make_single_search, select_s
 from harness.search.score_parts import LONGEST_CLAUSE, find_score_parts
 from harness.words import find_nearest
 
-LEFT_OUT = frozenset({
+_LEFT_OUT = frozenset({
     "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "fields", "highlight", "min_score", "post_filter",
     "profile", "script_fields", "size", "sort", "stored_fields", "suggest", "terminate_after", "track_scores",
     "track_total_hits",
@@ -125,7 +125,7 @@ class _Explainer:
                 self._ranked = self._search_explained(self.body)
             if document in self._ranked:
                 return self._ranked[document]
-        body = {key: value for key, value in self.body.items() if key not in LEFT_OUT}
+        body = {key: value for key, value in self.body.items() if key not in _LEFT_OUT}
         body |= {"size": 1, "post_filter": self._make_query(document)}
         return self._search_explained(body).get(document)
 

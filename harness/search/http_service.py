@@ -277,9 +277,9 @@ def _write_value(value: Any) -> Any:
     return value
 
 
-NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
+_NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
-SECONDS_TO_IDENTIFY = 5.0
+_SECONDS_TO_IDENTIFY = 5.0
 """How long to wait for the roots of a service together, to see that none is an engine."""
 
 
@@ -341,9 +341,9 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             if problem:
                 raise SearchError(f"{http.method} {http.path} was not sent: {problem}")
         self._refuse_writes(http_requests, may_be_engine=False)
-        seconds = SECONDS_TO_IDENTIFY
+        seconds = _SECONDS_TO_IDENTIFY
         if budget is not None:
-            seconds = min(budget, SECONDS_TO_IDENTIFY)
+            seconds = min(budget, _SECONDS_TO_IDENTIFY)
         if seconds <= 0:
             return  # nothing will be sent
         if self._root is None:
@@ -403,7 +403,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         One search may make the service close its connection, so each is given up by itself while others are answered.
         """
         if http is None:
-            return NO_REQUEST
+            return _NO_REQUEST
         attempt = 1
         while True:
             health.wait_until(0.0)

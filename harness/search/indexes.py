@@ -177,7 +177,7 @@ def read_marker(meta: Json) -> Marker | None:
 
 
 MOST_DOCUMENTS = 500
-MOST_BYTES = 2 * 1024 * 1024
+_MOST_BYTES = 2 * 1024 * 1024
 SHOWN_ERRORS = 5
 PRIVILEGES = "building an index needs the privileges create_index, delete_index, manage, read and write on its name"
 
@@ -272,7 +272,7 @@ class Indexes:
         chunk: list[Document] = []
         size = 0
         for document in documents:
-            if chunk and (len(chunk) >= MOST_DOCUMENTS or size + len(document.source) > MOST_BYTES):
+            if chunk and (len(chunk) >= MOST_DOCUMENTS or size + len(document.source) > _MOST_BYTES):
                 yield chunk
                 chunk, size = [], 0
             chunk.append(document)

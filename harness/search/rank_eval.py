@@ -29,7 +29,7 @@ URL_PARAMS = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_w
 """The parameters of `_search` that `_rank_eval` takes too."""
 
 REQUESTS_AT_ONCE = 100
-IDS_AT_ONCE = 1000
+_IDS_AT_ONCE = 1000
 
 
 def rate_requests(
@@ -133,7 +133,7 @@ def find_homes(
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
     if query:
         path += f"?{query}"
-    for part in split_into_batches(ids, IDS_AT_ONCE):
+    for part in split_into_batches(ids, _IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
         try:
             content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")

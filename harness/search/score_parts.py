@@ -13,7 +13,7 @@ from harness.model.suite import Json
 from harness.search.hits import MalformedAnswer, make_excerpt
 from harness.words import grouped
 
-EXACT = 1e-5
+_EXACT = 1e-5
 """
 Relative; how far the sum of parts may differ from the engine's value, which is computed with 32-bit floats. A part
 whose sum differs more is not taken apart.
@@ -94,7 +94,7 @@ def _read_node(tree: Json) -> _Node:
 
 
 def _is_near(value: float, other: float) -> bool:
-    return math.isclose(value, other, rel_tol=EXACT, abs_tol=EXACT)
+    return math.isclose(value, other, rel_tol=_EXACT, abs_tol=_EXACT)
 
 
 # Each function takes one form of explanation apart, and gives None for any other.

@@ -43,7 +43,7 @@ SECONDS_ALIVE = 10.0
 """How long to wait for an answer to `GET /`, to see whether a server answers at all."""
 
 TOO_LARGE = 413
-CLOSED = "connection closed"
+_CLOSED = "connection closed"
 UNREACHABLE = "unreachable"
 TIMEOUT = "timeout"
 NO_ENGINE = "an answer that is no engine's"
@@ -228,9 +228,9 @@ class BatchSender:
         is_closed = isinstance(error, ConnectionClosed)
         if is_closed and len(batch.entries) > 1:
             self._batches.record_refusal(len(batch.entries))
-            return self._divide(batch, failure, CLOSED, self._health.find_retry_time(1, None) or 0.0)
+            return self._divide(batch, failure, _CLOSED, self._health.find_retry_time(1, None) or 0.0)
         self._health.record_outage(failure, seen=batch.outages)
-        return self._repeat(batch, failure, CLOSED if is_closed else UNREACHABLE)
+        return self._repeat(batch, failure, _CLOSED if is_closed else UNREACHABLE)
 
     def _handle_silence(
         self, batch: SearchBatch, failure: Failure, *, is_alive: bool, sent: float, answers_before: int

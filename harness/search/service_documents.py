@@ -16,16 +16,16 @@ from harness.model.suite import DocumentsRequest, HttpRequest, Json, find_placeh
 from harness.search.pointers import iterate_keys
 from harness.search.service_sizes import write_size
 
-IDS = "ids"
+_IDS = "ids"
 """The placeholder for the ids."""
 
-COUNT = "count"
+_COUNT = "count"
 """The placeholder for their number."""
 
 ID = "id"
 """The placeholder for one id, in `each`."""
 
-PLACEHOLDERS = (IDS, COUNT)
+PLACEHOLDERS = (_IDS, _COUNT)
 
 LONGEST_IDS = 3000
 """
@@ -39,12 +39,12 @@ def find_documents_problem(documents: DocumentsRequest) -> str:
     http = documents.http
     # Ids are filled into values alone.
     not_filled = [http.path, http.headers, *http.params, *documents.filter, *iterate_keys(http.json)]
-    if IDS in find_placeholders(not_filled):
+    if _IDS in find_placeholders(not_filled):
         return "found {{ids}} in the path, a header or a key; expected it in a value of params or json"
     found = find_placeholders([http.path, http.params, http.headers, http.json])
-    if IDS not in found:
+    if _IDS not in found:
         return "expected {{ids}} in a value of params or json"
-    if documents.filter and IDS not in find_placeholders(list(documents.filter.values())):
+    if documents.filter and _IDS not in find_placeholders(list(documents.filter.values())):
         return "expected {{ids}} in a value of filter"
     found |= find_placeholders(documents.filter)
     others = sorted(found.difference(PLACEHOLDERS))
@@ -53,7 +53,7 @@ def find_documents_problem(documents: DocumentsRequest) -> str:
             f"found {{{{{others[0]}}}}}, expected {{{{ids}}}} and {{{{count}}}} only: these are documents of no query"
         )
     values = [*http.params.values(), http.json, *documents.filter.values()]
-    if documents.join is None and IDS in _find_inner_placeholders(values):
+    if documents.join is None and _IDS in _find_inner_placeholders(values):
         return 'found {{ids}} in a longer text; expected `join` too, the text between two ids, such as join: ","'
     if find_placeholders(documents.each) != {ID} or len(list(match_placeholders(documents.each))) != 1:
         return f"found each: {documents.each!r}, expected {{{{id}}}} once in it"
@@ -109,7 +109,7 @@ def split_ids(documents: DocumentsRequest, ids: Sequence[str]) -> list[list[str]
     most = documents.batch
     if documents.http.max_size is not None:
         most = min(most, documents.http.max_size)
-    is_in_url = IDS in find_placeholders(documents.http.params)
+    is_in_url = _IDS in find_placeholders(documents.http.params)
     parts: list[list[str]] = []
     length = 0
     for document in ids:
@@ -164,7 +164,7 @@ def _list_values(documents: DocumentsRequest, ids: Sequence[str]) -> dict[str, J
     """The values of the placeholders."""
     written = [_write_id(documents, document) for document in ids]
     joined: Json = written if documents.join is None else documents.join.join(written)
-    return {IDS: joined, COUNT: len(ids)}
+    return {_IDS: joined, _COUNT: len(ids)}
 
 
 def _write_id(documents: DocumentsRequest, document: str) -> str:

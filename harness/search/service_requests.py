@@ -59,7 +59,7 @@ METHOD_PARAMETERS = frozenset(
 LAST_OF_HEADERS = 0xFF
 """The last character that a header can hold: those of Latin-1 are sent."""
 
-FORMS = ("form-urlencoded", "form-data")
+_FORMS = ("form-urlencoded", "form-data")
 """Types of bodies whose parameters a server reads out of any JSON text."""
 
 
@@ -98,7 +98,7 @@ def find_header_problem(name: str, value: str = "") -> str:
     moves = {"original", "rewrite", "forwarded"}.intersection(words)
     if moves and {"url", "uri", "path", "prefix"}.intersection(words):
         return f"the header {name} may replace the path; expected `path`"
-    if letters == "contenttype" and any(form in value.lower() for form in FORMS):
+    if letters == "contenttype" and any(form in value.lower() for form in _FORMS):
         return f"the header {name} says that the body is a form; expected a type of JSON, as the body is sent as JSON"
     if any(ord(character) > LAST_OF_HEADERS for character in value):
         return f"the header {name} has a character that headers cannot hold; send its value in `params` or `json`"

@@ -23,7 +23,7 @@ from harness.search.protocol import ResponseStream, Search, StreamedResponse
 FakeAnswer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
 """The answer to a query: its whole ranking, best first, which `size` cuts; or a complete response."""
 
-DEFAULT_SIZE = 10
+_DEFAULT_SIZE = 10
 """Hits that an engine returns if the request has no size."""
 
 
@@ -96,7 +96,7 @@ class FakeSearch(Search):
             hits = [hit for hit in hits if hit.id in ids]
         if request.title_field is None and request.http is None:
             hits = [replace(hit, title=None) for hit in hits]
-        return Ranking(tuple(hits[: body.get("size", DEFAULT_SIZE)]), total=len(hits), took=1.0)
+        return Ranking(tuple(hits[: body.get("size", _DEFAULT_SIZE)]), total=len(hits), took=1.0)
 
     def _look_up(self, body: Json) -> FakeAnswer:
         """The documents of all rankings, or those of them that *body* names by id."""

@@ -48,7 +48,7 @@ from harness.search.connection import (
 )
 from harness.search.login import Login, Proxy, check_url, make_tls_options
 
-MOST_CONNECTIONS = 64
+_MOST_CONNECTIONS = 64
 """Connections to a node that are kept."""
 
 AWAY = frozenset({502, 503, 504})
@@ -170,7 +170,7 @@ class LimitedNode(Urllib3HttpNode):
         else:
             manager = ProxyManager(proxy.url, proxy_headers=proxy.headers)
         manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, config.scheme: pool_class}
-        options = {"maxsize": MOST_CONNECTIONS, **tls}
+        options = {"maxsize": _MOST_CONNECTIONS, **tls}
         self.pool = manager.connection_from_host(config.host, config.port, config.scheme, options)
         self._is_verified = tls.get("cert_reqs") != "CERT_NONE" or "assert_fingerprint" in tls
         needs_whole_url = proxy is not None and config.scheme == "http"

@@ -17,7 +17,7 @@ from harness.statistics.paired import EQUAL
 
 CONFIDENCE = 0.95
 
-FEWEST_QUERIES = 6
+_FEWEST_QUERIES = 6
 """Of fewer queries, the spread is known so badly that their interval tells nothing."""
 
 LEAST_SHARE = 2 / 3
@@ -49,7 +49,7 @@ def compute_mean_interval(
             extends beyond them.
 
     Returns:
-        None for fewer than `FEWEST_QUERIES`, where `count_by_weights` gives fewer than `find_fewest`, and where all
+        None for fewer than `_FEWEST_QUERIES`, where `count_by_weights` gives fewer than `find_fewest`, and where all
         values are equal: 45 of 45 queries with the score 1 are no proof that the mean of all is 1.
 
     Source: Cochran, "Sampling techniques" (1977), section 2.11, for the ratio; Kish, "Survey sampling" (1965), for how
@@ -60,7 +60,7 @@ def compute_mean_interval(
     (0.2901, 0.7099)
     """
     queries = len(values)
-    if queries < FEWEST_QUERIES or max(values) - min(values) <= EQUAL:
+    if queries < _FEWEST_QUERIES or max(values) - min(values) <= EQUAL:
         return None
     center = mean(values, weights or None)
     deviations = [value - center for value in values]
@@ -106,7 +106,7 @@ def find_fewest(queries: int) -> int:
     >>> find_fewest(6), find_fewest(100)
     (6, 67)
     """
-    return max(FEWEST_QUERIES, math.ceil(LEAST_SHARE * queries - EQUAL))
+    return max(_FEWEST_QUERIES, math.ceil(LEAST_SHARE * queries - EQUAL))
 
 
 @lru_cache

@@ -24,7 +24,7 @@ from harness.model.kept import BaselineFile
 from harness.model.suite import Json, Suite
 from harness.options import format_options
 
-SUFFIX = ".baseline.json"
+_SUFFIX = ".baseline.json"
 """How the name of a file of baselines ends beside its suite."""
 
 _FIRST_BYTES = 65_536
@@ -41,7 +41,7 @@ def build_baseline_path(suite: str | Path) -> Path:
     """
     path = Path(suite)
     stem = path.name.removesuffix(path.suffix).removesuffix(".relevance")
-    return path.with_name(f"{stem}{SUFFIX}")
+    return path.with_name(f"{stem}{_SUFFIX}")
 
 
 def find_baseline(suite: str | Path, roots: Sequence[str], file: Path | None) -> Path:
@@ -189,7 +189,7 @@ BASELINES = VersionedJson(
 
 def is_baseline_file(path: Path) -> bool:
     """Whether *path* is named like a file of baselines, is empty, or begins like one."""
-    if path.name.endswith(SUFFIX):
+    if path.name.endswith(_SUFFIX):
         return True
     with suppress(OSError), path.open("rb") as file:
         begin = file.read(_FIRST_BYTES)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-SECONDS = 5
+_SECONDS = 5
 """How long git is waited for, each time it is asked."""
 
 DIRTY = "-dirty"
@@ -78,7 +78,7 @@ def _ask_git(folder: Path, *words: str) -> str | None:
     command = ["git", "--no-optional-locks", *words]
     try:
         answer = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=True, stdin=subprocess.DEVNULL
+            command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=True, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None

@@ -38,7 +38,7 @@ from harness.store.journal_lines import (
 )
 from harness.words import count, listed
 
-MOST_READ = 2**32
+_MOST_READ = 2**32
 """Bytes of a journal: a run of a hundred thousand queries has a tenth of that."""
 
 
@@ -335,7 +335,7 @@ class Journal:
 
     def _read_content(self) -> bytes:
         try:
-            return self._place.read(MOST_READ)
+            return self._place.read(_MOST_READ)
         except OSError as error:
             raise UsageError(f"{self._path}: the journal cannot be read: {error.strerror or error}") from None
 
@@ -410,7 +410,7 @@ class Journal:
             else:
                 if self._path.exists():
                     # A run that writes the file that is about to be replaced holds its lock.
-                    with self._place.open_to_read(MOST_READ) as existing:
+                    with self._place.open_to_read(_MOST_READ) as existing:
                         self._lock(existing)
                         self._check_size(existing)
                 self._file = self._create(self._repaired + data)
@@ -440,7 +440,7 @@ class Journal:
 
     def _open_existing(self) -> IO[bytes]:
         """The existing file, without a last line that was cut short."""
-        file = self._place.open_to_update(MOST_READ)
+        file = self._place.open_to_update(_MOST_READ)
         self._lock(file)
         self._check_size(file)
         file.truncate(self._end_of_lines)
@@ -478,7 +478,7 @@ def read_content(path: Path) -> bytes:
 def _is_journal(place: BesideFile) -> bool:
     """Whether the file at *place* begins as a journal does, or is empty."""
     try:
-        with place.open_to_read(MOST_READ) as file:
+        with place.open_to_read(_MOST_READ) as file:
             return file.read(len(BEGINNING)) in (BEGINNING, b"")
     except OSError as error:
         raise UsageError(f"{place.path}: the journal cannot be read: {error.strerror or error}") from None

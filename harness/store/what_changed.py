@@ -371,10 +371,10 @@ def _format_lines(value: Json) -> list[str]:
     return json.dumps(shorten_large(value), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
 
 
-LONGEST_LIST = 100
+_LONGEST_LIST = 100
 """Members of a list, and the fewest that are not shown one by one."""
 
-LONGEST_TEXT = 200
+_LONGEST_TEXT = 200
 """Characters of a text, and the fewest that are not shown whole."""
 
 
@@ -387,12 +387,12 @@ def shorten_large(value: Json) -> Json:
     """
     if isinstance(value, Mapping):
         return {key: shorten_large(member) for key, member in value.items()}
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        return f"{value[:LONGEST_TEXT]}… {len(value):,} characters in all (fingerprint {fingerprint(value)})"
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return f"{value[:_LONGEST_TEXT]}… {len(value):,} characters in all (fingerprint {fingerprint(value)})"
     if not isinstance(value, list):
         return value
     if is_vector(value):
         return shorten_vectors(value)
-    if len(value) <= LONGEST_LIST or any(isinstance(member, Mapping | list) for member in value):
+    if len(value) <= _LONGEST_LIST or any(isinstance(member, Mapping | list) for member in value):
         return [shorten_large(member) for member in value]
     return [*map(shorten_large, value[:3]), f"… {len(value):,} in all (fingerprint {fingerprint(value)})"]

@@ -14,7 +14,7 @@ from typing import Any
 from harness.model.suite import Json
 from harness.suites.yaml import ScalarNode
 
-WIDTH = 100
+_WIDTH = 100
 """Mappings and lists of this width are on one line."""
 
 _FLOW_SAFE = re.compile(r"[\w.+^*/-]+", re.ASCII)
@@ -103,7 +103,7 @@ def format_block(node: Any, indent: int, column: int) -> str:
     if not isinstance(node, Mapping | list) or not node:
         lines = _format_lines(node, indent)
         return f" {lines}" if lines else f" {flow}"
-    is_short = column + indent + len(flow) <= WIDTH
+    is_short = column + indent + len(flow) <= _WIDTH
     if is_short and _is_flow_safe(node):
         return f" {flow}"
     margin = " " * indent

@@ -15,7 +15,7 @@ from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MAX_DEPTH, ListNode, MappingNode, Node, ScalarNode
 from harness.words import listed
 
-PLACE = "body"
+_PLACE = "body"
 """What the places of problems in such a body begin with: the name of the argument in Python."""
 
 
@@ -65,16 +65,16 @@ def make_body_node(body: Mapping[str, Any]) -> Node:
     beside = [name for name in body if name in BESIDE_A_BODY]
     if beside:
         raise UsageError(
-            f"{PLACE} has the key {listed([repr(name) for name in beside])}, which stands beside a body in a suite; "
+            f"{_PLACE} has the key {listed([repr(name) for name in beside])}, which stands beside a body in a suite; "
             "expected the body of _search itself, such as {'query': …}"
         )
-    return _make_node(body, PLACE, 0)
+    return _make_node(body, _PLACE, 0)
 
 
 def _make_node(value: Any, place: str, depth: int) -> Node:
     """*value*, which is at *place*, as nodes."""
     if depth >= MAX_DEPTH:
-        raise UsageError(f"{PLACE} is nested deeper than {MAX_DEPTH} levels")
+        raise UsageError(f"{_PLACE} is nested deeper than {MAX_DEPTH} levels")
     mark = Mark(place)
     if isinstance(value, Mapping):
         pairs = []
@@ -117,7 +117,7 @@ def _replace_in_request(request: Node, body: Node) -> MappingNode:
     if isinstance(request, MappingNode) and request.keys() & set(BESIDE_A_BODY):
         if "http" in request:
             raise UsageError(
-                f"{request.mark}: this request goes over HTTP and has no body of _search that {PLACE} could replace; "
+                f"{request.mark}: this request goes over HTTP and has no body of _search that {_PLACE} could replace; "
                 "name another request, or change the suite"
             )
         pairs = [(key, value) for key, value in request.items() if key != "body"]

@@ -151,7 +151,7 @@ class LoadedSuite:
             return
         # A message may quote what the suite took from the environment.
         masker = Masker(self.reading.variables)
-        shown = problems.list_first(MOST_PROBLEMS)
+        shown = problems.list_first(_MOST_PROBLEMS)
         raise SuiteError([replace(problem, message=masker.mask(problem.message)) for problem in shown])
 
     def are_sound(self, *keys: str) -> bool:
@@ -407,7 +407,7 @@ def _check_request_placeholders(loaded: LoadedSuite) -> None:
     check_placeholders(nodes, loaded.suite.queries, written, reading.problems)
 
 
-MOST_PROBLEMS = 50
+_MOST_PROBLEMS = 50
 """Problems of one suite that an error lists; it gives the number of the others."""
 
 

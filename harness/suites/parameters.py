@@ -36,7 +36,7 @@ from harness.suites.shape import ParameterShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 from harness.words import count, did_you_mean, listed, shorten
 
-FORMS = "expected one of: {from: 0.5, to: 8}, {choices: [a, b]} or {switch: true}"
+_FORMS = "expected one of: {from: 0.5, to: 8}, {choices: [a, b]} or {switch: true}"
 
 MOST_CHOICES = 100
 """The choices of a parameter: more are a range."""
@@ -155,7 +155,7 @@ class _ParameterReader:
         forms = [name for name, is_given in found if is_given]
         if len(forms) != 1:
             what = " and ".join(forms) if forms else "neither a range nor choices nor a switch"
-            self._note(None, f"found {what}, {FORMS}")
+            self._note(None, f"found {what}, {_FORMS}")
             return None
         if is_range:
             return self._read_range()

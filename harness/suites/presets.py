@@ -18,12 +18,12 @@ from harness.search.presets import ID_FIELD, PRESETS, Preset
 from harness.suites.scalars import DEFAULT_NAME
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, find_child
 
-PATHS = frozenset(
+_PATHS = frozenset(
     {"hits", "ids", "scores", "titles", "sort", "total", "total_exact", "took", "partial", "error"}
 )  # fmt: skip
 """The keys of `http` that are paths, but for those of fields."""
 
-REQUIRED = ("path", "ids")
+_REQUIRED = ("path", "ids")
 """The keys of `http` that a request needs, unless a preset gives them."""
 
 
@@ -74,13 +74,13 @@ class PresetFilling:
         completed.repeats = http.repeats
         if isinstance(service, ScalarNode) and service.unset:
             # A variable without a value yet: what the preset would give is not known, and not missing.
-            for key in REQUIRED:
+            for key in _REQUIRED:
                 if key not in http:
                     completed[ScalarNode(key, http.mark, plain=True)] = service
         elif service in PRESETS:
             preset = PRESETS[service]
             defaults = _list_defaults(preset, http)
-            self.filled[name] = FilledPreset(preset, PATHS.intersection(defaults), gives_size="size" in defaults)
+            self.filled[name] = FilledPreset(preset, _PATHS.intersection(defaults), gives_size="size" in defaults)
             for key, value in defaults.items():
                 completed[ScalarNode(key, http.mark, plain=True)] = _make_node(value, http.mark)
         copy = MappingNode(request.mark, request.items())

@@ -21,7 +21,7 @@ from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, compose, find_child
 from harness.words import one_of
 
-MOST_BYTES = 16 * 2**20
+_MOST_BYTES = 16 * 2**20
 """The largest file of a request."""
 
 SELECTING_KEYS = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
@@ -119,7 +119,7 @@ class RequestFiles:
             return None
         kind = TextSource if is_json else YamlSource
         try:
-            source = read_source(file.path, file.name, limit=MOST_BYTES, kind=kind)
+            source = read_source(file.path, file.name, limit=_MOST_BYTES, kind=kind)
             content, mistakes = compose_json(source) if is_json else compose(source)
         except InputError as error:
             if is_json:

@@ -669,7 +669,7 @@ class SuiteShape(Shape):
     markers: Markers = Field([], description="The names of pytest markers for all tests of the suite, such as `slow`.")
 
 
-REQUIRED = ("suite", "queries")
+_REQUIRED = ("suite", "queries")
 
 
 SCHEMA_REMARK = "Written by relevance-harness for editors. Changes by hand are lost when a suite is written beside it."
@@ -694,7 +694,7 @@ def suite_schema() -> dict[str, Any]:
             "$comment": SCHEMA_REMARK,
             "title": "Suite",
             "description": "A search relevance suite: queries with graded judgments, requests and thresholds.",
-            "required": list(REQUIRED),
+            "required": list(_REQUIRED),
             "oneOf": [{"required": ["request"]}, {"required": ["requests"]}],
         }
     )

@@ -1,7 +1,7 @@
 """
 Variants of a text by rule: typing errors, plural, capitals, accents, order of words. Pure.
 
-What is made depends on the text, the rule and `SEED` only, so that it is the same in each run and on each machine.
+What is made depends on the text, the rule and `_SEED` only, so that it is the same in each run and on each machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from unicodedata import category, normalize
 
-SEED = 1
+_SEED = 1
 """Chooses among the typing errors that are possible; fixed, so that no run has other variants than the one before."""
 
 
@@ -133,7 +133,7 @@ def _change_letter(word: str, place: int) -> Iterator[tuple[str, str]]:
 
 def _draw(name: str) -> bytes:
     """What orders things by chance, in the same way each time."""
-    return hashlib.sha256(f"{SEED} {name}".encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(f"{_SEED} {name}".encode("utf-8", "surrogatepass")).digest()
 
 
 # Plural and singular, in English.

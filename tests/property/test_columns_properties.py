@@ -87,7 +87,7 @@ def both_ways(qrels, run, options, block):
         paths = Path(folder) / "any.qrels", Path(folder) / "any.run"
         for path, text in zip(paths, (qrels, run), strict=True):
             path.write_bytes(text.encode())
-        patch.setattr("harness.files.runs.BLOCK", block)
+        patch.setattr("harness.files.runs._BLOCK", block)
         in_columns = outcome(lambda: evaluate_files(*paths, options))
         patch.setattr("harness.files.runs.LARGE", math.inf)
         return in_columns, outcome(lambda: evaluate_files(*paths, options))

@@ -179,7 +179,7 @@ def test_blocks_of_any_size_and_ids_one_by_one_give_the_same(collection, at_once
         patch.setattr(ids, "_join_bytes", ids._look_up_ranks)
         expected = columns_of(batches_of_ids(rankings, judgments, depth=depth))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ids, "IDS_AT_ONCE", at_once)
+        patch.setattr(ids, "_IDS_AT_ONCE", at_once)
         assert columns_of(batches_of_ids(rankings, judgments, depth=depth)) == expected
 
 

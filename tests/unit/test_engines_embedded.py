@@ -38,7 +38,7 @@ def test_what_java_refuses_is_in_the_log_that_is_shown(temporary: Path, monkeypa
 
 
 def test_a_node_that_takes_too_long_is_ended(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "START_LIMIT", 0.0)
+    monkeypatch.setattr(process, "_START_LIMIT", 0.0)
     with pytest.raises(EngineStartError, match=r"did not answer within 0 s"), start("3.8"):
         pytest.fail("a node started in no time")
     assert list(temporary.iterdir()) == []

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.embedded.lock import FOLDER, Jar, Lock, dump_lock, load_lock, parse_lock, versions
+from harness.embedded.lock import LOCK_FOLDER, Jar, Lock, dump_lock, load_lock, parse_lock, versions
 from harness.errors import EngineStartError, UsageError
 
 SHA = "0" * 64
@@ -32,7 +32,7 @@ def test_the_newest_version_comes_first_by_number() -> None:
 
 @pytest.mark.parametrize("version", versions())
 def test_each_committed_lock_is_what_the_script_writes(version: str) -> None:
-    text = (FOLDER / f"opensearch-{version}.lock.toml").read_text()
+    text = (LOCK_FOLDER / f"opensearch-{version}.lock.toml").read_text()
     lock = load_lock(version)
     assert dump_lock(lock) == text
     assert lock.version.startswith(f"{version}.")
@@ -45,7 +45,7 @@ def test_each_committed_lock_names_jars_once_with_a_checksum_and_no_host(version
     assert set(lock.roots) <= set(coordinates)
     assert len(set(coordinates)) == len(coordinates)
     assert all(re.fullmatch(r"[0-9a-f]{64}", jar.sha256) and jar.size > 0 for jar in lock.jars)
-    assert "//" not in (FOLDER / f"opensearch-{version}.lock.toml").read_text()
+    assert "//" not in (LOCK_FOLDER / f"opensearch-{version}.lock.toml").read_text()
 
 
 def test_an_unknown_version_is_refused_with_the_nearest() -> None:

@@ -160,7 +160,7 @@ class TestArrays:
     @pytest.mark.parametrize("shuffled", [False, True])
     @pytest.mark.parametrize("at_once", [1, 2, 100])
     def test_codes(self, shuffled, at_once, monkeypatch):
-        monkeypatch.setattr("harness.metrics.bulk.arrays.QUERIES_AT_ONCE", at_once)
+        monkeypatch.setattr("harness.metrics.bulk.arrays._QUERIES_AT_ONCE", at_once)
         code = {document: number for number, document in enumerate("abcxy")}
         hits = [(number, code[each]) for number, ids in enumerate(CODED_RANKINGS.values()) for each in ids]
         judged = [

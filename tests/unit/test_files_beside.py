@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("fcntl", reason="this system has neither links to fear nor pipes in folders")
 
 from harness.files import folders
-from harness.files.beside import MOST_READ, BesideFile
+from harness.files.beside import LARGEST_FILE, BesideFile
 from harness.files.writing import PRIVATE, PUBLIC
 
 WORDS = b"precious"
@@ -134,7 +134,7 @@ def test_writing_replaces_a_link_and_leaves_what_it_led_to(root):
 @pytest.mark.parametrize("most", [0, 7, None])
 def test_a_file_has_a_limit(root, way, most):
     """A sparse file takes no room, and none of the memory."""
-    limit = MOST_READ if most is None else most
+    limit = LARGEST_FILE if most is None else most
     path = root / "suites" / "shop.json"
     limits = {} if most is None else {"most": limit}
     ways = {

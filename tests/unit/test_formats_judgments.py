@@ -395,7 +395,7 @@ LINES = b"\n" * 2 * 2**20
 )
 def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, monkeypatch, name, pack, content, message):
     monkeypatch.setattr("harness.files.opening.MOST_UNPACKED", 2**20)
-    monkeypatch.setattr("harness.files.opening.LONGEST_LINE", 2**20)
+    monkeypatch.setattr("harness.files.opening._LONGEST_LINE", 2**20)
     (tmp_path / name).write_bytes(pack(content))
     with pytest.raises(FormatError, match=message):
         read_judgments(tmp_path / name)

@@ -548,7 +548,7 @@ def test_git_is_not_waited_for(tmp_path, monkeypatch):
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    monkeypatch.setattr("harness.store.commits.SECONDS", 0.1)
+    monkeypatch.setattr("harness.store.commits._SECONDS", 0.1)
     assert find_commit({}, tmp_path) == (None, None)
 
 

@@ -164,7 +164,7 @@ def test_a_look_up_that_was_cut_says_nothing_of_what_it_lacks(monkeypatch: pytes
     cut = Ranking(hits=(), total=3, duplicates=("a",))
     run = run_on(Index("", "x", sample=Ranking(total=5), count=Ranking(total=3), ids=cut), expecting(a=1, b=1))
     assert isinstance(run.responses["q"], Ranking)
-    monkeypatch.setattr(checks, "IDS_AT_ONCE", 2)
+    monkeypatch.setattr(checks, "_IDS_AT_ONCE", 2)
     search = Index("a b c d e", "a")
     run = run_on(search, expecting(a=1, b=1, c=1, d=1, e=1))
     assert [one.body["size"] for one in search.look_ups] == [3, 0, 0, 0]

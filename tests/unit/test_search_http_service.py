@@ -575,7 +575,7 @@ class TestWhenNothingSaysThatItIsNoEngine:
 
     @pytest.fixture(params=ANSWERS)
     def url(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-        monkeypatch.setattr("harness.search.http_service.SECONDS_TO_IDENTIFY", 0.3)
+        monkeypatch.setattr("harness.search.http_service._SECONDS_TO_IDENTIFY", 0.3)
         with HTTPServer(port=0, threaded=True) as server:
             server.expect_request("/").respond_with_handler(self.ANSWERS[request.param])
             server.expect_request(re.compile("/.+")).respond_with_json({"ids": ["a"]})

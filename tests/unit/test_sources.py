@@ -79,7 +79,7 @@ TEXT = "id\ttext\r\na\tred\n\nb\tblue\u2028c\rd\n"
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 @pytest.mark.parametrize("end", ["", "\n", "e", "e\r"])
 def test_a_file_that_is_read_in_blocks_has_the_lines_of_its_text(tmp_path, monkeypatch, size, end):
-    monkeypatch.setattr(opening, "BLOCK", size)
+    monkeypatch.setattr(opening, "_BLOCK", size)
     (tmp_path / "a").write_bytes((TEXT + end).encode())
     whole = TextSource("a", TEXT + end)
     for lines in (TextSource.iterate_lines, TextSource.drain_lines, lambda source: source.lines):
@@ -99,7 +99,7 @@ def test_drained_lines_of_a_file_that_is_gone_have_no_excerpt(tmp_path):
 
 @pytest.mark.parametrize("wrong", [b"\xff", b"\x00"])
 def test_what_is_no_text_has_its_place_in_the_whole_file(tmp_path, monkeypatch, wrong):
-    monkeypatch.setattr(opening, "BLOCK", 4)
+    monkeypatch.setattr(opening, "_BLOCK", 4)
     (tmp_path / "a").write_bytes(b"ab\ncd\nef" + wrong + b"g\n")
     with pytest.raises(InputError) as caught:
         read_source(tmp_path / "a", "a", limit=100)

@@ -237,7 +237,7 @@ def _list_incomplete(
 # Thresholds.
 
 
-EXPECTED = (
+_EXPECTED = (
     "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', an agreement such as 'mean RBO >= 0.9', or the share of "
     "judged hits of both sides, such as 'mean Judged@10 >= 0.9'"
 )
@@ -265,7 +265,7 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
             thresholds.append(Threshold(text, condition, tag))
         else:
             refusals.append(
-                f"threshold {text!r} applies to one run and not to a difference; expected {EXPECTED}; "
+                f"threshold {text!r} applies to one run and not to a difference; expected {_EXPECTED}; "
                 "use relevance run for it"
             )
     if refusals:

@@ -67,7 +67,7 @@ A URL, and a file that says by itself what it is, need no word before.
 """
 
 
-MEASURE_HELP = (
+_MEASURE_HELP = (
     "A measure such as nDCG@10; by default those of the suite, or those that both files have; may be repeated."
 )
 DEPTH_HELP = "The number of ranks compared; by default all that both sides have, or 10 for run files."
@@ -99,7 +99,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
     multiple=True,
     help="A threshold on the difference, such as 'drop nDCG@10 <= 0.02' or 'mean RBO >= 0.9'; may be repeated.",
 )
-@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=_MEASURE_HELP)
 @click.option("--depth", type=click.IntRange(min=1), help=DEPTH_HELP)
 @rare_option(
     "-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="The p of rank-biased overlap."

@@ -65,7 +65,7 @@ from harness.report.sentences import format_score, format_value
 from harness.statistics.paired import compute_change
 from harness.words import count, grouped
 
-TEMPLATE = "extensions/compare/page.html.jinja"
+_TEMPLATE = "extensions/compare/page.html.jinja"
 STYLE = "extensions/compare/page.css"
 
 SHADES = 4
@@ -196,7 +196,7 @@ class DrawnInterval:
 class DifferenceTable(Drawing):
     """The table of measures with a drawing for each row."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     table: Table
     intervals: tuple[DrawnInterval, ...]
@@ -251,7 +251,7 @@ class Spread:
 class SpreadCards(Drawing):
     """Distributions beside each other."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     spreads: tuple[Spread, ...]
 
@@ -333,7 +333,7 @@ class ComparedQueryView:
 class ComparedQueries(Drawing):
     """The queries of two sides: a table to filter and to sort, and the rankings of each beside each other."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     queries: Sequence[ComparedQueryView]
     measures: Sequence[str]
@@ -416,7 +416,7 @@ class StripTable(Drawing):
     *greatest* is the greatest change, which has the deepest shade. *omitted* says how many queries are left out.
     """
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     measure: str
     reference: str

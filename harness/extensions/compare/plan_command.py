@@ -23,7 +23,7 @@ from harness.process import gc_paused
 from harness.report.terminal import print_document
 from harness.run import Runner
 
-MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be repeated."
+_MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be repeated."
 
 
 @click.command(
@@ -40,7 +40,7 @@ MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be
 @click.option(
     "--effect", type=float, required=True, metavar="NUMBER", help="The difference of means to be shown, such as 0.02."
 )
-@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=MEASURE_HELP)
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=_MEASURE_HELP)
 @rare_option("--level", type=float, default=0.05, show_default=True, help="The significance level of the test.")
 @rare_option(
     "--alternative",

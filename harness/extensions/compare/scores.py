@@ -484,7 +484,7 @@ def _note_weights(reference: ComparedSide, candidate: ComparedSide) -> Iterator[
 
 
 NEEDED = ("numpy", "scipy")
-FEWEST = 2
+_FEWEST = 2
 """Queries that a test needs."""
 
 Table = dict[str, float | None]
@@ -517,7 +517,7 @@ def compare_measures(
     tested, notes = [], []
     for measure in reference:
         pairs = pair_defined(reference[measure], candidate[measure])
-        if len(pairs) >= FEWEST:
+        if len(pairs) >= _FEWEST:
             tested.append(measure)
         else:
             verb = "has" if len(pairs) == 1 else "have"

@@ -234,7 +234,7 @@ def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Itera
     yield f"smallest detectable difference {row.detectable:.4f} {power}"
 
 
-CHANGES_SHOWN = 3
+_CHANGES_SHOWN = 3
 """Sides whose difference is in the headline."""
 IF_JUDGED = "if judged"
 IF_JUDGED_MEANS = "if judged: from where to where a difference may be if the unjudged hits are the worst or the best"
@@ -482,8 +482,8 @@ def _write_differences(report: ComparisonReport) -> str:
     against = f"against {report.reference.name}"
     if not changes:
         return f"{count(len(report.comparisons), 'side')} {against}"
-    more = len(changes) - CHANGES_SHOWN
-    shown = changes[:CHANGES_SHOWN]
+    more = len(changes) - _CHANGES_SHOWN
+    shown = changes[:_CHANGES_SHOWN]
     if more > 0:
         shown.append(f"and {more} more")
     return f"{measure} {against}: {', '.join(shown)}"

@@ -46,7 +46,7 @@ MOST_RUNS = 300
 KEPT_APART = 50
 """Runs of each suite that are not packed where the user says nothing."""
 
-KINDS = ("html",)
+_KINDS = ("html",)
 
 history_option = make_click_option(
     replace(OPTIONS["history"], help="The folder with the history; by default that of relevance.toml.")
@@ -84,7 +84,7 @@ def command() -> None:
     "--output",
     "outputs",
     multiple=True,
-    type=OutputType(KINDS, "html=history.html"),
+    type=OutputType(_KINDS, "html=history.html"),
     help="Write a page: html=FILE.",
 )
 @config_options

@@ -33,7 +33,7 @@ from harness.words import count
 SPARK_WIDTH = 30
 """Characters of a line drawn in a table."""
 
-CHANGES_SHOWN = 15
+_CHANGES_SHOWN = 15
 """Runs before which something changed that a table lists, the latest."""
 
 MOVEMENTS_SHOWN = 12
@@ -303,7 +303,7 @@ def build_run_changes(timeline: Timeline) -> Table:
     measure = timeline.measures[0] if timeline.measures else None
     places = list_changed(timeline)
     rows = []
-    for place in places[:CHANGES_SHOWN]:
+    for place in places[:_CHANGES_SHOWN]:
         point = timeline.points[place]
         change = None
         if measure is not None:

@@ -52,7 +52,7 @@ from harness.report.sentences import format_score, printable
 from harness.words import count, shorten
 
 DECIMALS = 4
-LONGEST_TEXT = 120
+_LONGEST_TEXT = 120
 """Characters of the text of a query."""
 
 
@@ -258,7 +258,7 @@ def _build_queries(timeline: Timeline, limits: HistoryLimits) -> tuple[list[dict
             break
         item: dict[str, Any] = {
             "id": query,
-            "text": shorten(timeline.texts[query], LONGEST_TEXT),
+            "text": shorten(timeline.texts[query], _LONGEST_TEXT),
             "scores": scores[query],
         }
         rankings = _build_ranking_changes(timeline, query, limits.ranks)

@@ -28,7 +28,7 @@ from harness.suites.requests import choose_template
 MOST_SEARCHES = 4
 """Searches of judges that are under way or wait. More would leave the page's server no thread to keep grades with."""
 
-SECONDS = 30.0
+_SECONDS = 30.0
 """After these no further request is sent for one search: somebody waits for it."""
 
 
@@ -122,7 +122,7 @@ class BeyondPool:
         [request] = make_requests(suite, template, further=False, titles=has_hooks)
         request = replace(request, index=self.answered.run.index)
         response: Response
-        [response] = cell.options.hooks.wrap(search, {}).search([request], budget=SECONDS)
+        [response] = cell.options.hooks.wrap(search, {}).search([request], budget=_SECONDS)
         if isinstance(response, Failure):
             raise SearchError(failure_text(response))
         return response

@@ -35,7 +35,7 @@ NAME, FIGURE, WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD
 # Pools.
 
 
-QUERIES_SHOWN = 10
+_QUERIES_SHOWN = 10
 
 
 def build_pool_document(pools: Sequence[Pool]) -> Document:
@@ -81,7 +81,7 @@ def _build_queries(pool: Pool) -> Table:
     has_runs = len(pool.coverage) > 1
     names = ("judge first", "request") if has_runs else ("judge first",)
     rows = []
-    for query in pool.queries[:QUERIES_SHOWN]:
+    for query in pool.queries[:_QUERIES_SHOWN]:
         row = make_row(query.query, query.run) if has_runs else make_row(query.query)
         bounds = (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best)
         rows.append((*row, make_words(f"{query.unjudged:,}"), *map(make_words, map(format_score, bounds))))

@@ -121,7 +121,7 @@ def _find_off_scale(judgments: Iterable[PlacedJudgment], scales: Sequence[Scale]
 # Checks.
 
 
-NAMED = 5
+_NAMED = 5
 """Documents that one finding names."""
 
 MANY = 20
@@ -302,8 +302,8 @@ def _find_ambiguous(
         documents = sorted(judged & repeated)
         if not documents or target.unique_ids:
             continue
-        names = ", ".join(map(repr, documents[:NAMED]))
-        if len(documents) > NAMED:
+        names = ", ".join(map(repr, documents[:_NAMED]))
+        if len(documents) > _NAMED:
             names += ", …"
         if target.id_field is not None:
             kind = FindingKind.REPEATED_ID

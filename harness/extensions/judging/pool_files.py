@@ -15,7 +15,7 @@ from harness.report.sentences import join_lines, printable
 from harness.suites.dumping import quote_doubly
 from harness.words import grouped, shorten
 
-SHOWN_LENGTH = 200
+_SHOWN_LENGTH = 200
 """Characters of a field's text."""
 
 _LONGEST_PLAIN_KEY = 1000
@@ -52,7 +52,7 @@ def format_pool_csv(pool: Pool) -> str:
         _require_writable("document", document.document)
         need = [join_lines(document.need)] if has_needs else []
         texts = [printable(text or "") for text in (document.text, *need, document.title, document.snippet)]
-        texts += [printable(shorten(document.texts.get(field, ""), SHOWN_LENGTH)) for field in fields]
+        texts += [printable(shorten(document.texts.get(field, ""), _SHOWN_LENGTH)) for field in fields]
         ranks = [document.ranks.get(run, "") for run in runs]
         rows.append([document.query, document.document, "", *texts, *ranks])
     return format_table(["query", "document", "grade", *text_headings, *rank_headings], rows)
@@ -102,7 +102,7 @@ def _describe_document(document: PooledDocument, pool: Pool) -> Iterator[str]:
     if document.snippet:
         yield printable(document.snippet)
     for field, text in document.texts.items():
-        yield printable(f"{field}: {shorten(text, SHOWN_LENGTH)}")
+        yield printable(f"{field}: {shorten(text, _SHOWN_LENGTH)}")
 
 
 def _format_key(text: str, indent: str = "") -> str:

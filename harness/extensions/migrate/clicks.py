@@ -51,7 +51,7 @@ from harness.words import count, simplify_number
 
 CUT_POINTS = (0.5, 1.0, 2.0)
 LEAST_IMPRESSIONS = 20
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
 LEAST_EXPECTED = 2.0**-900
 """Fewer expected clicks are none: with them, COEC may be too large for a float."""
 
@@ -109,7 +109,7 @@ def wilson(clicks: int, impressions: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in wilson(8, 20)]
     [0.2188, 0.6134]
     """
-    z_squared = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
+    z_squared = NormalDist().inv_cdf((1 + _CONFIDENCE) / 2) ** 2
     share = clicks / impressions
     scale = 1 + z_squared / impressions
     middle = (share + z_squared / (2 * impressions)) / scale
@@ -379,7 +379,7 @@ def _format_provenance(
         "click_actions": list(model.actions),
         "position_bias": "estimated from the log" if model.propensities is None else "given",
         "click_rate_by_position": {str(position): float(rate) for position, rate in rates.items()},
-        "interval": f"Wilson, {CONFIDENCE:.0%}, of clicks of impressions, times impressions / expected",
+        "interval": f"Wilson, {_CONFIDENCE:.0%}, of clicks of impressions, times impressions / expected",
         "least_impressions": model.least_impressions,
         "grade_cut_points": list(model.cut_points),
         "judgments": len(documents),

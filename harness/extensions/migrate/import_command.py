@@ -133,7 +133,7 @@ CLICK_OPTIONS = (
     config_options,
 )
 
-SERVER_OPTIONS = (
+_SERVER_OPTIONS = (
     click.option("--url", metavar="URL", help="The sources are indexes of this server."),
     click.option("--cluster", metavar="NAME", help="The sources are indexes of this cluster in relevance.toml."),
 )
@@ -163,7 +163,7 @@ def _add_command(kind: str, migration_format: Format) -> None:
         read = partial(_import_clicks, kind)
         options += CLICK_OPTIONS
         if kind == "ubi":
-            options += SERVER_OPTIONS
+            options += _SERVER_OPTIONS
     make_command = click.command(
         kind,
         cls=Command,

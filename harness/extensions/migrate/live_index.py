@@ -22,7 +22,7 @@ from harness.search.fields import list_parents
 from harness.search.protocol import IndexField, Inspector, SampledDocument
 from harness.words import did_you_mean, listed
 
-TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
+_TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
 TITLES = ("title", "name", "headline", "subject", "heading", "label", "caption")
 """Names of fields that hold the title of a document, the likeliest first."""
 
@@ -44,7 +44,7 @@ variables in a suite.
 SORTED_BY = frozenset({"keyword", "long", "integer", "unsigned_long"})
 """Types of fields that can break ties."""
 
-CLOSED = "/4/index closed"
+_CLOSED = "/4/index closed"
 """In the reason of a `cluster_block_exception`: the block of a closed index, as a search of some versions meets it."""
 
 UNAVAILABLE = 503
@@ -62,7 +62,7 @@ SHORT = 8
 _TOPIC_LINE = re.compile(r"\S+\s*\t\s*\S|\d+:\s*\S")
 """Matches a TREC topic on one line: a number, a tab or a colon, and the text."""
 
-EXAMPLES = 5
+_EXAMPLES = 5
 """The number of titles used as queries if there is no file of queries."""
 
 
@@ -191,7 +191,7 @@ def _explain_unreadable(inspector: Inspector, index: str, argument: str, error: 
     if "index_not_found_exception" in kinds:
         guess = did_you_mean(index, _list_other_names(inspector, index))
         return SearchError(f"{given}: the server has no index, alias or data stream of that name; correct it{guess}")
-    if "index_closed_exception" in kinds or CLOSED in reason:
+    if "index_closed_exception" in kinds or _CLOSED in reason:
         return SearchError(f"{given}: the index is closed; open it, or name another index")
     if isinstance(error, RequestRefused) and error.status == UNAVAILABLE and "cluster_block_exception" not in kinds:
         remedy = "wait until `GET /_cat/shards` shows all as started, or name another index"
@@ -214,10 +214,10 @@ def _find_text_fields(fields: Mapping[str, IndexField]) -> list[str]:
     nested = {name for name, field in fields.items() if "nested" in field.types}
     texts = set()
     for name, field in fields.items():
-        if not field.searchable or not field.types & TEXT_TYPES:
+        if not field.searchable or not field.types & _TEXT_TYPES:
             continue
         # A pattern may have indexes in which the field is a keyword, or is not there; numbers refuse words.
-        if field.types <= TEXT_TYPES | {"keyword", "unmapped"} and not nested.intersection(list_parents(name)):
+        if field.types <= _TEXT_TYPES | {"keyword", "unmapped"} and not nested.intersection(list_parents(name)):
             texts.add(name)
     return sorted(name for name in texts if not texts.intersection(list_parents(name)))
 
@@ -381,7 +381,7 @@ def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocume
         reason = unread or f"none of {len(sample)} documents that were looked at has a text in {title}"
         problem = f"no queries can be made from documents of index {draft.index!r}: {reason}"
         raise UsageError(f"{problem}; give queries with --queries FILE")
-    for text, document in list(documents.items())[:EXAMPLES]:
+    for text, document in list(documents.items())[:_EXAMPLES]:
         query = draft.find_or_add_text(text)
         query.remarks.append(f"TODO: the {title} of document {document.id}; replace it by what your users type.")
 

@@ -299,7 +299,7 @@ _MEASURES: Mapping[str, Callable[[JsonNode], str]] = {
 """The metrics of `_rank_eval`, and what makes the text of a measure, without the cutoff, from their settings."""
 
 
-REFUSED = frozenset({"aggregations", "aggs", "explain", "highlight", "profile", "suggest"})
+_REFUSED = frozenset({"aggregations", "aggs", "explain", "highlight", "profile", "suggest"})
 """Keys of a search that `_rank_eval` refuses."""
 
 
@@ -319,13 +319,13 @@ def build_rated_request(body: Json, templates: dict[str, str]) -> dict[str, Json
         templates: Collects the search templates: text to id.
     """
     if "template" not in body:
-        return {"request": {key: value for key, value in body.items() if key not in REFUSED | {"size"}}}
+        return {"request": {key: value for key, value in body.items() if key not in _REFUSED | {"size"}}}
     template = body["template"]
     stored = {key: value for key, value in template.items() if key != "params"}
     source = stored.get("source")
     if isinstance(source, dict):
         # The size is that of `_rank_eval`, k.
-        dropped = REFUSED | {"size"} if source.get("size") == "{{size}}" else REFUSED
+        dropped = _REFUSED | {"size"} if source.get("size") == "{{size}}" else _REFUSED
         stored["source"] = {key: value for key, value in source.items() if key not in dropped}
     template_id = templates.setdefault(json.dumps(stored), f"template-{len(templates) + 1}")
     return {"template_id": template_id, "params": template.get("params", {})}

@@ -29,7 +29,7 @@ from harness.report.sentences import make_loggable
 from harness.report.terminal import print_document
 from harness.words import count, one_of
 
-WRITERS: Mapping[str, Callable[[Sample], str]] = {".csv": format_queries_csv, ".jsonl": format_queries_json_lines}
+_WRITERS: Mapping[str, Callable[[Sample], str]] = {".csv": format_queries_csv, ".jsonl": format_queries_json_lines}
 """What writes a file of queries, by its suffix."""
 
 SUITE_SUFFIXES = (".yaml", ".yml")
@@ -117,7 +117,7 @@ def sample(
         draft = draft_sample(drawn, logs[0].name.partition(".")[0])
         print_written(write_drafts([draft], output, DraftOptions(index=index)), strict=False)
     else:
-        write_output(Output("queries", output), WRITERS[output.suffix.lower()](drawn), "the file of queries")
+        write_output(Output("queries", output), _WRITERS[output.suffix.lower()](drawn), "the file of queries")
         click.echo(f"wrote {make_loggable(str(output))}")
     return delivery.settle(0)
 
@@ -129,7 +129,7 @@ def _check_output(output: Path | None, index: str | None) -> None:
         raise click.UsageError("--index belongs to a suite; give --output NAME.relevance.yaml too")
     if output is None:
         return
-    suffixes = (*WRITERS, *SUITE_SUFFIXES)
+    suffixes = (*_WRITERS, *SUITE_SUFFIXES)
     if output.suffix.lower() not in suffixes:
         raise click.UsageError(f"--output: found {str(output)!r}, expected a file that ends in {one_of(suffixes)}")
     if output.exists():

@@ -16,7 +16,7 @@ from harness.search import Search, find_dialect
 from harness.search.protocol import IndexField
 from harness.words import count, listed
 
-SECONDS_FOR_STATE = 10.0
+_SECONDS_FOR_STATE = 10.0
 
 TOLERATED_SECONDS = 60.0
 """How far the server's clock may be off before it is worth a remark: waivers and fixtures have times."""
@@ -129,7 +129,7 @@ def _describe_fields(fields: dict[str, IndexField]) -> str:
 
 def _examine_state(search: Search, index: str) -> Diagnosis:
     """Whether a run can see that the index changed meanwhile."""
-    state = search.index_state(index, timeout=SECONDS_FOR_STATE, url_params={})
+    state = search.index_state(index, timeout=_SECONDS_FOR_STATE, url_params={})
     parts = {"UUIDs": state.uuids, "shard copies": state.copies, "sequence numbers": state.writes}
     unread = [name for name, value in parts.items() if value is None]
     if unread:

@@ -29,7 +29,7 @@ from harness.cli.terminal import show
 from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
-from harness.extensions.tuning.model import EFFECT, SAMPLERS, SEED, TRIALS, TuningTrial
+from harness.extensions.tuning.model import EFFECT, SAMPLERS, TRIALS, TUNING_SEED, TuningTrial
 from harness.extensions.tuning.outputs import KINDS, dumps_tuning, render
 from harness.extensions.tuning.suite_texts import FileChange
 from harness.files.runs import read_measures
@@ -105,7 +105,7 @@ def _read_share(text: str) -> float:
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
-    default=SEED,
+    default=TUNING_SEED,
     show_default=True,
     help="The random seed of hold-out and sampler.",
 )

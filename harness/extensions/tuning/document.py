@@ -30,7 +30,7 @@ from harness.words import count, listed, shorten
 
 TRIALS_SHOWN = 10
 COSTS_SHOWN = 5
-TAGS_SHOWN = 20
+_TAGS_SHOWN = 20
 VALUE_LENGTH = 60
 """Characters of a value, such as a list of fields, in a table."""
 
@@ -256,7 +256,7 @@ def build_tags(report: TuningReport) -> Table:
         Column("all", ColumnKind.FIGURE),
         Column("difference on all", ColumnKind.SCORE),
     )
-    rows = tuple(_build_tag(gain) for gain in report.tags[:TAGS_SHOWN])
+    rows = tuple(_build_tag(gain) for gain in report.tags[:_TAGS_SHOWN])
     left = len(report.tags) - len(rows)
     remarks = (f"{count(left, 'more tag')} that gained more, in the JSON",) if left > 0 else ()
     return Table(columns, rows, remarks, caption="Today's request and the choice, by the tags of queries")

@@ -26,7 +26,7 @@ _FORM = VersionedJson(
     HoldOut, "hold-out", remedy="put back the file that was there", is_merged=True, is_strict=True, had_no_version=True
 )
 
-SHARE = 0.4
+_SHARE = 0.4
 """The share of the queries that are held out, unless the user says it."""
 
 
@@ -118,7 +118,7 @@ def load_hold_out(
         UsageError: It was drawn from other queries, or it has another share.
     """
     if not BesideFile(path).exists():
-        return draw_hold_out(queries, SHARE if share is None else share, seed)
+        return draw_hold_out(queries, _SHARE if share is None else share, seed)
     hold_out = read_hold_out(path, roots)
     remedy = (
         "without the file another one is drawn, of which earlier trials and decisions may have seen queries: only "

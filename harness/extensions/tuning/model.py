@@ -17,7 +17,7 @@ SAMPLERS = ("tpe", "grid", "random", "cmaes")
 """What proposes the values of the next trial."""
 TRIALS = 100
 """How many a study has in the end, unless the user says it."""
-SEED = 1
+TUNING_SEED = 1
 """Of the hold-out and the sampler, unless the user says it."""
 EFFECT = 0.02
 """The smallest gain worth having, unless the user says it."""

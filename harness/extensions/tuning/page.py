@@ -53,7 +53,7 @@ from harness.report.html.charts import Whisker, draw_whisker, round_up
 from harness.report.sentences import format_difference, format_score
 from harness.words import count
 
-STATUSES = {
+_STATUSES = {
     TuningDecision.GAIN: Status.PASSED,
     TuningDecision.LOSS: Status.FAILED,
     TuningDecision.UNDECIDED: Status.NOT_DECIDED,
@@ -62,7 +62,7 @@ STATUSES = {
 }
 """The colours of decisions are those of verdicts."""
 
-TRIALS = 1_000
+_TRIALS = 1_000
 """The trials in the table; the charts have all."""
 COSTS = 200
 """The queries that lose, and as many that gain."""
@@ -77,14 +77,14 @@ CIRCLE = 4
 
 NOTES = {"today": "today's request", "chosen": "the choice", "flat": "as good as the best"}
 
-TEMPLATE = "extensions/tuning/page.html.jinja"
+_TEMPLATE = "extensions/tuning/page.html.jinja"
 
 
 @dataclass(frozen=True, slots=True)
 class GainInterval(Drawing):
     """The interval of the gain on the hold-out; *way* is its class."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     whisker: Whisker
     label: str
@@ -95,7 +95,7 @@ class GainInterval(Drawing):
 class TrialKey(Drawing):
     """How trials of each kind are drawn."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     kinds: Collection[str]
 
@@ -104,7 +104,7 @@ class TrialKey(Drawing):
 class TrialChart(Drawing):
     """A chart of trials; *choices* stand below one of a parameter that has them."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     title: Cell
     remark: str
@@ -127,7 +127,7 @@ class CostRow:
 class CostTable(Drawing):
     """What the choice costs queries, drawn beside their scores."""
 
-    template: ClassVar[str] = TEMPLATE
+    template: ClassVar[str] = _TEMPLATE
 
     caption: str
     rows: Sequence[CostRow]
@@ -140,7 +140,7 @@ def render(report: TuningReport, *, change: Sequence[str] = ()) -> str:
         Span(", request "),
         Span(report.request, is_name=True),
         Span(" "),
-        Span(report.decision, status=STATUSES[report.decision]),
+        Span(report.decision, status=_STATUSES[report.decision]),
     )
     page = Page(
         document=Document(
@@ -215,8 +215,8 @@ def draw_gain(gain: TuningGain) -> Whisker | None:
 
 def list_left_out(report: TuningReport) -> Iterator[str]:
     """What the page has no room for."""
-    if len(report.trials) > TRIALS:
-        yield f"the rows of {count(len(report.trials) - TRIALS, 'trial')}"
+    if len(report.trials) > _TRIALS:
+        yield f"the rows of {count(len(report.trials) - _TRIALS, 'trial')}"
     for costs, verb in zip(split_costs(report), ("lose", "gain"), strict=True):
         if len(costs) > COSTS:
             yield f"{count(len(costs) - COSTS, 'query')} that {verb} less"
@@ -469,7 +469,7 @@ def _build_all_trials(report: TuningReport) -> Table:
     """A row for each trial, in the order in which they were made."""
     figures = (Column(heading, ColumnKind.FIGURE) for heading in ("trial", "score", "judged"))
     rows = []
-    for trial in report.trials[:TRIALS]:
+    for trial in report.trials[:_TRIALS]:
         judged = "–" if trial.judged is None else f"{trial.judged:.0%}"
         note = _describe_kind(report, trial) or "–"
         texts = (f"{trial.number}", format_score(trial.score), judged, describe_values(report, trial), note)

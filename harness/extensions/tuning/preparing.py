@@ -10,7 +10,7 @@ from harness.config import Configs
 from harness.errors import SuiteError, UsageError
 from harness.extensions.tuning.asking import SuiteRunner, TrialSender, fingerprint_requests
 from harness.extensions.tuning.hold_outs import build_hold_out_path, load_hold_out
-from harness.extensions.tuning.model import EFFECT, SAMPLERS, SEED, TRIALS, HoldOut
+from harness.extensions.tuning.model import EFFECT, SAMPLERS, TRIALS, TUNING_SEED, HoldOut
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.gate.selection import QueryFilter, select
@@ -36,7 +36,7 @@ class TuningOptions:
     trials: int = TRIALS
     """How many, with today's request, the study has in the end."""
     sampler: str = SAMPLERS[0]
-    seed: int = SEED
+    seed: int = TUNING_SEED
     measure: Measure | None = None
     """None for the suite's first."""
     share: float | None = None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import optuna
     from optuna.storages.journal import BaseJournalBackend
 
-DIGITS = 4
+_DIGITS = 4
 """The significant digits of a proposed number: more make no difference to a ranking, and none can be read."""
 MOST_OF_GRID = 100_000
 """The trials of a grid that are counted out; a grid of more is refused."""
@@ -41,7 +41,7 @@ MOST_OF_GRID = 100_000
 ANSWER = "answer"
 VALUES = "values"
 REQUESTS = "requests"
-BROKEN = "broken"
+_BROKEN = "broken"
 """The names under which a trial is kept, among the user attributes of Optuna."""
 
 
@@ -136,7 +136,7 @@ class Study:
         assert self._asked is not None
         answer = trial.answer
         self._asked.set_user_attr(REQUESTS, trial.requests)
-        self._asked.set_user_attr(BROKEN, list(trial.broken))
+        self._asked.set_user_attr(_BROKEN, list(trial.broken))
         content = {
             "scores": dict(answer.scores),
             "judged": answer.judged,
@@ -235,7 +235,7 @@ def require_optuna() -> None:
             raise missing_package("`relevance tune` needs", package, "tune") from None
 
 
-SHORTEST_SECRET = 3
+_SHORTEST_SECRET = 3
 """The characters that a part of a login has at least to be masked alone: less would be found in any word."""
 
 _BEGIN = b'{"op_code":'
@@ -382,7 +382,7 @@ def find_storage_secrets(url: str) -> dict[str, str]:
     for text in texts:
         # A library that takes the text for something else says a part of it: what it takes for a host, or an option.
         for word in re.split(r"[:/@?&=;,#\s]", text):
-            if len(word) >= SHORTEST_SECRET:
+            if len(word) >= _SHORTEST_SECRET:
                 secrets[f"part {len(secrets)}"] = word
     for option in options.split("&"):
         name, _, value = option.partition("=")
@@ -420,7 +420,7 @@ def _read_trials(study: optuna.Study) -> list[KeptTrial]:
             greatest=content.get("greatest", {}),
             failure=content["failure"],
         )
-        broken = tuple(attributes[BROKEN])
+        broken = tuple(attributes[_BROKEN])
         values, requests = attributes[VALUES], attributes[REQUESTS]
         kept.append(KeptTrial(trial.number, values, requests, answer, content["mean"], broken))
     return kept
@@ -447,7 +447,7 @@ def make_sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
 
 def count_broken(trial: optuna.trial.FrozenTrial) -> Sequence[float]:
     """How many constraints *trial* breaks, as a sampler wants it."""
-    return [float(len(trial.user_attrs.get(BROKEN, ())))]
+    return [float(len(trial.user_attrs.get(_BROKEN, ())))]
 
 
 def suggest(trial: optuna.Trial, space: TuningSpace) -> dict[str, Json]:
@@ -479,7 +479,7 @@ def round_value(parameter: TunedParameter, value: float) -> int | float:
     if value == parameter.today:
         rounded = value
     else:
-        rounded = min(max(float(f"{value:.{DIGITS}g}"), parameter.low), parameter.high)
+        rounded = min(max(float(f"{value:.{_DIGITS}g}"), parameter.low), parameter.high)
     return int(rounded) if float(rounded).is_integer() else rounded
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from harness.errors import UsageError
 from harness.metrics.bulk.batch import Batch, Numbers, compact, compute_ranks, distinct
 
-QUERIES_AT_ONCE = 100_000
+_QUERIES_AT_ONCE = 100_000
 """Queries joined at a time, to limit memory."""
 
 
@@ -82,7 +82,7 @@ def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> 
     if queries * documents * 2 * max(1, len(levels)) >= 2**63:
         raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents - 1}")
     judged_query, judged_document, codes = _group_by_query(judgments, codes, documents, len(levels))
-    steps = np.arange(0, queries + QUERIES_AT_ONCE, QUERIES_AT_ONCE).clip(max=queries)
+    steps = np.arange(0, queries + _QUERIES_AT_ONCE, _QUERIES_AT_ONCE).clip(max=queries)
     ends, judged_ends = np.searchsorted(run.query, steps), np.searchsorted(judged_query, steps)
     for number, first in enumerate(steps[:-1].tolist()):
         count = int(steps[number + 1]) - first

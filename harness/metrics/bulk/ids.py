@@ -18,10 +18,10 @@ from harness.metrics.ranking import check_grades, without_duplicates
 Judgments: TypeAlias = Sequence[Mapping[str, float]]
 Rankings: TypeAlias = Sequence[Sequence[str]]
 
-QUERIES_AT_ONCE = 4_000
+_QUERIES_AT_ONCE = 4_000
 """Queries of one batch, to limit memory."""
 
-IDS_AT_ONCE = 1 << 15
+_IDS_AT_ONCE = 1 << 15
 """Hits and judgments that are joined at once, but for a query that has more: what a processor's cache holds."""
 
 
@@ -40,8 +40,8 @@ def batches_of_ids(rankings: Rankings, judgments: Judgments, *, depth: int | Non
     Raises:
         UsageError: a grade is not a finite number.
     """
-    for start in range(0, len(rankings), QUERIES_AT_ONCE):
-        part = slice(start, start + QUERIES_AT_ONCE)
+    for start in range(0, len(rankings), _QUERIES_AT_ONCE):
+        part = slice(start, start + _QUERIES_AT_ONCE)
         yield _join_batch(rankings[part], judgments[part], depth)
 
 
@@ -92,8 +92,8 @@ def _sizes_of_lists(groups: Sequence[Collection[str]], most: int | None = None) 
 
 
 def _split_blocks(sizes: Numbers) -> Iterator[slice]:
-    """Stretches of queries with some `IDS_AT_ONCE` ids each."""
-    number = np.cumsum(sizes) // IDS_AT_ONCE
+    """Stretches of queries with some `_IDS_AT_ONCE` ids each."""
+    number = np.cumsum(sizes) // _IDS_AT_ONCE
     edges = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(sizes)]
     return (slice(begin, end) for begin, end in pairwise(edges) if begin < end)
 

@@ -52,7 +52,7 @@ REFUSAL_SHOWN = 20_000
 MOST_DIFF = 10_000
 """Characters of a difference between two texts."""
 
-MOST_TITLE = 80
+_MOST_TITLE = 80
 """Characters of a title, which may be a whole description."""
 
 THRESHOLDS_SHOWN = 100
@@ -153,7 +153,7 @@ def print_cell(cell: Cell) -> str:
     """The spans of *cell*, one after another, for a place that is not the start of a line."""
     texts = []
     for span in cell:
-        most = MOST_TITLE if span.is_title else None
+        most = _MOST_TITLE if span.is_title else None
         text = format_code(span.text) if span.is_name else escape_inside(span.text, most=most)
         texts.append(_emphasize(text, span))
     return "".join(texts)

@@ -131,7 +131,7 @@ TONES: Mapping[Tone, str] = {
     Tone.LEFT: "magenta",
 }
 
-STATUSES: Mapping[Status, str] = {
+_STATUSES: Mapping[Status, str] = {
     Status.PASSED: "green",
     Status.FAILED: "bold red",
     Status.INCONCLUSIVE: "bold magenta",
@@ -162,7 +162,7 @@ def print_cell(cell: Cell, most: int | None = None) -> Text:
 
 def print_status(status: Status) -> Text:
     """The status, in capitals if it needs attention."""
-    return Text(status.upper() if status in LOOKED_AT else status, style=STATUSES[status])
+    return Text(status.upper() if status in LOOKED_AT else status, style=_STATUSES[status])
 
 
 # Documents and their blocks.
@@ -302,7 +302,7 @@ def print_thresholds(thresholds: Thresholds) -> Iterator[RenderableType]:
 def print_unanswered(thresholds: Thresholds) -> Text:
     """How many thresholds have no verdict as no query has an answer."""
     size = count(thresholds.unanswered, "threshold")
-    return Text.assemble(("ERROR", STATUSES[Status.ERROR]), f"  {size}: no query has an answer")
+    return Text.assemble(("ERROR", _STATUSES[Status.ERROR]), f"  {size}: no query has an answer")
 
 
 def _list_thresholds(thresholds: Iterable[ThresholdLine]) -> rich_table.Table:

@@ -35,7 +35,7 @@ depth_option = click.option(
 )
 
 
-RULES = [str(rule) for rule in ResolutionRule]
+_RULES = [str(rule) for rule in ResolutionRule]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ scale_option = rare_option(
 rule_option = rare_option(
     "--resolve",
     "rule",
-    type=click.Choice(RULES),
-    default=RULES[0],
+    type=click.Choice(_RULES),
+    default=_RULES[0],
     show_default=True,
     help="If several judges graded a document: the grade that it gets.",
 )

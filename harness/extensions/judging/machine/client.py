@@ -23,13 +23,13 @@ from harness.model.suite import Json
 from harness.search.answers import read_retry_after
 from harness.words import shorten
 
-LARGEST_ANSWER = 2**20
+_LARGEST_ANSWER = 2**20
 """Bytes of an answer that are read; one of a few hundred tokens has less than a hundredth of that."""
 
 MOST_TOKENS = 10**9
 """Of one call. A server that counts more counts something else, and no sum could be computed of any number."""
 
-BUSY = frozenset({408, 409, 425, 429})
+_BUSY = frozenset({408, 409, 425, 429})
 """Statuses after which a call is sent again, with all from 500 on."""
 
 FATAL = frozenset({401, 402, 403, 404, 405})
@@ -210,7 +210,7 @@ class ChatClient:
         why = self.masker.mask(f"status {status}: {shorten(_find_message(error), 300)}")
         if status == 429 and code == OUT_OF_MONEY:
             return Refused(why, is_fatal=True)
-        if status in BUSY or status >= 500:
+        if status in _BUSY or status >= 500:
             return Busy(why, read_retry_after(error.headers))
         return Refused(why, is_fatal=status in FATAL or status < 400)
 
@@ -237,8 +237,8 @@ def _read_whole(pieces: Iterator[bytes], end: float) -> bytes:
             return content
         if time.monotonic() > end:
             raise _TooSlow
-        if len(content) > LARGEST_ANSWER:
-            raise _BrokeOff(f"it has more than {LARGEST_ANSWER:,} bytes")
+        if len(content) > _LARGEST_ANSWER:
+            raise _BrokeOff(f"it has more than {_LARGEST_ANSWER:,} bytes")
 
 
 def require_installed() -> None:

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgingServer", "require_installed"]
 
-TOKEN = "X-Judging-Token"
-MOST_BYTES = 64 * 1024
+_TOKEN = "X-Judging-Token"
+_MOST_BYTES = 64 * 1024
 """Bytes of a request, which holds one grade."""
 THREADS = 16
 """Requests that are answered at the same time: a grade waits for the disk, not for the processor."""
-MOST_CONNECTIONS = 500
+_MOST_CONNECTIONS = 500
 """A browser holds six of them open. With more judges than there are places, the last ones would wait."""
 LONGEST_IDLE = 30
 """Seconds after which a connection is closed on which nothing is asked; pages ask every two seconds."""
@@ -157,13 +157,13 @@ class JudgingServer:
             map=self._channels,
             sockets=[listening],
             threads=THREADS,
-            connection_limit=MOST_CONNECTIONS,
+            connection_limit=_MOST_CONNECTIONS,
             channel_timeout=LONGEST_IDLE,
             cleanup_interval=LOOKED_AFTER,
             # The other way to wait for connections takes no more than 1,024 files of a process.
             asyncore_use_poll=True,
             ident=None,
-            max_request_body_size=MOST_BYTES,
+            max_request_body_size=_MOST_BYTES,
             clear_untrusted_proxy_headers=True,
         )
         limit_requests(self._http)
@@ -197,7 +197,7 @@ class JudgingServer:
         from werkzeug.exceptions import HTTPException
 
         request = Request(environ)
-        request.max_content_length = MOST_BYTES
+        request.max_content_length = _MOST_BYTES
         try:
             status, kind, content = self._answer(request)
         except HTTPException as error:
@@ -218,7 +218,7 @@ class JudgingServer:
         if request.method == "GET" and request.path in ASSETS:
             kind, (package, name) = ASSETS[request.path]
             return 200, kind, (resources.files(package) / name).read_text(encoding="utf-8")
-        judge = self.access.find_judge(request.headers.get(TOKEN, ""))
+        judge = self.access.find_judge(request.headers.get(_TOKEN, ""))
         # A link may have been granted by an earlier command, which served other judges.
         if judge is None or judge not in self.judges.by_name:
             return 403, "text/plain", "the link is not complete, or does not hold any more; ask for a new one\n"

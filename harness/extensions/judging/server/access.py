@@ -25,7 +25,7 @@ from harness.words import did_you_mean
 
 TOKEN_BYTES = 24
 
-MOST_BYTES = 2**20
+_MOST_BYTES = 2**20
 """Bytes of the file, which has a line for each judge."""
 
 _REMEDY = "remove this file, and give the judges new links"
@@ -139,10 +139,10 @@ class AccessFile:
     def _read_again(self) -> None:
         self.digests, self._state = {}, None
         try:
-            with self.file.open_to_read(MOST_BYTES) as file:
+            with self.file.open_to_read(_MOST_BYTES) as file:
                 state = os.fstat(file.fileno())
                 _refuse_unless_private(self.file.path, state)
-                content = file.read(MOST_BYTES)
+                content = file.read(_MOST_BYTES)
         except FileNotFoundError:
             return
         except OSError as error:
