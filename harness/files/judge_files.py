@@ -26,7 +26,9 @@ from typing import IO, Any
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
+from harness.files.json import parse_json
 from harness.files.paths import cut_suffix
+from harness.files.tables import format_json_lines
 from harness.files.writing import PRIVATE
 from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model.judging import JudgeAnswer, MachineAnswer
@@ -338,11 +340,8 @@ class JudgeFile:
 def format_machine_file(grades: Mapping[Pair, float], machine: str) -> str:
     """The file of *machine* with *grades*, of which nothing more is known than that it gave them."""
     how = MachineAnswer(machine, version="", prompt="", shown="", reason="", input_tokens=0, output_tokens=0)
-    lines = [_format_mark("begin", 0).decode()]
-    for pair, grade in grades.items():
-        entry = _build_entry(JudgeAnswer(*pair, grade, machine=how))
-        lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
-    return "".join([*lines, _format_mark("end", len(grades)).decode()])
+    entries = [_build_entry(JudgeAnswer(*pair, grade, machine=how)) for pair, grade in grades.items()]
+    return format_json_lines([{"begin": 0}, *entries, {"end": len(grades)}])
 
 
 def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
@@ -428,15 +427,15 @@ def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> _Pa
 def _is_cut(line: bytes) -> bool:
     """Whether *line*, the last of a file and without an end, is the beginning of a line of ours that was cut off."""
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+        parse_json(line.decode())
+    except ValueError:
         return bool(line) and any(line[: len(begin)] == begin[: len(line)] for begin in _BEGINNINGS)
     return False
 
 
 def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
     try:
-        entry = json.loads(line.decode())
+        entry = parse_json(line.decode())
         answer = JudgeAnswer(
             query=str(entry["query"]),
             document=str(entry["document"]),
@@ -454,7 +453,7 @@ def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
         )
         # JSON can hold lone surrogates, which no file of judgments can.
         "".join((answer.query, answer.document, answer.comment, answer.suite or "")).encode()
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
         raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
     return answer

@@ -16,7 +16,8 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.files.border import conceal, is_quotable
-from harness.files.json import WrongJson, parse_json
+from harness.files.opening import FileProblems
+from harness.files.tables import iterate_lines, read_json_rows
 from harness.model.run import Failure
 from harness.model.suite import Json, Mark
 from harness.search.answers import (
@@ -36,9 +37,6 @@ from harness.words import did_you_mean
 
 LONGEST_ID = 512
 """Bytes that an engine takes for an `_id`."""
-
-MOST_PROBLEMS = 20
-"""Problems that are listed; a file of another kind has one on each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,60 +70,42 @@ def read_ids(path: Path, shown: str, id_field: str) -> frozenset[str]:
 
 def _walk_documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
     """Each document as it is read; problems are raised after the last one."""
-    problems: list[Problem] = []
-    wrong_lines = 0
+    findings = FileProblems(shown)
     lines: dict[str, int] = {}
-    for number, text in _walk_lines(path, shown):
-        parsed = _parse_document(number, text, id_field)
-        if isinstance(parsed, Document) and parsed.id in lines:
-            parsed = (1, f'the id "{parsed.id}" is already used in line {lines[parsed.id]}')
-        if isinstance(parsed, Document):
-            lines[parsed.id] = number
-            yield parsed
-            continue
-        wrong_lines += 1
-        if wrong_lines <= MOST_PROBLEMS:
-            problems.append(Problem(shown, number, *parsed))
-    if wrong_lines > MOST_PROBLEMS:
-        others = wrong_lines - MOST_PROBLEMS
-        problems.append(Problem(shown, 0, 0, f"{others:,} more lines have errors that are not shown", count=others))
+    try:
+        with path.open("rb") as file:
+            for row in read_json_rows(iterate_lines(file, findings), findings, [id_field], needed=False):
+                problem = _find_problem(row.cells, id_field)
+                document_id = str(row.cells.get(id_field))
+                if problem is None and document_id in lines:
+                    problem = f'the id "{document_id}" is already used in line {lines[document_id]}'
+                if problem is not None:
+                    findings.add(row.line, problem, row.text)
+                    continue
+                lines[document_id] = row.line
+                yield Document(row.line, document_id, row.text.strip().encode())
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error
+    problems = findings.list_all()
+    if not is_quotable(path):
+        problems = [conceal(problem) for problem in problems]
     if problems:
         raise SuiteError(problems)
     if not lines:
         raise SuiteError([Problem(shown, 0, 0, "the file has no documents")])
 
 
-def _walk_lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
-    """Each line of the file that is not empty, with its number."""
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                stripped = line.strip()
-                if stripped:
-                    yield number, stripped
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error
-
-
-def _parse_document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
-    """The document in *line*, or the column and the sentence of what is wrong with it."""
-    try:
-        content = parse_json(line.decode())
-    except UnicodeDecodeError as error:
-        return error.start + 1, "the line is not UTF-8"
-    except WrongJson as error:
-        return error.column, str(error)
-    if not isinstance(content, dict):
-        return 1, "expected one JSON object per line"
+def _find_problem(content: Mapping[str, Json], id_field: str) -> str | None:
+    """What is wrong with the id of a document; None where nothing is."""
     identity = content.get(id_field)
     if identity is None:
-        return 1, f'the document has no field "{id_field}", which holds its id{did_you_mean(id_field, content)}'
+        return f'the document has no field "{id_field}", which holds its id{did_you_mean(id_field, content)}'
     if not is_text(identity) and type(identity) is not int:
-        return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
+        return f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
     if len(str(identity).encode()) > LONGEST_ID:
-        return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine allows for an id'
-    return Document(number, str(identity), line)
+        return f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine allows for an id'
+    return None
 
 
 KEY = "relevance_harness"

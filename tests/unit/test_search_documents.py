@@ -42,7 +42,8 @@ class TestReading:
     def test_the_field_that_was_meant_as_id(self, tmp_path: Path) -> None:
         with pytest.raises(SuiteError) as caught:
             read_ids(write(tmp_path, '{"sku": "a"}\n'), "d", "skuu")
-        assert str(caught.value) == "d:1:1: the document has no field \"skuu\", which holds its id; did you mean 'sku'?"
+        message = "d:1:1: the document has no field \"skuu\", which holds its id; did you mean 'sku'?"
+        assert str(caught.value).splitlines()[0] == message
 
     def test_line_ends_of_windows(self, tmp_path: Path) -> None:
         path = write(tmp_path, '{"id": "a"}\r\n{"id": "b"}\r\n')
@@ -96,7 +97,7 @@ class TestReading:
             read_documents(write(tmp_path, "text\n" * 5000), "d", "id")
         others, *told = caught.value.problems
         assert [problem.line for problem in told] == list(range(1, 21))
-        assert str(others) == "d: 4,980 more lines have errors that are not shown"
+        assert str(others) == "d: 4980 more problems are not shown"
         assert sum(problem.count for problem in caught.value.problems) == 5000
 
     @pytest.mark.parametrize("content", ["", "\n \n"])

@@ -93,7 +93,7 @@ def test_documents_of_an_index_elsewhere_are_not_asked_for(folder):
             '{"skuu": 1}\n',
             "products.jsonl:1:1: the document has no field \"sku\", which holds its id; did you mean 'skuu'?",
         ),
-        ('{"sku": 1}\n{"sku": \n', "products.jsonl:2:8: this is not JSON: Expecting value"),
+        ('{"sku": 1}\n{"sku": \n', "products.jsonl:2:9: this is not JSON: Expecting value"),
         ("\n", "products.jsonl: the file has no documents"),
     ],
 )

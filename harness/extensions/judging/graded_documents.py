@@ -7,18 +7,19 @@ each text by field. Lines are sorted, so that branches merge.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
+from harness.files.tables import format_json_lines
 from harness.files.versioned import VersionedJson
+from harness.model.suite import Json
+from harness.words import simplify_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +81,17 @@ def write_graded_documents(file: BesideFile, records: Iterable[GradedDocument]) 
     Raises:
         UsageError: The file could not be written.
     """
-    lines = []
+    entries: list[Json] = []
     for record in sorted(records, key=lambda record: (record.query, record.document)):
-        entry: dict[str, Any] = {
+        entry: dict[str, Json] = {
             "query": record.query,
             "document": record.document,
-            "grade": int(record.grade) if record.grade.is_integer() else record.grade,
+            "grade": simplify_number(record.grade),
             "day": record.day.isoformat(),
             "shown": dict(record.shown),
         }
-        lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
+        entries.append(entry)
     try:
-        file.write("".join(lines))
+        file.write(format_json_lines(entries))
     except OSError as error:
         raise UsageError(f"{file.path}: the documents could not be recorded: {error.strerror or error}") from None

@@ -251,16 +251,15 @@ def parse_members(node: JsonNode | None) -> dict[str, JsonNode]:
 
 def parse_lines(source: TextSource) -> Iterator[JsonNode]:
     """The value of each line that is not blank; raises InputError as `read_node` does, with the line in the file."""
-    for number, line in enumerate(source.lines, start=1):
-        if line.strip():
-            yield parse_node(_Line(source, number))
+    for number, line in source.drain_written_lines():
+        yield parse_node(_Line(source, number, line))
 
 
 class _Line(TextSource):
     """One line of a file as a source; places are those in the file."""
 
-    def __init__(self, source: TextSource, number: int) -> None:
-        super().__init__(source.path, source.get_line(number))
+    def __init__(self, source: TextSource, number: int, line: str) -> None:
+        super().__init__(source.path, line)
         self._source = source
         self._number = number
 

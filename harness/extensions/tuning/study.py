@@ -308,30 +308,32 @@ def _make_journal(file: IO[bytes]) -> BaseJournalBackend:
     """The journal in *file*, which this process alone writes. Optuna's own class would open it again, by its path."""
     from optuna.storages.journal import BaseJournalBackend
 
-    starts = [0]
+    # Not read as files of ours are: Optuna keeps NaN where a trial has no value.
+    kept: list[dict[str, Any]] = []
+    length = 0
     file.seek(0)
     for number, line in enumerate(file, start=1):
-        is_whole = line.endswith(b"\n") and "op_code" in json.loads(line)
-        if not is_whole and (line.endswith(b"\n") or line[: len(_BEGIN)] != _BEGIN[: len(line)]):
+        is_whole = line.endswith(b"\n")
+        if not is_whole and line[: len(_BEGIN)] == _BEGIN[: len(line)]:
+            # What a killed process has half written: the next line would continue it.
+            break
+        if not is_whole or "op_code" not in json.loads(line):
             raise ValueError(f"line {number} is none of a journal of trials")
-        if is_whole:
-            starts.append(starts[-1] + len(line))
-    # A last line without end is what a killed process has half written: the next one would continue it.
-    file.truncate(starts[-1])
+        kept.append(json.loads(line))
+        length += len(line)
+    file.truncate(length)
 
     class HeldJournal(BaseJournalBackend):
         """Logs as Optuna's JournalFileBackend writes them: an object of JSON a line."""
 
         def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
-            file.seek(starts[log_number_from])
-            for line in file:
-                yield json.loads(line)
+            yield from kept[log_number_from:]
 
         def append_logs(self, logs: list[dict[str, Any]]) -> None:
             for log in logs:
                 line = json.dumps(log, separators=(",", ":")).encode() + b"\n"
                 file.write(line)
-                starts.append(starts[-1] + len(line))
+                kept.append(json.loads(line))
             file.flush()
             os.fsync(file.fileno())
 
