@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import subprocess
+import sys
 import typing
 from enum import Enum
 from pathlib import Path
 
+import pytest
+
 import harness.api as harness_api
+from builders.golden import hold, masked
+from harness.extensions import NAMES, load_extensions
 
 HERE = Path(__file__).parent
-COMMANDS = (
-    "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
-    "queries", "queries sample", "judgments", "judgments pool", "judgments lint", "judge", "judge page", "judge team",
-    "judge revoke", "judge machine", "judge agreement", "judge write", "import", "init", "engine",
-    "engine up", "engine down", "engine status", "evaluate", "compare", "schema", "merge",
-)  # fmt: skip
+HELP_OF_THE_CORE = """
+import click
+import harness.extensions
+
+harness.extensions.NAMES = ()
+from harness.cli import COMMANDS, main, root
+
+def list_words(words, command):
+    yield words
+    for name, subcommand in getattr(command, "commands", {}).items():
+        yield from list_words([*words, name], subcommand)
+
+for name in ["", *COMMANDS]:
+    command = root.get_command(click.Context(root), name)
+    for words in list_words(name.split(), command):
+        print("$ relevance", *words, "-h", flush=True)
+        print(f"--- exit status {main([*words, '-h'])}", flush=True)
+"""
+"""Prints the help of each command as it is without extensions."""
 
 
-def test_interfaces(harness, inner_pytest, golden):
+def test_interfaces(folder, inner_pytest, golden):
     """The help of each command, the options and the fixture of pytest, and the signatures of the Python API."""
-    helps = "\n".join(harness(*command.split(), "-h") for command in COMMANDS)
+    command = [sys.executable, "-c", HELP_OF_THE_CORE]
+    helps = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
     names = "".join(f"{line}\n" for name in sorted(harness_api.__all__) for line in describe(name))
     golden({"commands": helps, "pytest": describe_plugin(inner_pytest), "python": names})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_of_an_extension(harness, folder, request, name):
+    """What it adds to the command line is kept with its tests: commands with their help, and options."""
+    extension = dict(zip(NAMES, load_extensions(), strict=True))[name]
+    calls = [[added.group, added.name] for added in extension.subcommands]
+    for added in extension.commands:
+        command = importlib.import_module(added.module).command
+        calls += [[added.name], *([added.name, word] for word in getattr(command, "commands", {}))]
+    texts = [f"{added.group}: {added.name}: {added.sentence}\n" for added in extension.commands]
+    for added in extension.options:
+        texts += [f"{added.command} --{option.word} {option.metavar}: {option.help}\n" for option in added.options]
+    helps = "\n".join([*texts, *(harness(*words, "-h") for words in calls)])
+    outputs = HERE.parent / "extensions" / name / "outputs"
+    update = request.config.getoption("update_golden")
+    hold(outputs / "commands", {"commands": masked(helps, folder)}, update=update)
 
 
 def describe_plugin(inner_pytest):
@@ -63,10 +101,7 @@ def test_no_output_is_kept_that_no_test_gives():
     """A test holds its own folder; here, that each folder has its test."""
     tests = {
         name
-        for path in (
-            *HERE.glob("test_*.py"),
-            HERE.parent / "extensions" / "judging" / "browser" / "test_judging_page.py",
-        )
+        for path in HERE.glob("test_*.py")
         for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert {path.name for path in (HERE / "outputs").iterdir()} - tests == set()

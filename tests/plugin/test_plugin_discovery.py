@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.extension_cases import list_cases
 from harness.cli import main
 from harness.suites.discovery import LEFT_OUT, find_suites
 
@@ -30,9 +31,7 @@ def commands(engine: ScriptedEngine) -> list[list[str]]:
         ["validate"],
         ["baseline", "save", "--url", engine.url],
         ["baseline", "show"],
-        ["baseline", "diff", "--url", engine.url],
-        ["judgments", "pool", "--url", engine.url],
-        ["judgments", "lint", "--offline"],
+        *([engine.url if word == "URL" else word for word in words] for words in list_cases("FOUND")),
     ]
 
 

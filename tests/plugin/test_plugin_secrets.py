@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from builders.engine import Fault, ScriptedEngine
+from builders.extension_cases import map_cases
 from builders.proxy import Proxy
 from harness.cli import main
 from harness.report.outputs import KINDS
@@ -142,10 +143,8 @@ COMMANDS = {
     "show": ["show", "shop.relevance.yaml", "boots"],
     "show in JSON": ["show", "shop.relevance.yaml", "shoes", "--json"],
     "baseline": ["baseline", "save", "shop.relevance.yaml"],
-    "pool": ["judgments", "pool", "shop.relevance.yaml", "--output", "pool.csv"],
-    "lint": ["judgments", "lint", "shop.relevance.yaml"],
-    "compare": ["compare", "shop.relevance.yaml", "request:body", "request:templated"],
     "validate": ["validate", "shop.relevance.yaml"],
+    **map_cases("MASKED"),
 }
 
 

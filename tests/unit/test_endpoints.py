@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.extension_cases import list_cases
 from harness.cli import main
 
 SUITE = """\
@@ -25,11 +26,7 @@ COMMANDS = [
     ["run", "shop.relevance.yaml"],
     ["run", "shop.relevance.yaml", "--repeat", "2"],
     ["show", "shop.relevance.yaml", "shoes"],
-    ["compare", "request:a", "request:b", "--suite", "shop.relevance.yaml"],
-    ["judgments", "pool", "shop.relevance.yaml"],
-    ["judgments", "lint", "shop.relevance.yaml"],
-    ["verify", "shop.relevance.yaml"],
-    ["doctor", "--index", "products"],
+    *list_cases("REQUESTS"),
 ]
 PAGE = Path(__file__).parents[2] / "docs" / "engines" / "index.md"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from builders.extension_cases import list_cases, map_cases
 
 ROOT = Path(harness.__file__).parent
 
@@ -21,20 +22,12 @@ OPENERS = {
     "store/journal.py": "reads the journals that `relevance merge` names",
     "store/history_files.py": "makes a file without a name in the folder of a history, to see that it can be written",
     "suites/inputs.py": "reads a suite that is no YAML for names of files",
-    "extensions/tuning/suite_texts.py": "reads a suite, which is written again",
-    "extensions/judging/writing.py": "reads files of judgments, which are written again",
-    "extensions/judging/commands/machine.py": "reads the prompt that relevance.toml names",
     "cli/next_steps.py": "looks into a suite for a fixture",
-    "extensions/judging/commands/page.py": "opens the browser",
     "cli/exits.py": "looks into test files for a registration",
     "cli/streams.py": "opens the device for nothing",
-    "extensions/distributed/scheduler.py": "reads a journal in a folder of its own",
-    "extensions/migrate/clicks.py": "reads the log that the user named",
     "search/indexes.py": "reads documents that a suite names, behind the border",
     "report/github_step.py": "adds to the summary that GitHub names",
     "report/html/__init__.py": "reads a template of the package",
-    "extensions/judging/server/__init__.py": "reads a file of the page, from the package",
-    "extensions/migrate/scaffold/__init__.py": "reads files of the package, and writes those of `relevance init`",
     "embedded/jars.py": "writes to the user's own cache",
     "embedded/lock.py": "reads a file of the package",
     "embedded/node.py": "reads a file in the folder of a node",
@@ -44,6 +37,7 @@ OPENERS = {
     "pytest_plugin/node.py": "reads a file in the folder that the workers of a session share",
     "pytest_plugin/runs.py": "reads the first bytes of a suite that pytest collects",
     "pytest_plugin/session.py": "reads a file in the folder that the workers of a session share",
+    **map_cases("OPENERS"),
 }
 """The modules that open files, with what they open. A module that opens what stands beside a suite is not added."""
 
@@ -82,15 +76,10 @@ def test_each_module_that_may_open_files_does():
 @pytest.mark.parametrize(
     "name",
     [
-        "extensions/tuning/hold_outs.py",
         "files/query_samples.py",
-        "extensions/judging/graded_documents.py",
         "files/judge_files.py",
-        "extensions/judging/server/access.py",
-        "extensions/judging/judge_lock.py",
-        "extensions/tuning/study.py",
-        "extensions/history/packing.py",
         "suites/schema_file.py",
+        *list_cases("OPENED_BESIDE"),
     ],
 )
 def test_what_stands_beside_a_suite_is_opened_in_one_way(name):

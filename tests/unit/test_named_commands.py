@@ -7,6 +7,7 @@ import click
 import pytest
 
 import harness
+from builders.extension_cases import list_cases
 from harness.cli import COMMANDS, root
 
 ROOT = Path(harness.__file__).parents[1]
@@ -47,12 +48,11 @@ def test_each_named_command_exists(path):
     ("named", "problem"),
     [
         ("relevance run --json", ""),
-        ("relevance history SUITE --last 3", ""),
-        ("relevance judge", ""),
-        ("relevance judgments", ""),
         ("relevance rum", "there is no command rum"),
-        ("relevance judgments lend", "judgments has no command lend"),
+        ("relevance baseline", ""),
+        ("relevance baseline lend", "baseline has no command lend"),
         ("relevance run --jason", "relevance run --jason has no --jason"),
+        *list_cases("NAMED"),
     ],
 )
 def test_what_is_not_there_is_seen(named, problem):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import list_cases
 from builders.journaled import report_at, set_index
 from harness.cli import main
 
@@ -94,10 +95,7 @@ def test_a_baseline_has_no_variants(engine):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["compare", "request:request", "index:products", "--suite", "shop.relevance.yaml"],
-        ["judgments", "pool", "shop.relevance.yaml", "--output", "csv=pool.csv"],
-    ],
+    list_cases("WITHOUT_VARIANTS"),
 )
 def test_what_decides_no_threshold_sends_no_variant(engine, words, capsys):
     main([*words, "--url", engine.url])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import COMMANDS
+from builders.extension_cases import list_cases
 
 TESTS = Path(__file__).parents[1]
 
@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1]
         "relevance --help",
         "relevance run",
         "relevance evaluate",
-        *(f"relevance {name}" for name in ("compare",) if name in COMMANDS),
+        *list_cases("SMOKE"),
         "relevance validate",
         "pytest",
         "Python",

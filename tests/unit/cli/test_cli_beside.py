@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("fcntl", reason="this system has no pipes in folders")
 
+from builders.extension_cases import map_cases
 from harness.cli import main
 
 SECRET = "hunter2xyz"
@@ -21,17 +22,9 @@ request: {query: {match: {title: "{{text}} {{param:field}}"}}}
 measures: ["RR@5"]
 queries:
 """
-URL = ["--url", "http://127.0.0.1:9"]
-
 COMMANDS = {
-    "shop.holdout.json": ["tune", "shop.relevance.yaml", "--force", *URL],
-    "shop.tune.journal": ["tune", "shop.relevance.yaml", "--force", *URL],
-    "shop.tune.journal.lock": ["tune", "shop.relevance.yaml", "--force", *URL],
-    "shop.sample.json": ["judge", "shop.relevance.yaml", "--sample", "5", *URL],
-    "shop.judged-by.anna.jsonl": ["judge", "agreement", "shop.relevance.yaml"],
-    "shop.graded-documents.jsonl": ["judgments", "age", "shop.relevance.yaml", "--offline", "--before", "2026-01-31"],
     "shop.baseline.json": ["baseline", "show", "shop.relevance.yaml"],
-    ".shop.judges.json": ["judge", "revoke", "shop.relevance.yaml", "anna"],
+    **map_cases("BESIDE"),
 }
 """The files by name, with a command that opens each before anything is sent."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import list_cases, map_cases
 from builders.journaled import engine_of_shop, suite_text
 from harness.cli import main
 from harness.extensions.distributed.scheduler import list_command_words
@@ -38,12 +39,11 @@ def read_variable(name="DATABASE_URL"):
 COMMANDS = {
     "run": ["run"],
     "baseline save": ["baseline", "save"],
-    "baseline diff": ["baseline", "diff"],
-    "pool": ["judgments", "pool"],
-    "lint": ["judgments", "lint"],
-    "verify": ["verify"],
-    "judge": ["judge", "page", "--no-open"],
+    **map_cases("LOGINS"),
 }
+
+
+UNLISTED = {"validate": ["validate", str(SUITE)], **map_cases("UNLISTED")}
 
 
 def words_of(command):
@@ -68,27 +68,22 @@ def test_no_command_sends_a_login_that_the_file_beside_a_suite_names(engine, com
     assert not engine.sent
 
 
-def test_show_compare_and_init_send_no_login_of_the_file_beside_a_suite(engine, capsys):
+def test_no_command_of_other_options_sends_such_a_login(engine, capsys):
     pytest.importorskip("numpy")
     beside(engine, 'bearer_token_env = "DATABASE_URL"')
-    for words in (
-        ["show", str(SUITE), "q1"],
-        ["compare", "request:request", "cluster:default", "--suite", str(SUITE)],
-        ["init", "suites", "--index", "products"],
-    ):
+    for words in (["show", str(SUITE), "q1"], *list_cases("UNSENT_LOGINS")):
         status, printed = run_all(words, capsys)
         assert status == 2
         assert "found bearer_token_env, expected plain addresses only" in printed
     assert not engine.sent
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "validate", "export"])
+@pytest.mark.parametrize("command", [*COMMANDS, *UNLISTED])
 def test_no_command_reads_a_variable_that_is_not_listed(engine, command, capsys):
     Path("relevance.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\n', encoding="utf-8")
     SUITE.with_name("relevance.toml").write_text('variables = ["*"]\n', encoding="utf-8")
     read_variable()
-    words = {"validate": ["validate", str(SUITE)], "export": ["export", "trec", str(SUITE), "--output", "out"]}
-    status, printed = run_all(words.get(command) or words_of(command), capsys)
+    status, printed = run_all(UNLISTED.get(command) or words_of(command), capsys)
     assert status == 2
     assert 'relevance.toml: variables = ["DATABASE_URL"]' in printed
     assert not engine.sent

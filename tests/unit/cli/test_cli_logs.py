@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from builders.engine import ScriptedEngine
+from builders.extension_cases import list_cases
 from harness.cli import main
 from harness.cli.exits import run_guarded
 from harness.cli.streams import print_command
@@ -60,11 +61,9 @@ def check_printed(capsys):
         (["validate"], []),
         (["run"], ["--url"]),
         (["run"], ["--json", "--url"]),
-        (["judgments", "lint"], ["--json"]),
         (["show"], ["--query", "shoes", "--json", "--url"]),
-        (["judgments", "lint"], []),
-        (["judgments", "pool"], ["--url"]),
         (["show"], ["--query", "shoes", "--url"]),
+        *list_cases("PRINTED"),
     ],
 )
 def test_what_a_command_prints_is_no_command_of_a_log(hostile, capsys, command, options):

@@ -13,6 +13,7 @@ import harness.cli.run
 import harness.report.outputs
 import harness.run.keeping
 import harness.search
+from builders.extension_cases import map_cases
 from builders.histories import entry_of, make_kept_suite, run_of
 from harness.api import Relevance
 from harness.cli import main
@@ -76,29 +77,21 @@ def full_stdout(monkeypatch):
 
 
 COMMANDS = {
-    "run": ("run", "shop.relevance.yaml", "-q"),
-    "run as JSON": ("run", "shop.relevance.yaml", "--json"),
-    "merge": ("merge", "part.journal"),
-    "compare": ("compare", "request:current", "request:other", "--suite", "shop.relevance.yaml"),
-    "compare three": (
-        *("compare", "request:current", "request:other", "request:current"),
-        *("--suite", "shop.relevance.yaml"),
-    ),
-    "tune": ("tune", "tuned.relevance.yaml", "--trials", "2", "--effect", "0.9", "-q"),
-    "history": ("history", "show", "shop.relevance.yaml", "--history", "seen"),
-    "pool": ("judgments", "pool", "shop.relevance.yaml", "-q"),
+    "run": (("run", "shop.relevance.yaml", "-q"), ("html", "json")),
+    "run as JSON": (("run", "shop.relevance.yaml", "--json"), ("html", "json")),
+    **map_cases("LOST"),
 }
-KINDS = {"history": ("html", "html"), "pool": ("csv", "yaml")}
+"""The words of each command by its name, and two kinds of report that it writes."""
 
 
 def list_words(name):
     """The words of the command *name*, and two kinds of report that it writes."""
-    words = list(COMMANDS[name])
+    words, kinds = COMMANDS[name]
     if words[0] == "tune" and importlib.util.find_spec("optuna") is None:
         pytest.skip("needs optuna")
     if words[0] == "merge":
         main(["run", "shop.relevance.yaml", "-q", "--shard", "1/1", "--journal", "part.journal"])
-    return words, KINDS.get(name, ("html", "json"))
+    return words, kinds
 
 
 @pytest.mark.parametrize("lost", [0, 1])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness.search
+from builders.extension_cases import map_cases
 from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.cli import main
 from harness.report.outputs import KINDS
@@ -64,89 +65,18 @@ REFUSED = {
     "a journal that another run writes": (*RUN, "--output", "json=locked.json"),
     "a journal that another run writes, by name": (*RUN, *OUTPUTS, "--journal", "locked.json.journal"),
     "a journal that another run goes on with": (*RUN, "--output", "json=locked.json", "--resume"),
-    "a part without a journal": (*RUN, "--shard", "1/2"),
-    "a part with a report": (*RUN, *OUTPUTS, "--shard", "1/2", "--journal", "new.journal"),
     "GitHub elsewhere": (*RUN, *OUTPUTS, "--github"),
-    "a scheduler with a journal": (*RUN, *OUTPUTS, "--scheduler", "tcp://x:1", "--journal", "new.journal"),
-    # merge
-    "a journal to merge that is none": ("merge", "graded.csv", *OUTPUTS),
-    "a journal that is given twice": ("merge", "locked.json.journal", "locked.json.journal", *OUTPUTS),
-    # compare
-    "one side": ("compare", "request:current", "--suite", "shop.relevance.yaml", "--output", "json=report.json"),
-    "a side of another name": (
-        *("compare", "request:current", "request:curent", "--suite", "shop.relevance.yaml"),
-        *("--output", "html=report.html", "--output", "markdown=report.markdown"),
-    ),
-    "a side that is no file": ("compare", "run:a.trec", "run:b.trec", "--output", "json=report.json"),
-    "a threshold": (
-        *("compare", "request:current", "request:other", "--suite", "shop.relevance.yaml"),
-        *("--threshold", "drop nDCG", "--output", "json=report.json"),
-    ),
-    "a comparison into its input": (
-        *("compare", "request:current", "request:other", "--suite", "shop.relevance.yaml"),
-        *("--output", "json=shop.relevance.yaml"),
-    ),
-    # baseline and history
+    # baseline
     "a baseline of a wrong suite": ("baseline", "save", "shop.relevance.yaml", "wrong.relevance.yaml", "--force"),
     "a baseline of a part without an answer": ("baseline", "save", "unanswered.relevance.yaml", "--force"),
     "one baseline of two suites": (
         *("baseline", "save", "shop.relevance.yaml", "since.relevance.yaml"),
         *("--force", "--baseline", "shop.baseline.json"),
     ),
-    "a history to pack with a damaged file": ("history", "pack", "--history", "damaged", "--keep", "0"),
-    "a history into its suite": (
-        *("history", "show", "shop.relevance.yaml", "--history", "kept"),
-        *("--output", "html=shop.relevance.yaml"),
-    ),
-    "a history of another request": (
-        *("history", "show", "shop.relevance.yaml", "--history", "kept"),
-        *("--output", "html=report.html", "--request", "curent"),
-    ),
-    # judgments
-    "a pool into a file with grades": (
-        "judgments",
-        "pool",
-        "shop.relevance.yaml",
-        "--output",
-        "csv=graded.csv",
-    ),
-    "a pool of two suites": (
-        *("judgments", "pool", "shop.relevance.yaml", "since.relevance.yaml"),
-        *("--output", "csv=new.csv"),
-    ),
-    "a pool of another request": (
-        *("judgments", "pool", "shop.relevance.yaml", "--request", "curent"),
-        *("--output", "csv=report.csv", "--output", "yaml=report.yaml"),
-    ),
-    "grades into a file with others": ("judge", "write", "shop.relevance.yaml", "--output", "csv=graded.csv"),
-    "grades into one file twice": (
-        *("judge", "write", "shop.relevance.yaml"),
-        *("--output", "csv=new.csv", "--output", "jsonl=new.csv"),
-    ),
-    "a sample for another request": ("judge", "shop.relevance.yaml", "--sample", "1", "--request", "curent"),
-    "a sample of too many": ("judge", "shop.relevance.yaml", "--sample", "7"),
-    # queries, import, export, init, schema
-    "queries into a file that is there": ("queries", "sample", "log.csv", "--output", "graded.csv"),
-    "queries of another column": (*("queries", "sample", "log.csv", "--query-column", "words", "--output", "new.csv"),),
-    "queries into a suite that is there": ("queries", "sample", "log.csv", "--output", "shop.relevance.yaml"),
-    "an import into a file that is there": ("import", "trec", "graded.qrels", "--output", "shop.relevance.yaml"),
-    "an import of nothing": ("import", "quepid", "none.json", "--output", "new"),
-    "an import below a file": ("import", "trec", "graded.qrels", "--output", "report.json/new.relevance.yaml"),
-    "an import beside another schema": ("import", "trec", "graded.qrels", "--output", "foreign/new.relevance.yaml"),
-    "an export into a file that is there": ("export", "csv", "since.relevance.yaml", "--output", "graded.csv"),
-    "an export of a wrong suite": ("export", "csv", "wrong.relevance.yaml", "--output", "new.csv"),
-    "a first suite over another": ("init", "taken"),
-    "a first suite beside another schema": ("init", "foreign"),
-    "a first suite below a file": ("init", "blocked"),
-    "a suite of an index without a server": ("init", "new", "--index", "products", "--cluster", "nowhere"),
+    # schema
     "a schema into a folder": ("schema", "--output", "taken"),
-    # tune
-    "a suite without parameters": ("tune", "shop.relevance.yaml", "--output", "json=report.json"),
-    "too few queries": ("tune", "few.relevance.yaml", "--output", "html=report.html", "--output", "json=report.json"),
-    "a storage that another tuning writes": ("tune", "tuned.relevance.yaml", "--output", "json=report.json"),
-    "a storage in no folder": ("tune", "tuned.relevance.yaml", "--storage", "none/new.journal"),
-    "a hold-out of other queries": ("tune", "drawn.relevance.yaml", "--output", "json=report.json"),
-    "both changes": ("tune", "tuned.relevance.yaml", "--apply", "--candidate", "better"),
+    # those of extensions
+    **map_cases("REFUSED"),
 }
 NEEDS_OPTUNA = [name for name, words in REFUSED.items() if words[0] == "tune"]
 

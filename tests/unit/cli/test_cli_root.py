@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from builders.extension_cases import list_cases
 from harness import __version__
 from harness.cli import COMMANDS, main, root
 from harness.cli.exits import run_guarded
@@ -234,9 +235,8 @@ def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
         ["run", "s.relevance.yaml", "--baseline", "a\0b"],
         ["run", "s.relevance.yaml", "--output", "json=a\0b"],
         ["run", "a\0b"],
-        ["merge", "a\0b"],
         ["evaluate", "--qrels", "a\0b", "--run", "r", "--measure", "P@1"],
-        ["init", "a\0b"],
+        *list_cases("NUL_BYTES"),
     ],
 )
 def test_a_nul_byte_in_a_name_is_wrong_use(words, capsys):

@@ -23,7 +23,7 @@ from harness.model.suite import Display, Query, Suite, Target
 
 pytest.importorskip("waitress")
 
-OUTPUTS = Path(__file__).parents[3] / "golden" / "outputs"
+OUTPUTS = Path(__file__).parents[1] / "outputs"
 
 QUERIES = (Query("shoes", "red shoes", {"season": "summer"}), Query("boots", "rubber boots" + HOSTILE))
 CHOICES = (
