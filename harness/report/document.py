@@ -8,7 +8,7 @@ No text in here is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import ClassVar, TypeAlias
@@ -304,6 +304,14 @@ class QuerySection:
 
 
 @dataclass(frozen=True, slots=True)
+class Queries:
+    """The queries to look at, and as a sentence how many *more* there are."""
+
+    queries: tuple[QuerySection, ...]
+    more: str
+
+
+@dataclass(frozen=True, slots=True)
 class Details:
     """Blocks below a *summary*, which a page folds away."""
 
@@ -323,7 +331,18 @@ class Drawing:
 
 
 Block: TypeAlias = (
-    Heading | Paragraph | Facts | Table | Notes | Code | Difference | Thresholds | Rankings | Details | Drawing
+    Heading
+    | Paragraph
+    | Facts
+    | Table
+    | Notes
+    | Code
+    | Difference
+    | Thresholds
+    | Rankings
+    | Queries
+    | Details
+    | Drawing
 )
 
 
@@ -349,76 +368,8 @@ class Document:
     headline: str
     closing: tuple[Span, ...]
     sections: tuple[Section, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteSection:
-    """What is said of one suite, or of one of its cells; the fields are in the order in which they are printed."""
-
-    title: str
-    path: str
-    is_calm: bool
-    """Whether nothing in it needs attention."""
-    facts: Facts
-    warnings: Notes
-    """What is probably wrong with the set-up, or makes the figures say little."""
-    thresholds: Thresholds
-    tables: tuple[Table, ...]
-    """The measures, then the tags."""
-    outcomes: Notes
-    """Queries without a plain score."""
-    remarks: Notes
-    differences: tuple[Difference, ...]
-    """How texts changed since the baseline."""
-    queries: tuple[QuerySection, ...]
-    """The queries to look at."""
-    more_queries: str
-    """How many more there are, as a sentence."""
-    variants: Table | None = None
-    """The variants of queries; None if there are none."""
-
-    def blocks(self) -> Iterator[Block]:
-        """All between the title and the queries, without what is empty."""
-        yield self.facts
-        if self.warnings.lines:
-            yield self.warnings
-        if not self.thresholds.is_empty:
-            yield self.thresholds
-        yield from self.tables
-        if self.variants is not None:
-            yield self.variants
-        notes = Notes(self.outcomes.lines + self.remarks.lines)
-        if notes.lines:
-            yield notes
-        yield from self.differences
-
-
-@dataclass(frozen=True, slots=True)
-class MissingSection:
-    """A suite that did not run, and why."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunDocument:
-    """
-    What is said of a run.
-
-    A page begins with *headline*, *closing* and *overview*. A terminal ends with *overview* and *closing*: its end is
-    what is seen of it.
-    """
-
-    headline: str
-    closing: str
-    exit_status: int
-    is_decided: bool
-    is_report_only: bool
-    missing: tuple[MissingSection, ...]
-    overview: Table | None
-    """The cells side by side."""
-    suites: tuple[SuiteSection, ...]
+    overview: Table | None = None
+    """The sections side by side; a terminal prints it below them, as its end is what is seen."""
 
 
 def make_notes(lines: Sequence[str], tone: Tone) -> tuple[Span, ...]:

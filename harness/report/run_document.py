@@ -29,19 +29,20 @@ from harness.report.attention import (
     split_unanswered,
 )
 from harness.report.document import (
+    Block,
     Cell,
     Column,
     ColumnKind,
     Difference,
+    Document,
     Fact,
     Facts,
-    MissingSection,
     Notes,
     Overflow,
+    Queries,
     QuerySection,
-    RunDocument,
+    Section,
     Span,
-    SuiteSection,
     Table,
     ThresholdLine,
     Thresholds,
@@ -121,75 +122,97 @@ MISSING_SHOWN = 10
 """Missing relevant documents of a query."""
 
 
-def build_run_document(report: Report) -> RunDocument:
+def build_run_document(report: Report) -> Document:
     """All that is said of *report*."""
-    is_decided = False
-    for suite in report.suites:
-        if any(verdict.status is not Status.NOT_DECIDED for verdict in suite.verdicts) and not suite.report_only:
-            is_decided = True
+    tone = Tone.BEST
+    if report.exit_status:
+        tone = Tone.BAD
+    elif is_report_only(report):
+        tone = Tone.WARNING
     cells = build_overview(report)
     sections = []
     for heading, suite in zip(name_cells(report.suites), report.suites, strict=True):
         sections.append(build_suite_section(suite, heading))
-    return RunDocument(
+    return Document(
         headline=write_headline(report),
-        closing=write_closing(report),
-        exit_status=report.exit_status,
-        is_decided=is_decided,
-        is_report_only=is_report_only(report),
-        missing=tuple(MissingSection(suite.path, suite.reason) for suite in report.missing),
+        closing=make_words(write_closing(report), tone),
+        sections=tuple(sections),
         overview=None if cells is None else build_overview_table(cells),
-        suites=tuple(sections),
     )
 
 
-def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
-    """All that is said of *suite*, which is a cell of a run, under *heading*."""
-    attention = find_attention(suite)
+def build_suite_section(suite: SuiteReport, heading: str) -> Section:
+    """All that is said of *suite*, which is a cell of a run, under *heading*; what is empty is left out."""
+    title = (Span(heading, Tone.STRONG), Span("  "), Span(suite.path, Tone.QUIET))
+    blocks: list[Block] = [build_facts(suite)]
+    warnings, notes = build_warnings(suite), build_notes(suite)
+    if warnings.lines:
+        blocks.append(warnings)
     thresholds = build_thresholds(suite)
-
-    # Without any answer no measure has a figure, and neither has a tag.
-    tables = []
-    if suite.summaries and not thresholds.unanswered:
-        tables.append(build_measures_table(suite))
+    if not thresholds.is_empty:
+        blocks.append(thresholds)
+    if has_figures(suite):
+        blocks.append(build_measures_table(suite))
         tags = build_tag_table(suite)
         if tags is not None:
-            tables.append(build_tags_table(tags))
-    variants = None
-    if any(query.variants for query in suite.queries):
-        variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
+            blocks.append(build_tags_table(tags))
+    variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
+    if variants.rows:
+        blocks.append(variants)
+    if notes.lines:
+        blocks.append(notes)
+    if suite.baseline:
+        blocks += build_differences(suite.baseline.diffs)
+    queries = build_queries(suite)
+    if queries.queries:
+        blocks.append(queries)
+    return Section(title, tuple(blocks))
 
+
+def has_decisions(report: Report) -> bool:
+    """Whether a threshold of *report* was decided, and counts."""
+    for suite in report.suites:
+        if any(verdict.status is not Status.NOT_DECIDED for verdict in suite.verdicts) and not suite.report_only:
+            return True
+    return False
+
+
+def has_figures(suite: SuiteReport) -> bool:
+    """Whether *suite* has means; without any answer no measure has one, and neither has a tag."""
+    unanswered, _ = split_unanswered(suite)
+    return bool(suite.summaries) and not unanswered
+
+
+def build_warnings(suite: SuiteReport) -> Notes:
+    """What is probably wrong with the set-up of *suite*, or makes its figures say little."""
     warnings = list(describe_causes(suite.queries, suite.checks))
-    remarks = []
     if is_hardly_judged(suite.hits, suite.judged_hits):
         warnings.append(describe_judged(suite))
-    elif suite.hits:
+    return Notes(make_notes(warnings, Tone.WARNING))
+
+
+def build_notes(suite: SuiteReport) -> Notes:
+    """The queries of *suite* without a plain score, and remarks."""
+    remarks = []
+    if suite.hits and not is_hardly_judged(suite.hits, suite.judged_hits):
         remarks.append(describe_judged(suite))
     remarks += describe_remarks(suite)
+    outcomes = make_notes(list(describe_outcomes(suite.unscored)), Tone.NOTED)
+    return Notes(outcomes + make_notes(remarks, Tone.QUIET))
 
-    queries = [
-        build_query_section(query, concerns=name_blaming_thresholds(query.id, attention.verdicts))
-        for query in attention.queries
-    ]
-    more_queries = ""
+
+def build_queries(suite: SuiteReport) -> Queries:
+    """The queries of *suite* to look at, with the thresholds that blame them."""
+    attention = find_attention(suite)
+    queries = []
+    for query in attention.queries:
+        concerns = name_blaming_thresholds(query.id, attention.verdicts)
+        queries.append(build_query_section(query, concerns=concerns))
+    more = ""
     if attention.more_queries:
         verb = "is" if attention.more_queries == 1 else "are"
-        more_queries = f"{count(attention.more_queries, 'more query')} {verb} affected; an HTML report shows each."
-    return SuiteSection(
-        title=heading,
-        path=suite.path,
-        is_calm=not attention.verdicts and not suite.unanswered,
-        facts=build_facts(suite),
-        warnings=Notes(make_notes(warnings, Tone.WARNING)),
-        thresholds=thresholds,
-        tables=tuple(tables),
-        variants=variants,
-        outcomes=Notes(make_notes(list(describe_outcomes(suite.unscored)), Tone.NOTED)),
-        remarks=Notes(make_notes(remarks, Tone.QUIET)),
-        differences=build_differences(suite.baseline.diffs if suite.baseline else ()),
-        queries=tuple(queries),
-        more_queries=more_queries,
-    )
+        more = f"{count(attention.more_queries, 'more query')} {verb} affected; an HTML report shows each."
+    return Queries(tuple(queries), more)
 
 
 def build_facts(suite: SuiteReport) -> Facts:

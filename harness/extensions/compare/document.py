@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.extensions.compare.model import ComparisonReport, QueryComparison
@@ -40,12 +40,15 @@ from harness.report.document import (
     Column,
     ColumnKind,
     Difference,
+    Document,
     Fact,
     Facts,
     Notes,
     Overflow,
+    Queries,
     QuerySection,
     Rankings,
+    Section,
     Span,
     Table,
     ThresholdLine,
@@ -69,50 +72,6 @@ MARKS = {"entered": Tone.ENTERED, "left": Tone.LEFT, "tied": Tone.QUIET}
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonDocument:
-    """What is said of sides beside each other; the fields are in the order in which they are printed."""
-
-    headline: str
-    closing: str
-    exit_status: int
-    is_decided: bool
-    """Whether it was to hold to anything."""
-    suite: str
-    sides: tuple[str, ...]
-    """The names of the sides that are compared with the *reference*."""
-    reference: str
-    facts: Facts
-    thresholds: Thresholds
-    method: str
-    """How the differences were tested; empty where they were not, and then there are no *measures*."""
-    measures: Table
-    measure_notes: Notes
-    agreement: Table
-    """How far the rankings of each side agree with those of the reference; without rows where that is not known."""
-    remarks: Notes
-    strips: Table
-    """The queries that changed most, on several sides; without rows where there are two, or no scores."""
-    differences: tuple[Difference, ...]
-    """How the request of each side differs from that of the reference."""
-    queries: tuple[QuerySection, ...]
-    """The queries to look at with their rankings, of two sides."""
-    more_queries: str
-
-    def blocks(self) -> Iterator[Block]:
-        """All between the title and the queries, without what is empty."""
-        yield self.facts
-        if not self.thresholds.is_empty:
-            yield self.thresholds
-        if self.method:
-            yield Notes((Span(self.method, Tone.QUIET),))
-            yield self.measures
-        for notes in (self.measure_notes, self.agreement, self.remarks, self.strips):
-            if notes.lines if isinstance(notes, Notes) else notes.rows:
-                yield notes
-        yield from self.differences
-
-
-@dataclass(frozen=True, slots=True)
 class QueryStrip:
     """One query: its score on the reference, and its score and change on each other side; None where there is none."""
 
@@ -128,48 +87,76 @@ class QueryStrip:
         return max((abs(change) for change in self.changes if change is not None), default=-1.0)
 
 
-def build_comparison_document(report: ComparisonReport, *, most: int) -> ComparisonDocument:
+def build_comparison_document(report: ComparisonReport, *, most: int) -> Document:
     """
-    All that is said of *report*.
+    All that is said of *report*; what is empty is left out.
 
     At most *most* queries are shown: of two sides with their rankings, those that thresholds blame and then those that
     moved most; of several sides with their scores, those that changed most.
     """
+    closing = write_comparison_closing(report)
+    return Document(
+        headline=write_comparison_headline(report),
+        closing=make_words(closing, Tone.BAD if report.exit_status else Tone.BEST),
+        sections=(Section(build_comparison_title(report), tuple(_list_blocks(report, most))),),
+    )
+
+
+def _list_blocks(report: ComparisonReport, most: int) -> Iterator[Block]:
+    yield build_comparison_facts(report)
+    thresholds = build_comparison_thresholds(report)
+    if not thresholds.is_empty:
+        yield thresholds
+    method = describe_method(report)
+    if method:
+        yield Notes(make_words(method, Tone.QUIET))
+        yield build_comparison_table(report)
+    measure_notes = build_measure_notes(report)
+    if measure_notes.lines:
+        yield measure_notes
+    agreement = build_agreement(report)
+    if agreement.rows:
+        yield agreement
+    remarks = build_comparison_remarks(report)
+    if remarks.lines:
+        yield remarks
+    strips = build_strips(report, most)
+    if report.further and strips.rows:
+        yield strips
+    yield from list_request_differences(report)
+    queries = build_compared_queries(report, most)
+    if queries.queries:
+        yield queries
+
+
+def build_comparison_title(report: ComparisonReport, *, with_suite: bool = True) -> Cell:
+    """The suite, the sides and the reference."""
+    sides = Span(listed(report.names), Tone.STRONG)
+    title = (sides, Span(" against "), Span(report.reference.name, Tone.STRONG))
+    if report.suite and with_suite:
+        return (Span(f"{report.suite}  ", Tone.STRONG), *title)
+    return title
+
+
+def build_comparison_remarks(report: ComparisonReport) -> Notes:
+    """What is not compared, how far hits are judged, and the notes of all sides."""
     remarks = make_notes([*describe_unpaired(report), *describe_unequal_coverage(report)], Tone.NOTED)
     remarks += make_notes(list(dict.fromkeys(describe_coverage(report))), Tone.PLAIN)
     notes = dict.fromkeys(note for comparison in report.comparisons for note in comparison.notes)
-    remarks += make_notes(list(notes), Tone.QUIET)
+    return Notes(remarks + make_notes(list(notes), Tone.QUIET))
 
-    queries: list[QuerySection] = []
-    more_queries = ""
-    if not report.further:
-        bad = list_looked_at(report.verdicts)
-        shown, more = find_moved_queries(report, most)
-        queries = [build_compared_query(query, name_blaming_thresholds(query.id, bad)) for query in shown]
-        if more:
-            more_queries = f"{count(more, 'more query')} moved; `relevance compare --output html=FILE` shows them."
 
-    verdicts = list_verdicts(report)
-    return ComparisonDocument(
-        headline=write_comparison_headline(report),
-        closing=write_comparison_closing(report),
-        exit_status=report.exit_status,
-        is_decided=bool(verdicts or report.exit_status),
-        suite=report.suite or "",
-        sides=tuple(comparison.candidate.name for comparison in report.comparisons),
-        reference=report.reference.name,
-        facts=build_comparison_facts(report),
-        thresholds=build_comparison_thresholds(verdicts, find_pool_command(report)),
-        method=describe_method(report),
-        measures=build_comparison_table(report),
-        measure_notes=build_measure_notes(report),
-        agreement=build_agreement(report),
-        remarks=Notes(remarks),
-        strips=build_strips(report, most) if report.further else Table((), ()),
-        differences=tuple(_list_differences(report)),
-        queries=tuple(queries),
-        more_queries=more_queries,
-    )
+def build_compared_queries(report: ComparisonReport, most: int) -> Queries:
+    """At most *most* queries of two sides with their rankings; of several sides none, whose strips show more."""
+    if report.further:
+        return Queries((), "")
+    bad = list_looked_at(report.verdicts)
+    shown, more = find_moved_queries(report, most)
+    queries = [build_compared_query(query, name_blaming_thresholds(query.id, bad)) for query in shown]
+    sentence = ""
+    if more:
+        sentence = f"{count(more, 'more query')} moved; `relevance compare --output html=FILE` shows them."
+    return Queries(tuple(queries), sentence)
 
 
 def build_comparison_facts(report: ComparisonReport) -> Facts:
@@ -187,7 +174,7 @@ def build_comparison_facts(report: ComparisonReport) -> Facts:
     return Facts(tuple(facts))
 
 
-def _list_differences(report: ComparisonReport) -> Iterator[Difference]:
+def list_request_differences(report: ComparisonReport) -> Iterator[Difference]:
     """How the requests differ, where they do."""
     for comparison in report.comparisons:
         diff = comparison.request_diff
@@ -196,8 +183,9 @@ def _list_differences(report: ComparisonReport) -> Iterator[Difference]:
             yield Difference(heading, diff.lines, count_hidden_lines(diff))
 
 
-def build_comparison_thresholds(verdicts: Sequence[Verdict], pool_command: str) -> Thresholds:
-    """The thresholds of a comparison, the worst first; *pool_command* collects the unjudged hits of its sides."""
+def build_comparison_thresholds(report: ComparisonReport) -> Thresholds:
+    """The thresholds of all sides, the worst first."""
+    verdicts, pool_command = list_verdicts(report), find_pool_command(report)
     listed_verdicts = [verdict for verdict in order_verdicts(verdicts) if not is_passed_of_query(verdict)]
     thresholds = tuple(describe_compared_verdict(verdict, pool_command) for verdict in listed_verdicts)
     return Thresholds(thresholds, unanswered=0, passed_of_queries=len(verdicts) - len(listed_verdicts))

@@ -168,6 +168,11 @@ class ComparisonReport(SideComparison):
         """One for each side after the first."""
         return (self, *self.further)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the sides after the first."""
+        return [comparison.candidate.name for comparison in self.comparisons]
+
     def list_sides(self) -> list[Side]:
         """The reference, then the others; a query without a ranking has the reason of any comparison."""
         unanswered: dict[str, str] = {}

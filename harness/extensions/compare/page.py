@@ -9,10 +9,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from harness.extensions.compare.document import (
-    ComparisonDocument,
     QueryStrip,
-    build_comparison_document,
+    build_agreement,
+    build_comparison_facts,
+    build_comparison_remarks,
+    build_comparison_table,
+    build_measure_notes,
     describe_compared_verdict,
+    list_request_differences,
     list_rows,
     make_strips,
 )
@@ -21,6 +25,7 @@ from harness.extensions.compare.sentences import (
     Change,
     classify_change,
     describe_compared_query,
+    describe_method,
     find_last_rank,
     find_pool_command,
     is_shown_significant,
@@ -28,6 +33,8 @@ from harness.extensions.compare.sentences import (
     list_verdicts,
     mark_change,
     mark_left,
+    write_comparison_closing,
+    write_comparison_headline,
 )
 from harness.model.comparison import MovedDocument
 from harness.model.run import Verdict
@@ -45,8 +52,6 @@ from harness.report.document import (
     Span,
     Table,
     Thresholds,
-    Tone,
-    make_notes,
     make_words,
 )
 from harness.report.html import Page, render_page, tell_omissions
@@ -76,17 +81,15 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
     if limits is None:
         limits = Limits()
-    # The page has all queries, instead of those of the document.
-    document = build_comparison_document(report, most=0)
-    sides = ", ".join(document.sides)
-    title = [Span(sides, is_name=True), Span(" against "), Span(document.reference, is_name=True)]
+    title = [Span(", ".join(report.names), is_name=True), Span(" against ")]
+    title.append(Span(report.reference.name, is_name=True))
     verdicts = list_verdicts(report)
     if verdicts:
         status = find_worst_status(verdicts, report.exit_status)
         title += [Span(" "), Span(status, status=status)]
-    section = Section(tuple(title), tuple(_list_blocks(report, document, limits)), "c")
+    section = Section(tuple(title), tuple(_list_blocks(report, limits)), "c")
     page = Page(
-        document=Document(document.headline, make_notes([document.closing], Tone.PLAIN), (section,)),
+        document=Document(write_comparison_headline(report), make_words(write_comparison_closing(report)), (section,)),
         product="Relevance comparison",
         footer=make_words(
             "A difference is a side minus the reference. Grades are the judges'; unjudged is not grade 0. Tied "
@@ -99,11 +102,11 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
     return render_page(page)
 
 
-def _list_blocks(report: ComparisonReport, document: ComparisonDocument, limits: Limits) -> Iterator[Block]:
+def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
     """All of the page, top down."""
-    facts = document.facts.facts
-    if document.suite:
-        facts = (Fact("suite", make_words(document.suite)), *facts)
+    facts = build_comparison_facts(report).facts
+    if report.suite:
+        facts = (Fact("suite", make_words(report.suite)), *facts)
     yield Facts(facts)
     views: tuple[ComparedQueryView, ...] = ()
     if not report.further:
@@ -119,10 +122,10 @@ def _list_blocks(report: ComparisonReport, document: ComparisonDocument, limits:
             anchors={view.query.id: view.anchor for view in views if view.detailed},
         )
         yield Heading("Thresholds")
-        yield from list_threshold_blocks(document.suite or "the comparison", verdicts, thresholds)
-    yield from _list_measures(report, document)
-    yield from _list_agreement(report, document)
-    yield from _list_notes(report, document, limits)
+        yield from list_threshold_blocks(report.suite or "the comparison", verdicts, thresholds)
+    yield from _list_measures(report)
+    yield from _list_agreement(report)
+    yield from _list_notes(report, limits)
     yield Heading("Queries", anchor="c-queries")
     if not report.further:
         yield ComparedQueries(
@@ -143,41 +146,46 @@ def _list_blocks(report: ComparisonReport, document: ComparisonDocument, limits:
         yield make_strip_table(report, measure, limits, is_open=place == 0)
 
 
-def _list_measures(report: ComparisonReport, document: ComparisonDocument) -> Iterator[Block]:
+def _list_measures(report: ComparisonReport) -> Iterator[Block]:
     if not list_compared_measures(report):
         return
     yield Heading("Measures")
-    if document.method:
-        yield Paragraph(make_words(f"{document.method}."))
-        table = replace(document.measures, caption="Measures of each side, and their difference from the reference")
+    method = describe_method(report)
+    if method:
+        yield Paragraph(make_words(f"{method}."))
+        caption = "Measures of each side, and their difference from the reference"
+        table = replace(build_comparison_table(report), caption=caption)
         yield DifferenceTable(table, tuple(draw_intervals(report)))
-    if document.measure_notes.lines:
-        yield document.measure_notes
+    measure_notes = build_measure_notes(report)
+    if measure_notes.lines:
+        yield measure_notes
     if not report.further:
         yield SpreadCards(tuple(make_spreads(report)))
 
 
-def _list_agreement(report: ComparisonReport, document: ComparisonDocument) -> Iterator[Block]:
-    if not document.agreement.rows:
+def _list_agreement(report: ComparisonReport) -> Iterator[Block]:
+    agreement = build_agreement(report)
+    if not agreement.rows:
         return
     yield Heading("Agreement of the rankings")
-    yield replace(document.agreement, caption="How far the rankings agree with those of the reference")
+    yield replace(agreement, caption="How far the rankings agree with those of the reference")
     if not report.further:
         yield SpreadCards(tuple(make_agreement_spreads(report)))
 
 
-def _list_notes(report: ComparisonReport, document: ComparisonDocument, limits: Limits) -> Iterator[Block]:
+def _list_notes(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
     left_out: list[str] = []
     if not report.further:
         ends = ("that changed least", "that changed less than those shown")
         left_out = list(describe_omitted(report.verdicts, len(report.queries), limits, *ends))
-    notes = (*document.remarks.lines, *tell_omissions(left_out))
+    notes = (*build_comparison_remarks(report).lines, *tell_omissions(left_out))
     if notes:
         yield Heading("Notes")
         yield Notes(notes)
-    if document.differences:
+    differences = list(list_request_differences(report))
+    if differences:
         yield Heading("Requests")
-    for difference in document.differences:
+    for difference in differences:
         yield replace(difference, is_open=not report.further)
 
 

@@ -8,22 +8,24 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.extensions.compare.document import (
-    ComparisonDocument,
+    build_compared_queries,
     build_comparison_document,
     build_comparison_facts,
+    build_comparison_remarks,
     build_comparison_table,
     build_comparison_thresholds,
+    build_comparison_title,
 )
 from harness.extensions.compare.model import ComparisonReport
-from harness.extensions.compare.sentences import find_pool_command, list_verdicts
+from harness.extensions.compare.sentences import list_verdicts
 from harness.report import markdown
+from harness.report.document import Block, Queries, join_spans
 from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, choose_sign, escape, fit_pieces, format_code
-from harness.report.sentences import printable
 from harness.report.terminal import (
     build_quiet_lines,
-    make_text,
     print_blocks,
-    print_queries,
+    print_cell,
+    print_document,
     print_quiet_lines,
     print_reason,
     render_plain,
@@ -45,14 +47,12 @@ def print_comparison_report(
     Where *quiet*, only the thresholds to look at, and the last line.
     """
     document = build_comparison_document(report, most=most)
-    if quiet:
-        heading = document.suite or listed(document.sides)
-        yield from print_quiet_lines([build_quiet_lines(heading, document.thresholds.thresholds)])
-    else:
-        yield _print_title(document)
-        yield from print_blocks(document.blocks())
-        yield from print_queries(document.queries, document.more_queries)
-    yield make_text(document.closing, "bold red" if document.exit_status else "bold green")
+    if not quiet:
+        yield from print_document(document)
+        return
+    heading = report.suite or listed(report.names)
+    yield from print_quiet_lines([build_quiet_lines(heading, build_comparison_thresholds(report).thresholds)])
+    yield print_cell(document.closing)
 
 
 def format_comparison_failure(report: ComparisonReport) -> str:
@@ -61,20 +61,17 @@ def format_comparison_failure(report: ComparisonReport) -> str:
 
 
 def _print_failure(report: ComparisonReport) -> Iterator[RenderableType]:
-    document = build_comparison_document(report, most=QUERIES_SHOWN)
-    yield _print_title(document, with_suite=False)
-    for threshold in document.thresholds.explained:
+    yield print_cell(build_comparison_title(report, with_suite=False))
+    for threshold in build_comparison_thresholds(report).explained:
         yield from print_reason(threshold)
         yield Text()
-    if document.remarks.lines:
-        yield from print_blocks([document.remarks])
-    yield from print_queries(document.queries, document.more_queries)
-
-
-def _print_title(document: ComparisonDocument, *, with_suite: bool = True) -> Text:
-    suite = f"{printable(document.suite)}  " if document.suite and with_suite else ""
-    sides = printable(listed(document.sides))
-    return Text.assemble((suite, "bold"), (sides, "bold"), " against ", (printable(document.reference), "bold"))
+    blocks: list[Block] = []
+    remarks, queries = build_comparison_remarks(report), build_compared_queries(report, QUERIES_SHOWN)
+    if remarks.lines:
+        blocks.append(remarks)
+    if queries.queries:
+        blocks.append(queries)
+    yield from print_blocks(blocks)
 
 
 def render_markdown(report: ComparisonReport, *, most: int = QUERIES_IN_MARKDOWN, limit: int = MOST_BYTES) -> str:
@@ -86,15 +83,17 @@ def render_markdown(report: ComparisonReport, *, most: int = QUERIES_IN_MARKDOWN
     """
     document = build_comparison_document(report, most=most)
     heading = escape(document.headline, most=MOST_TEXT)
-    if document.is_decided:
-        heading = f"{choose_sign(document.exit_status, decided=True)} {heading}"
-    suite = f"{escape(document.suite)}: " if document.suite else ""
-    sides = ", ".join(map(format_code, document.sides))
-    pieces = [Piece(0, "summary", f"### {suite}{sides} against {format_code(document.reference)}\n")]
-    for number, block in enumerate(document.blocks()):
-        pieces.append(Piece(number, "part", "\n\n".join(markdown.print_block(block)) + "\n"))
-    pieces += markdown.print_queries(document.queries, document.more_queries)
-    return fit_pieces(f"## {heading}\n\n{escape(document.closing)}\n", pieces, limit)
+    if list_verdicts(report) or report.exit_status:
+        heading = f"{choose_sign(report.exit_status, decided=True)} {heading}"
+    suite = f"{escape(report.suite)}: " if report.suite else ""
+    sides = ", ".join(map(format_code, report.names))
+    pieces = [Piece(0, "summary", f"### {suite}{sides} against {format_code(report.reference.name)}\n")]
+    [section] = document.sections
+    for number, block in enumerate(section.blocks):
+        if not isinstance(block, Queries):
+            pieces.append(Piece(number, "part", "\n\n".join(markdown.print_block(block)) + "\n"))
+    pieces += markdown.print_queries(section.blocks)
+    return fit_pieces(f"## {heading}\n\n{escape(join_spans(document.closing))}\n", pieces, limit)
 
 
 def render_for_notebook(report: ComparisonReport) -> str:
@@ -108,6 +107,6 @@ def render_for_notebook(report: ComparisonReport) -> str:
         report.suite,
         verdicts,
         build_comparison_facts(report),
-        build_comparison_thresholds(verdicts, find_pool_command(report)),
+        build_comparison_thresholds(report),
         table if table.rows else None,
     )

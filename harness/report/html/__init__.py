@@ -27,7 +27,6 @@ from harness.report.document import (
     Drawing,
     Link,
     Span,
-    Table,
     Tone,
     join_spans,
     make_notes,
@@ -84,8 +83,6 @@ class Page:
     product: str
     """What kind of page it is."""
     footer: Cell
-    overview: Table | None = None
-    """The sections side by side, with links to them."""
     created: str = ""
     """When it was made; *maker* says by what."""
     maker: str = ""

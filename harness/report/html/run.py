@@ -11,7 +11,7 @@ from urllib.parse import quote
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.means import are_weighted
-from harness.model.report import BaselineSummary, MeasureSummary, QueryReport, Report, SuiteReport
+from harness.model.report import BaselineSummary, MeasureSummary, MissingSuite, QueryReport, Report, SuiteReport
 from harness.model.run import Status, Verdict
 from harness.model.scores import Outcome
 from harness.pages import choose_one_of_each_page, find_site, format_link
@@ -34,12 +34,10 @@ from harness.report.document import (
     Facts,
     Heading,
     Link,
-    MissingSection,
     Notes,
     Paragraph,
     Section,
     Span,
-    SuiteSection,
     Table,
     Thresholds,
     Tone,
@@ -55,8 +53,20 @@ from harness.report.html.charts import (
     find_greatest_gain,
     make_strip,
 )
-from harness.report.overview import TagTable, build_tag_table, find_differing_parts
-from harness.report.run_document import build_run_document, build_tags_table, build_threshold_lines
+from harness.report.overview import TagTable, build_overview, build_tag_table, find_differing_parts, name_cells
+from harness.report.run_document import (
+    VARIANTS_SHOWN,
+    build_differences,
+    build_facts,
+    build_notes,
+    build_overview_table,
+    build_tags_table,
+    build_threshold_lines,
+    build_variants_table,
+    build_warnings,
+    has_figures,
+)
+from harness.report.run_sentences import write_closing, write_headline
 from harness.report.sentences import (
     format_tally,
     name_mean_column,
@@ -197,7 +207,7 @@ class _Cell:
     """A cell of a run with the *address* that those of its queries begin with, and the *anchor* of its other parts."""
 
     suite: SuiteReport
-    section: SuiteSection
+    title: str
     address: str
     anchor: str
 
@@ -209,7 +219,7 @@ class _Cell:
 
 def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
     """The document's section of a suite, with what a page shows of all queries."""
-    suite, section, anchor = cell.suite, cell.section, cell.anchor
+    suite, anchor = cell.suite, cell.anchor
     all_tags: set[str] = set()
     for query in suite.queries:
         all_tags.update(query.tags)
@@ -220,29 +230,31 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
     queries = _make_query_views(cell.address, suite, tags, bins, limits)
 
     blocks: list[Block] = [
-        Facts((Fact("suite", make_words(section.path)), *section.facts.facts)),
-        section.warnings,
+        Facts((Fact("suite", make_words(suite.path)), *build_facts(suite).facts)),
+        build_warnings(suite),
         Heading("Thresholds"),
         *_build_thresholds(cell, queries, limits),
     ]
-    if section.tables:
+    if has_figures(suite):
         blocks += [Heading("Measures"), MeasureCards(suite.summaries, bins)]
         by_tag = build_tag_table(suite, most=limits.tags, measures=limits.measures)
         if by_tag is not None and by_tag.measures:
             blocks += [Heading("Tags"), *_build_tags(by_tag, tags, anchor)]
-    if section.variants is not None:
+    variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
+    if variants.rows:
         caption = "Variants of queries, those that agree least with their query first"
-        blocks += [Heading("Variants"), replace(section.variants, caption=caption)]
+        blocks += [Heading("Variants"), replace(variants, caption=caption)]
     ends = ("with the best scores", "with better scores than those shown")
     left_out = describe_omitted(suite.verdicts, len(suite.queries), limits, *ends)
-    notes = (*section.outcomes.lines, *section.remarks.lines, *tell_omissions(left_out))
+    notes = (*build_notes(suite).lines, *tell_omissions(left_out))
     if notes:
         blocks += [Heading("Notes"), Notes(notes)]
     blocks += _build_links(suite)
-    blocks += section.differences
+    if suite.baseline:
+        blocks += build_differences(suite.baseline.diffs)
     table = QueryTable(
         anchor=anchor,
-        title=section.title,
+        title=cell.title,
         queries=queries,
         summaries=suite.summaries,
         baseline=suite.baseline,
@@ -254,25 +266,25 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
         limits=limits,
     )
     blocks += [Heading("Queries", anchor=f"{anchor}-queries"), table]
-    title = (Span(f"{section.title} "), Span(cell.status, status=cell.status))
+    title = (Span(f"{cell.title} "), Span(cell.status, status=cell.status))
     return Section(title, tuple(blocks), anchor, address=f"{cell.address}/")
 
 
 def _build_thresholds(cell: _Cell, queries: Iterable[QueryView], limits: Limits) -> Iterator[Block]:
     """The statuses of the thresholds, and each with its reason; the passed ones of single queries are folded away."""
-    suite, section = cell.suite, cell.section
+    suite = cell.suite
     if not suite.verdicts:
         yield Paragraph(make_words("This suite has no threshold that was decided."))
         return
-    _, verdicts = split_unanswered(suite)
+    unanswered, verdicts = split_unanswered(suite)
     thresholds = Thresholds(
         thresholds=tuple(build_threshold_lines(suite, order_verdicts(verdicts)[: limits.thresholds])),
-        unanswered=section.thresholds.unanswered,
+        unanswered=len(unanswered),
         passed_of_queries=0,
-        path=section.path,
+        path=suite.path,
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
     )
-    yield from list_threshold_blocks(section.title, suite.verdicts, thresholds)
+    yield from list_threshold_blocks(cell.title, suite.verdicts, thresholds)
 
 
 def list_threshold_blocks(title: str, verdicts: Iterable[Verdict], thresholds: Thresholds) -> Iterator[Block]:
@@ -321,8 +333,8 @@ def _build_overview(table: Table, cells: Sequence[_Cell]) -> Table:
     for row, cell in zip(table.rows, cells, strict=True):
         link = Link(f"#{cell.address}/")
         # Of one suite in several cells the names are alike.
-        if cell.section.title != cell.suite.name:
-            link = replace(link, label=cell.section.title)
+        if cell.title != cell.suite.name:
+            link = replace(link, label=cell.title)
         name = Span(cell.suite.name, link=link)
         status = Span(cell.status, status=cell.status)
         rows.append(((name,), (status,), *row[1:], make_words(str(cell.suite.engine))))
@@ -331,7 +343,7 @@ def _build_overview(table: Table, cells: Sequence[_Cell]) -> Table:
     return replace(table, columns=columns, rows=tuple(rows), caption="Suites")
 
 
-def _build_missing(missing: Sequence[MissingSection]) -> Section:
+def _build_missing(missing: Sequence[MissingSuite]) -> Section:
     blocks: list[Block] = []
     for suite in missing:
         blocks += [Notes(make_notes([suite.path], Tone.WARNING)), Code(suite.reason)]
@@ -402,11 +414,11 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
     if limits is None:
         limits = Limits()
-    document = build_run_document(report)
     cells: list[_Cell] = []
-    for suite, section, address in zip(report.suites, document.suites, make_addresses(report.suites), strict=True):
-        cells.append(_Cell(suite, section, address, f"s{len(cells) + 1}"))
-    sections = [_build_missing(document.missing)] if document.missing else []
+    titles, addresses = name_cells(report.suites), make_addresses(report.suites)
+    for suite, title, address in zip(report.suites, titles, addresses, strict=True):
+        cells.append(_Cell(suite, title, address, f"s{len(cells) + 1}"))
+    sections = [_build_missing(report.missing)] if report.missing else []
     # The worst query of the first suite in which a threshold failed is open.
     is_opened = False
     for cell in cells:
@@ -414,14 +426,15 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
         opens_worst = not is_opened and any(query.id in blamed for query in cell.suite.queries)
         is_opened = is_opened or opens_worst
         sections.append(_build_suite(cell, limits, opens_worst=opens_worst))
+    figures = build_overview(report)
+    overview = None if figures is None else _build_overview(build_overview_table(figures), cells)
     page = Page(
-        document=Document(document.headline, make_notes([document.closing], Tone.PLAIN), tuple(sections)),
+        document=Document(write_headline(report), make_words(write_closing(report)), tuple(sections), overview),
         product="Relevance report",
         footer=make_words(
             "Grades are the judges'; gain is the worth of a grade. Unjudged is not grade 0. Tied documents have equal "
             "scores or sort values, so nothing defines their order."
         ),
-        overview=None if document.overview is None else _build_overview(document.overview, cells),
         created=report.timing.created,
         maker=f"relevance-harness {report.harness}; exit status {report.exit_status}",
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
-from harness.model.report import Report
+from harness.model.report import MissingSuite, Report, SuiteReport
 from harness.model.run import Status
-from harness.report.attention import LOOKED_AT
+from harness.report.attention import LOOKED_AT, find_attention
 from harness.report.document import (
     Block,
     Cell,
@@ -18,17 +18,18 @@ from harness.report.document import (
     Drawing,
     Facts,
     Heading,
-    MissingSection,
     Notes,
     Paragraph,
+    Queries,
     QuerySection,
     Rankings,
+    Section,
     Span,
-    SuiteSection,
     Table,
     ThresholdLine,
     Thresholds,
     Tone,
+    join_spans,
 )
 from harness.report.markdown.escape import (
     MOST_BYTES,
@@ -43,7 +44,7 @@ from harness.report.markdown.escape import (
     format_code,
     format_table,
 )
-from harness.report.run_document import build_run_document
+from harness.report.run_document import build_run_document, has_decisions
 from harness.words import count
 
 REFUSAL_SHOWN = 20_000
@@ -64,13 +65,13 @@ BOLD = (Tone.BEST, Tone.BAD, Tone.WARNING, Tone.UNDECIDED)
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     """*report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred."""
     document = build_run_document(report)
-    heading = f"## {choose_sign(document.exit_status, decided=document.is_decided)} {document.headline}"
-    pieces = [Piece(0, "suite", _print_missing(suite)) for suite in document.missing]
+    heading = f"## {choose_sign(report.exit_status, decided=has_decisions(report))} {document.headline}"
+    pieces = [Piece(0, "suite", _print_missing(suite)) for suite in report.missing]
     if document.overview is not None:
         pieces.append(Piece(0, "table", "\n\n".join(print_block(document.overview)) + "\n"))
-    for suite in document.suites:
-        pieces += _print_suite(suite)
-    return fit_pieces(f"{heading}\n\n{document.closing}\n", pieces, limit)
+    for suite, section in zip(report.suites, document.sections, strict=True):
+        pieces += _print_suite(suite, section)
+    return fit_pieces(f"{heading}\n\n{join_spans(document.closing)}\n", pieces, limit)
 
 
 def render_refusal(text: str) -> str:
@@ -78,25 +79,28 @@ def render_refusal(text: str) -> str:
     return f"## ❌ Nothing was decided\n\n{format_block(text, most=REFUSAL_SHOWN)}\n"
 
 
-def _print_missing(suite: MissingSection) -> str:
+def _print_missing(suite: MissingSuite) -> str:
     return f"### {escape(suite.path)}\n\n❌ It did not run.\n\n{format_block(suite.reason, most=REFUSAL_SHOWN)}\n"
 
 
-def _print_suite(suite: SuiteSection) -> Iterator[Piece]:
+def _print_suite(suite: SuiteReport, section: Section) -> Iterator[Piece]:
     """The suite, then each of its queries: the first query of each suite takes precedence over the second of any."""
-    paragraphs = [f"### {escape(suite.title)}", format_code(suite.path)]
-    for part in suite.blocks():
-        paragraphs += print_block(part)
-    yield Piece(int(suite.is_calm), "suite", "\n\n".join(paragraphs) + "\n")
-    yield from print_queries(suite.queries, suite.more_queries)
+    paragraphs = [f"### {escape(section.title[0].text)}", format_code(suite.path)]
+    for block in section.blocks:
+        paragraphs += print_block(block)
+    is_calm = not find_attention(suite).verdicts and not suite.unanswered
+    yield Piece(int(is_calm), "suite", "\n\n".join(paragraphs) + "\n")
+    yield from print_queries(section.blocks)
 
 
-def print_queries(queries: Iterable[QuerySection], more: str) -> Iterator[Piece]:
-    """Each of *queries*, and below them how many *more* there are."""
-    for turn, query in enumerate(queries, start=2):
-        yield Piece(turn, "query", print_query(query))
-    if more:
-        yield Piece(2, "note", f"{escape(more)}\n")
+def print_queries(blocks: Iterable[Block]) -> Iterator[Piece]:
+    """Each of the queries in *blocks*, and below them how many more there are."""
+    for block in blocks:
+        if isinstance(block, Queries):
+            for turn, query in enumerate(block.queries, start=2):
+                yield Piece(turn, "query", print_query(query))
+            if block.more:
+                yield Piece(2, "note", f"{escape(block.more)}\n")
 
 
 # Blocks, as paragraphs.
@@ -104,8 +108,8 @@ def print_queries(queries: Iterable[QuerySection], more: str) -> Iterator[Piece]
 
 @singledispatch
 def print_block(block: Block) -> Iterator[str]:
-    """The paragraphs of one block; a drawing has nothing for a text."""
-    assert isinstance(block, Drawing)
+    """The paragraphs of one block; a drawing has nothing for a text, and queries are pieces of their own."""
+    assert isinstance(block, Drawing | Queries)
     return iter(())
 
 

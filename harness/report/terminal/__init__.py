@@ -32,6 +32,7 @@ from harness.report.document import (
     Notes,
     Overflow,
     Paragraph,
+    Queries,
     QuerySection,
     Rankings,
     Table,
@@ -169,14 +170,16 @@ def print_status(status: Status) -> Text:
 
 
 def print_document(document: Document) -> Iterator[RenderableType]:
-    """The sections of *document*, a blank line, and what it ends with."""
+    """The sections of *document* and its overview, a blank line, and what it ends with."""
     printed: list[RenderableType] = []
     for section in document.sections:
         printed += [print_cell(section.title), *print_blocks(section.blocks)]
+    if document.overview is not None:
+        printed += [*print_table(document.overview), Text()]
     # A section without blocks has no blank line below it.
     if printed and not printed[-1]:
         printed.pop()
-    if document.closing:
+    if printed and document.closing:
         printed.append(Text())
     yield from printed
     for line in document.closing:
@@ -582,14 +585,16 @@ def _align_spans(cells: Sequence[Cell]) -> Iterator[Text]:
 # Queries.
 
 
-def print_queries(queries: Iterable[QuerySection], more: str) -> Iterator[RenderableType]:
-    """Each of *queries* with a blank line below it, and how many *more* there are."""
-    for query in queries:
+@print_block.register
+def _print_queries(block: Queries) -> Iterator[RenderableType]:
+    """Each query, and how many more there are, with blank lines between them."""
+    for place, query in enumerate(block.queries):
+        if place:
+            yield Text()
         yield from print_query(query)
+    if block.more:
         yield Text()
-    if more:
-        yield Text(more, style="dim")
-        yield Text()
+        yield Text(block.more, style="dim")
 
 
 def print_query(query: QuerySection) -> Iterator[RenderableType]:

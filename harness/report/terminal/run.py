@@ -14,23 +14,29 @@ from rich.text import Text
 from harness.model.report import QueryReport, Report, SuiteReport
 from harness.model.run import Verdict
 from harness.report.attention import QUERIES_OF_THRESHOLD, order_blamed
-from harness.report.document import Notes, RunDocument, SuiteSection
-from harness.report.run_document import build_changes, build_query_section, build_run_document, build_threshold
+from harness.report.document import Notes
+from harness.report.overview import name_cells
+from harness.report.run_document import (
+    build_changes,
+    build_query_section,
+    build_run_document,
+    build_threshold,
+    build_thresholds,
+    build_warnings,
+)
 from harness.report.run_sentences import describe_outcomes
 from harness.report.sentences import printable
 from harness.report.terminal import (
     build_quiet_lines,
     indent,
     make_text,
-    print_blocks,
     print_cell,
     print_command,
     print_difference,
-    print_queries,
+    print_document,
     print_query,
     print_quiet_lines,
     print_reason,
-    print_table,
     print_unanswered,
     render_plain,
 )
@@ -44,42 +50,27 @@ def print_report(report: Report, *, quiet: bool = False) -> Iterator[RenderableT
     The command reports suites that did not run as errors, so they are not printed here.
     """
     document = build_run_document(report)
-    if quiet:
-        yield from print_quiet_lines(list(map(_build_quiet_section, report.suites, document.suites)))
-    else:
-        for suite in document.suites:
-            yield from _print_suite(suite)
-        if document.overview is not None:
-            yield from print_table(document.overview)
-            yield Text()
-    yield Text(document.closing, style=_choose_closing_style(document))
+    if not quiet:
+        yield from print_document(document)
+        return
+    yield from print_quiet_lines(list(map(_build_quiet_lines, report.suites, name_cells(report.suites))))
+    yield print_cell(document.closing)
 
 
-def _print_suite(suite: SuiteSection) -> Iterator[RenderableType]:
-    yield Text.assemble((printable(suite.title), "bold"), "  ", (printable(suite.path), "dim"))
-    yield from print_blocks(suite.blocks())
-    yield from print_queries(suite.queries, suite.more_queries)
-
-
-def _build_quiet_section(suite: SuiteReport, section: SuiteSection) -> list[Text]:
+def _build_quiet_lines(suite: SuiteReport, heading: str) -> list[Text]:
     """What failed in *suite*: its thresholds, and why queries have no answer; then the first probable cause, if any."""
-    thresholds = section.thresholds
-    lines = build_quiet_lines(section.title, thresholds.thresholds)
+    thresholds = build_thresholds(suite)
+    lines = build_quiet_lines(heading, thresholds.thresholds)
     # A threshold that has an error of its own gives the reason.
     if thresholds.unanswered or not lines:
         reasons = describe_outcomes(suite.unanswered.values())
-        lines = [*(make_text(f"{section.title}: {reason}") for reason in reasons), *lines]
+        lines = [*(make_text(f"{heading}: {reason}") for reason in reasons), *lines]
     if thresholds.unanswered:
-        lines.insert(0, Text.assemble(printable(section.title), ": ", print_unanswered(thresholds)))
-    if lines and section.warnings.lines:
-        lines.append(make_text(f"{section.title}: {section.warnings.lines[0].text}"))
+        lines.insert(0, Text.assemble(printable(heading), ": ", print_unanswered(thresholds)))
+    warnings = build_warnings(suite).lines
+    if lines and warnings:
+        lines.append(make_text(f"{heading}: {warnings[0].text}"))
     return lines
-
-
-def _choose_closing_style(document: RunDocument) -> str:
-    if document.exit_status:
-        return "bold red"
-    return "bold yellow" if document.is_report_only else "bold green"
 
 
 # One threshold by itself, for pytest and Python.

@@ -17,7 +17,11 @@ from builders.comparisons import (
     unjudged_report,
     verdicts,
 )
-from harness.extensions.compare.document import build_comparison_document
+from harness.extensions.compare.document import (
+    build_compared_queries,
+    build_comparison_document,
+    build_comparison_remarks,
+)
 from harness.extensions.compare.model import QueryComparison, Side, SideKind
 from harness.extensions.compare.sentences import (
     Change,
@@ -39,7 +43,7 @@ from harness.extensions.compare.sentences import (
 )
 from harness.model.comparison import TESTS, MovedDocument
 from harness.model.run import Status
-from harness.report.document import Difference, Facts, Notes, Table, Thresholds
+from harness.report.document import Facts, Notes, Queries, Table, Thresholds
 
 
 @pytest.mark.parametrize(
@@ -165,7 +169,7 @@ def test_weights_that_count_are_told():
 def test_queries_without_a_partner_are_told_by_side_and_reason():
     why = {f"q{number}": "timeout" for number in range(5)} | {"q9": ""}
     report = comparison_report(reference=replace(comparison_report().reference, unanswered=why), notes=())
-    remarks = build_comparison_document(report, most=0).remarks
+    remarks = build_comparison_remarks(report)
     assert [span.text for span in remarks.lines] == [
         "baseline: no ranking for 5 queries (q0, q1, q2, …): timeout",
         "baseline: no ranking for 1 query (q9)",
@@ -222,15 +226,15 @@ def test_a_threshold_that_holds_and_a_query_that_did_not_move_are_not_to_be_look
 
 
 def test_a_comparison_has_its_thresholds_before_its_figures():
-    document = build_comparison_document(comparison_report(), most=1)
-    kinds = [type(block) for block in document.blocks()]
-    assert kinds == [Facts, Thresholds, Notes, Table, Notes, Table, Notes]
-    assert (len(document.queries), Difference in kinds) == (1, False)
+    [section] = build_comparison_document(comparison_report(), most=1).sections
+    kinds = [type(block) for block in section.blocks]
+    assert kinds == [Facts, Thresholds, Notes, Table, Notes, Table, Notes, Queries]
+    assert len(section.blocks[-1].queries) == 1
 
 
 def test_every_column_of_the_rankings_has_a_heading():
     headings = []
-    for query in build_comparison_document(comparison_report(), most=10).queries:
+    for query in build_compared_queries(comparison_report(), most=10).queries:
         for rankings in query.blocks:
             headings += [column.heading for column in (*rankings.beside.columns, *rankings.below.columns)]
     assert {"now", "change"} <= set(headings)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from builders.comparisons import NDCG, ODD, comparison, comparison_report, hostile_report, row, sides_report
-from harness.extensions.compare.document import build_comparison_document, make_strips
+from harness.extensions.compare.document import build_comparison_table, build_measure_notes, build_strips, make_strips
 from harness.extensions.compare.model import QueryComparison
 from harness.extensions.compare.outputs import dumps_comparison, loads_comparison, render
 from harness.extensions.compare.page import choose_change_shade
@@ -36,7 +36,7 @@ def test_a_strip_has_every_side_and_the_greatest_change_of_any_is_first():
         (None, (0.5, None)),
     ]
     assert [strip.changes for strip in strips] == [(0.0, -0.4), (pytest.approx(0.1), 0.0), (None, None)]
-    table = build_comparison_document(report, most=1).strips
+    table = build_strips(report, most=1)
     assert [row[0][0].text for row in table.rows] == ["r"]
     assert table.remarks == ("1 more query changed; `relevance compare --output html=FILE` shows them",)
 
@@ -44,15 +44,13 @@ def test_a_strip_has_every_side_and_the_greatest_change_of_any_is_first():
 def test_each_side_has_the_mean_of_the_reference_over_its_queries():
     measures = comparison(row(reference=0.553)), comparison(row(reference=0.61, queries=3))
     report = sides_report(side("b", measures=measures[0]), side("c", measures=measures[1]))
-    rows = build_comparison_document(report, most=5).measures.rows
+    rows = build_comparison_table(report).rows
     assert [[cell[0].text for cell in row[:3]] for row in rows] == [[NDCG, "b", "0.5530"], [NDCG, "c", "0.6100"]]
 
 
 def test_each_limit_is_told_once_with_all_that_it_concerns():
     few = comparison(row(least_p=0.25), row("P@5", least_p=0.001, wins=5, losses=3))
-    notes = build_comparison_document(
-        sides_report(side("b", measures=few), side("c", measures=few)), most=5
-    ).measure_notes
+    notes = build_measure_notes(sides_report(side("b", measures=few), side("c", measures=few)))
     texts = [span.text for span in notes.lines]
     assert texts[0].startswith(f"{NDCG} of b, {NDCG} of c: with so few queries that differ")
     assert texts[2].startswith("P@5 of b, P@5 of c: only 8 queries changed")

@@ -12,9 +12,16 @@ from harness.model.run import Status, Unit, Verdict
 from harness.model.scores import Outcome
 from harness.report import markdown
 from harness.report.attention import find_attention, is_hardly_judged, needs_attention, order_blamed, order_verdicts
-from harness.report.document import Facts, Notes, Table, Thresholds, join_spans
+from harness.report.document import Facts, Notes, Queries, Table, Thresholds, join_spans
 from harness.report.html import run as html
-from harness.report.run_document import build_run_document, build_suite_section
+from harness.report.run_document import (
+    build_facts,
+    build_notes,
+    build_queries,
+    build_suite_section,
+    build_warnings,
+    has_decisions,
+)
 from harness.report.run_sentences import suggest_command
 
 
@@ -25,13 +32,13 @@ def tagged(suite):
 
 
 def test_a_suite_has_facts_thresholds_tables_and_notes_in_this_order(tagged):
-    kinds = [type(block) for block in build_suite_section(tagged, "products").blocks()]
-    assert kinds == [Facts, Thresholds, Table, Table, Notes]
+    kinds = [type(block) for block in build_suite_section(tagged, "products").blocks]
+    assert kinds == [Facts, Thresholds, Table, Table, Notes, Queries]
 
 
 def test_what_is_empty_is_left_out(suite):
     bare = replace(suite, verdicts=(), summaries=(), queries=(), hits=0, judged_hits=0, notes=())
-    assert [type(block) for block in build_suite_section(bare, "products").blocks()] == [Facts]
+    assert [type(block) for block in build_suite_section(bare, "products").blocks] == [Facts]
 
 
 def test_every_output_has_the_order_of_the_document(tagged):
@@ -43,15 +50,15 @@ def test_every_output_has_the_order_of_the_document(tagged):
 
 
 def test_facts_are_told_by_name(suite):
-    facts = {fact.name: join_spans(fact.text) for fact in build_suite_section(suite, "products").facts.facts}
+    facts = {fact.name: join_spans(fact.text) for fact in build_facts(suite).facts}
     assert facts["engine"] == "opensearch 3.8.0 at default, index products"
     assert facts["request"] == "current, 10 hits requested"
 
 
 def test_a_run_that_only_reports_decides_nothing(suite):
-    assert build_run_document(report_of(suite)).is_decided
+    assert has_decisions(report_of(suite))
     only = replace(suite, report_only=True)
-    assert not build_run_document(report_of(only)).is_decided
+    assert not has_decisions(report_of(only))
 
 
 # What needs attention.
@@ -193,15 +200,14 @@ def test_half_of_the_hits_is_enough():
 
 
 def test_few_judged_hits_are_a_warning_above_the_figures_and_many_a_remark(suite):
-    few = build_suite_section(replace(suite, hits=20, judged_hits=9), "products")
-    assert [span.text[:21] for span in few.warnings.lines] == ["only 9 of 20 hits are"]
-    many = build_suite_section(replace(suite, hits=20, judged_hits=10), "products")
-    assert (many.warnings.lines, many.remarks.lines[0].text) == ((), "10 of 20 hits are judged (50.0%)")
+    few, many = (replace(suite, hits=20, judged_hits=judged) for judged in (9, 10))
+    assert [span.text[:21] for span in build_warnings(few).lines] == ["only 9 of 20 hits are"]
+    assert build_warnings(many).lines == ()
+    assert "10 of 20 hits are judged (50.0%)" in [span.text for span in build_notes(many).lines]
 
 
 def test_every_column_of_a_table_has_a_heading(tagged):
-    document = build_run_document(report_of(tagged))
-    tables = [table for suite in document.suites for section in suite.queries for table in list_tables(section)]
+    tables = [table for query in build_queries(tagged).queries for table in list_tables(query)]
     headings = [[column.heading for column in table.columns] for table in tables]
     assert "ties" in {heading for row in headings for heading in row}
     assert all(heading for row in headings for heading in row)
