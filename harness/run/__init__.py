@@ -327,7 +327,7 @@ def _check_requests(cells: Sequence[Cell]) -> None:
     problems: dict[Problem, None] = {}
     for cell in cells:
         try:
-            plan_searches(cell.searched_suite, cell.search_options)
+            plan_searches(cell.searched_suite, cell.options.request, further=cell.asks_for_more)
         except InputError as error:
             problems.update(dict.fromkeys(error.problems))
     if problems:

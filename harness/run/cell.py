@@ -38,7 +38,7 @@ from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
 from harness.run.keeping import FinishedSuite, find_history
 from harness.run.notes import describe_other_requests, describe_run
-from harness.run.plan import SearchOptions, SearchPlan, plan_searches
+from harness.run.plan import SearchPlan, plan_searches
 from harness.run.report import DecidedRun, assemble
 from harness.run.search_templates import check_templates
 from harness.run.streams import (
@@ -144,12 +144,9 @@ class Cell:
         return self.options.tails or self.is_compared
 
     @property
-    def search_options(self) -> SearchOptions:
-        """How the queries are sent the first time."""
-        has_hooks = self.options.hooks.has_search_hooks
-        # Not one hit more for a pool, nor with hooks, which may depend on the number of hits.
-        further = not (self.options.unjudged or has_hooks)
-        return SearchOptions(self.options.request, further=further, titles=has_hooks)
+    def asks_for_more(self) -> bool:
+        """Whether one hit more is requested: not for a pool, nor with hooks, which may depend on the number of hits."""
+        return not (self.options.unjudged or self.options.hooks.has_search_hooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +420,9 @@ def send_first_pass(cell: Cell, shared_state: SharedState, record: RunRecord, ta
 
 def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -> SearchPlan:
     """The requests for all queries, and those that check the target."""
-    plan = plan_searches(target.suite, cell.search_options)
+    options = cell.options
+    has_hooks = options.hooks.has_search_hooks
+    plan = plan_searches(target.suite, options.request, further=cell.asks_for_more, titles=has_hooks)
     if not cell.is_checked:
         return plan
     searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.query_search)
@@ -606,10 +605,9 @@ def repeat_once(
     cell: Cell, shared_state: SharedState, run: Run, target: OpenTarget, preference: str
 ) -> Mapping[str, Response]:
     """The responses to the searches of *run*, sent again with *preference*."""
-    options = cell.search_options
-    further = options.further and not run.window_is_full
+    further = cell.asks_for_more and not run.window_is_full
     try:
-        plan = plan_searches(target.suite, replace(options, further=further, titles=False, preference=preference))
+        plan = plan_searches(target.suite, cell.options.request, further=further, preference=preference)
         with gc_paused():
             again = send_plan(plan, follow(shared_state, target, NeededHits(target.query_search, plan)), target)
         again = add_values(cell, again, target)

@@ -16,30 +16,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """How the queries of a suite are searched."""
-
-    request: str | None = None
-    """The name of the request template; the suite's first where None."""
-    further: bool = True
-    """
-    Whether to request one hit more than is needed, where the request allows it, to see whether the last hit ties with
-    others.
-    """
-    titles: bool = False
-    """Whether the searches return titles, for hooks that may read them; else they are looked up later."""
-    preference: str | None = None
-    """Chooses the shard copies that answer, unless the request or a point in time does."""
-
-
-@dataclass(frozen=True, slots=True)
 class SearchPlan:
     """The requests of a run: those of *check*, then one for each query of *suite*, made from *template*."""
 
     suite: Suite
     template: RequestTemplate
-    options: SearchOptions
     requests: Sequence[SearchRequest]
+    further: bool
+    """Whether they ask for one hit more than is needed."""
     check: TargetCheck | None = None
 
     @property
@@ -48,37 +32,31 @@ class SearchPlan:
         return () if self.check is None else self.check.requests
 
 
-def plan_searches(suite: Suite, options: SearchOptions) -> SearchPlan:
-    """
-    The requests for the queries of *suite*, without a check of the target.
-
-    Raises:
-        SuiteError: A query's values make a request that cannot be sent.
-    """
-    from harness.suites.requests import choose_template
-
-    template = choose_template(suite, options.request)
-    requests = make_requests(
-        suite, template, further=options.further, titles=options.titles, preference=options.preference
-    )
-    return SearchPlan(suite, template, options, requests)
-
-
-def make_requests(
+def plan_searches(
     suite: Suite,
-    template: RequestTemplate,
+    request: str | None = None,
     *,
     further: bool = True,
     titles: bool = False,
     preference: str | None = None,
-) -> Sequence[SearchRequest]:
+) -> SearchPlan:
     """
-    The request for each query of *suite* as it is sent.
+    The requests for the queries of *suite* as they are sent, without a check of the target.
 
-    Building one raises SuiteError where the values of its query make a request that cannot be sent.
+    Args:
+        suite: The queries that are sent, on the index that is searched.
+        request: The name of the request template; the suite's first where None.
+        further: Whether to request one hit more than is needed, where the request allows it, to see whether the last
+            hit ties with others.
+        titles: Whether the searches return titles, for hooks that may read them; else they are looked up later.
+        preference: Chooses the shard copies that answer, unless the request or a point in time does.
+
+    Raises:
+        SuiteError: A query's values make a request that cannot be sent.
     """
-    from harness.suites.requests import build_request
+    from harness.suites.requests import build_request, choose_template
 
+    template = choose_template(suite, request)
     dialect = find_dialect(suite.target.service)
     further = further and dialect.may_request_more(template)
     size = _find_common_size(suite, template) if further else suite.depth
@@ -89,17 +67,17 @@ def make_requests(
     value_fields = list_read_fields(suite, template.name) if dialect.has_indexes else ()
     requests = []
     for query in suite.queries:
-        request = build_request(suite, template, query, size)
+        search_request = build_request(suite, template, query, size)
         if size is None:
-            request = dialect.with_size(request, _count_with_one_more(suite, request))
+            search_request = dialect.with_size(search_request, _count_with_one_more(suite, search_request))
         if returns_titles:
-            request = replace(request, title_field=suite.display.title)
+            search_request = replace(search_request, title_field=suite.display.title)
         if value_fields:
-            request = replace(request, value_fields=value_fields)
+            search_request = replace(search_request, value_fields=value_fields)
         if preference is not None:
-            request = dialect.prefer(request, preference)
-        requests.append(request)
-    return requests
+            search_request = dialect.prefer(search_request, preference)
+        requests.append(search_request)
+    return SearchPlan(suite, template, requests, further)
 
 
 def _find_common_size(suite: Suite, template: RequestTemplate) -> int | None:

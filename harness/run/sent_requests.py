@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.model.request import SearchRequest
 from harness.model.run import Ranking, Run
 from harness.model.suite import Suite, select_by_id
-from harness.run.plan import make_requests
+from harness.run.plan import plan_searches
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks
@@ -57,5 +57,5 @@ def rebuild_requests(
         suite = move_to_index(suite, run.index)
     concern = hooks.has_search_hooks
     further = not (concern or run.window_is_full)
-    for request in make_requests(suite, template, further=further, titles=concern):
+    for request in plan_searches(suite, run.request, further=further, titles=concern).requests:
         yield known.get(request.query) or hooks.change_request(request)

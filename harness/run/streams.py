@@ -63,12 +63,11 @@ class NeededHits:
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()
-        may_ask_for_more = self._may_ask_for_more()
         refused: dict[int, StreamedResponse] = {}
         with closing(self.inner.stream(requests, budget=budget)) as stream:
             for streamed in stream:
                 is_of_query = streamed.request.built_for is not None
-                if may_ask_for_more and is_of_query and exceeds_window(streamed.response):
+                if self.plan.further and is_of_query and exceeds_window(streamed.response):
                     refused[streamed.place] = streamed
                 else:
                     yield streamed
@@ -91,15 +90,12 @@ class NeededHits:
     def _dialect(self) -> Dialect:
         return find_dialect(self.plan.suite.target.service)
 
-    def _may_ask_for_more(self) -> bool:
-        return self.plan.options.further and self._dialect.may_request_more(self.plan.template)
-
     def _count_needed_hits(self, request: SearchRequest, query: Query) -> int:
         """How many hits are needed of those that *request*, which is for *query*, asks for; as far as it says."""
         from harness.suites.requests import build_request
 
         suite, template = self.plan.suite, self.plan.template
-        if not self._may_ask_for_more():
+        if not self.plan.further:
             return count_requested_hits(request, suite)
         if not isinstance(template.body, Mapping) or not any("{{" in key for key in template.body):
             return suite.depth

@@ -27,7 +27,7 @@ from harness.run.cell import (
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds
 from harness.run.keeping import FinishedSuite
-from harness.run.plan import SearchOptions, plan_searches
+from harness.run.plan import plan_searches
 from harness.run.streams import NeededHits, RecordedSearch
 from harness.run.watching import TargetWatch
 from harness.search import Search
@@ -103,9 +103,9 @@ def search_suite(
         whole: The suite with the queries that do not run, whose documents are looked up too.
         earlier: An earlier run, whose rankings are kept.
         budget: Seconds that the searches may take.
-        options: The fields of `SearchOptions`.
+        options: Those of `plan_searches`.
     """
-    plan = plan_searches(suite, SearchOptions(**options))
+    plan = plan_searches(suite, **options)
     if targets is not None:
         searches = CheckedSearches(plan.template, suite.queries, plan.requests, search)
         plan = replace(plan, check=targets.prepare_check(whole or suite, searches, state))

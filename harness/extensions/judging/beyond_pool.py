@@ -20,7 +20,7 @@ from harness.metrics.score import failure_text
 from harness.model.run import Failure, Hit, Ranking, Response
 from harness.model.suite import Query, Suite, select_by_id
 from harness.run.cell import AnsweredCell
-from harness.run.plan import make_requests
+from harness.run.plan import plan_searches
 from harness.search import find_dialect
 from harness.suites.display import list_shown_fields
 from harness.suites.requests import choose_template
@@ -119,7 +119,7 @@ class BeyondPool:
         if "text" not in template.placeholders:
             raise UsageError(f"the request {template.name} has no {{{{text}}}} to search other words with; give an id")
         has_hooks = cell.options.hooks.has_search_hooks
-        [request] = make_requests(suite, template, further=False, titles=has_hooks)
+        [request] = plan_searches(suite, template.name, further=False, titles=has_hooks).requests
         request = replace(request, index=self.answered.run.index)
         response: Response
         [response] = cell.options.hooks.wrap(search, {}).search([request], budget=_SECONDS)
