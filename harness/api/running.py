@@ -26,14 +26,15 @@ from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter
 from harness.masking import Environment
 from harness.model.report import QueryReport, RankedDocument, SuiteReport
-from harness.model.run import Status, Verdict
+from harness.model.run import Run, Status, Verdict
 from harness.model.suite import Suite
 from harness.options import Options, RunOptions
 from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_report
 from harness.report.terminal import run as run_texts
-from harness.run import Runner, explain_undecided, make_report
-from harness.run.cell import Progress, SearchedRun
-from harness.run.keeping import FinishedSuite, choose_history, keep_suite
+from harness.run import Runner, choose_history, explain_undecided, make_report
+from harness.run.cell import Progress
+from harness.run.finished import FinishedSuite
+from harness.run.keeping import keep_suite
 from harness.search.connection import Closing
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
@@ -187,7 +188,7 @@ class Caller:
     """What a `Relevance` gives to an extension that runs suites: its options, its way to answer, its environment."""
 
     options: RunOptions
-    answer: Callable[[Suite, RunOptions, Configs], SearchedRun]
+    answer: Callable[[Suite, RunOptions, Configs], tuple[Run, str]]
     environ: Mapping[str, str]
 
 
@@ -289,9 +290,9 @@ class Relevance(Closing):
             warnings.warn(finished.report.not_kept, RuntimeWarning, stacklevel=4)
         return SuiteRun(finished, options)
 
-    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> SearchedRun:
+    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> tuple[Run, str]:
         """Run a loaded suite as a side of a comparison; overridden as `_run`."""
-        return self._runner.run_loaded(suite, options, configs)
+        return self._runner.answer_suite(suite, options, configs)
 
     evaluate = staticmethod(evaluate)
 

@@ -9,13 +9,13 @@ from harness.api.running import SuiteRun
 from harness.config import Configs
 from harness.errors import HarnessError
 from harness.gate import compute_exit_status
+from harness.model.run import Run
 from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import list_run_properties
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import ERROR
-from harness.run.cell import SearchedRun
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 
 
 class SessionRelevance(Relevance):
@@ -39,9 +39,9 @@ class SessionRelevance(Relevance):
             item.user_properties.extend(entry for entry in properties if entry not in item.user_properties)
         return SessionSuiteRun(finished, path, options, self._runs)
 
-    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> SearchedRun:  # noqa: ARG002
+    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> tuple[Run, str]:  # noqa: ARG002
         finished = self._finish(Path(suite.path), options)
-        return SearchedRun(finished.run, finished.report.cluster)
+        return finished.run, finished.report.cluster
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
         try:

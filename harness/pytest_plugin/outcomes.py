@@ -36,7 +36,7 @@ from harness.report.run_sentences import describe_ranking_causes, refer_to_cause
 from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
 from harness.report.terminal import print_table, render_plain
 from harness.report.terminal.run import format_query
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 
 _WORST_FIRST = (
     Status.ERROR,

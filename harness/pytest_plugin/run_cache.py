@@ -29,7 +29,7 @@ from harness.masking import fingerprint
 from harness.model.report import SuiteReport
 from harness.model.run import Run
 from harness.options import RunOptions
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 
 ENDING = (KeyboardInterrupt, pytest.exit.Exception)
 """What ends the session, also where a hook raises it. Other outcomes of pytest, such as a skip, belong to no suite."""

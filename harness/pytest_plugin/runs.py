@@ -39,7 +39,8 @@ from harness.report.github_step import GitHubStep
 from harness.report.outputs import list_unchanged, refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.connections import keep_own_cluster, move_to_target
-from harness.run.keeping import FinishedSuite, find_history, keep_suite
+from harness.run.finished import FinishedSuite
+from harness.run.keeping import find_history, keep_suite
 from harness.run.notes import describe_other_requests
 from harness.store.baseline import find_reference
 from harness.store.commits import find_commit

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate import compute_exit_status
-from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
+from harness.gate.selection import QueryFilter, check_query_ids, check_tags, select
 from harness.gate.variants import remove_variants
 from harness.masking import Masker
+from harness.model.kept import HistoryEntry
 from harness.model.report import MissingSuite, Report, SuiteReport
 from harness.model.request import Cluster
+from harness.model.run import Run
 from harness.model.suite import Suite
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions, explain_baseline_refusal
@@ -25,12 +28,11 @@ from harness.run.cell import (
     AnsweredCell,
     Cell,
     Progress,
-    SearchedRun,
     SharedState,
     answer_cell,
     answer_without_connection,
+    choose_searched,
     conclude_cell,
-    make_rerun,
 )
 from harness.run.checks import Targets
 from harness.run.connections import (
@@ -41,18 +43,22 @@ from harness.run.connections import (
     make_masker,
     move_to_target,
 )
-from harness.run.keeping import FinishedSuite, choose_history, keep_suite, read_histories
+from harness.run.finished import FinishedSuite
 from harness.run.plan import plan_searches
 from harness.search import find_dialect
 from harness.search.connection import Closing
 from harness.store.commits import find_commit
 from harness.store.header import make_header
-from harness.store.journal import RunRecord, RunRecords
 from harness.words import did_you_mean, grouped, one_of
 
+if TYPE_CHECKING:
+    from harness.store.journal import RunRecord, RunRecords
+
 __all__ = [
+    "FinishedSuite",
     "Matrix",
     "Runner",
+    "choose_history",
     "make_report",
     "run_suites",
 ]
@@ -88,9 +94,29 @@ def run_suites(
     options = choose_history(options, configs)
     with Runner(environ, progress, journal) as runner:
         finished_suites = runner.run(paths, options, matrix=matrix, configs=configs)
-    begun = None if journal is None else journal.begun
-    reports = [keep_suite(finished, environ, begun).report for finished in finished_suites]
+    if options.history is not None:
+        from harness.run.keeping import keep_suite
+
+        begun = None if journal is None else journal.begun
+        finished_suites = [keep_suite(finished, environ, begun) for finished in finished_suites]
+    reports = [finished.report for finished in finished_suites]
     return make_report(reports, undecided=explain_undecided(reports, QueryFilter.from_options(options)))
+
+
+def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
+    """
+    *options* with the folder of the history, which relevance.toml names where they do not.
+
+    Raises:
+        ConfigError: relevance.toml is wrong.
+        HistoryError: No file can be created there. Without this the run would end before that is noticed.
+    """
+    folder = configs.find_history(options)
+    if folder is not None:
+        from harness.store.history_files import check_writable
+
+        check_writable(folder)
+    return replace(options, history=folder)
 
 
 def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] = (), *, undecided: str = "") -> Report:
@@ -136,11 +162,13 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix)
     refusal = explain_baseline_refusal(options.baseline, len(suites))
     if refusal:
         refusals.append(refusal)
-    checks = (
-        partial(check_tags, suites, options.tags),
-        partial(check_query_ids, suites, options.queries),
-        partial(matrix.check, suites),
-    )
+    checks: list[Callable[[], None]] = []
+    if options.tags:
+        checks.append(partial(check_tags, suites, options.tags))
+    if options.queries:
+        checks.append(partial(check_query_ids, suites, options.queries))
+    if matrix != Matrix():
+        checks.append(partial(matrix.check, suites))
     for check in checks:
         try:
             check()
@@ -241,78 +269,41 @@ def _explain_own_index(suite: Suite, requests: Iterable[str]) -> str | None:
     return None
 
 
-def _move_selection(selection: Selection, request: str | None) -> Selection:
-    """*selection*, whose suite has the target of *request*."""
-    return replace(
-        selection,
-        whole_suite=move_to_target(selection.whole_suite, request),
-        selected=move_to_target(selection.selected, request),
-        active=move_to_target(selection.active, request),
-    )
+def _plan_cells(suites: Sequence[Suite], options: RunOptions, matrix: Matrix, configs: Configs) -> list[Cell]:
+    """All cells of *suites*, in their order; their servers are not open yet."""
+    no_intervals = options.no_intervals or not configs.shows_intervals()
+    query_filter = QueryFilter.from_options(options)
+    cells = []
+    for suite in suites:
+        for cell_options in matrix.list_cells(suite, replace(options, no_intervals=no_intervals)):
+            moved = move_to_target(suite, cell_options.request)
+            selection = select(moved, query_filter, options.day())
+            cells.append(Cell(selection, choose_searched(selection, cell_options), cell_options, moved.target.cluster))
+    return cells
 
 
-def _take_service(selection: Selection, service: str) -> Selection:
+def _take_service(cell: Cell, service: str) -> Cell:
     """
-    *selection*, whose requests are in the dialect of *service*.
+    *cell*, whose requests are in the dialect of *service*.
 
     A suite does not say to which kind of server its bodies are sent: relevance.toml does. HTTP requests are of one
     kind.
     """
+    selection = cell.selection
     own_service = selection.whole_suite.target.service
-    if find_dialect(own_service).takes_http_requests or find_dialect(service).takes_http_requests:
-        return selection
+    if own_service == service or find_dialect(own_service).takes_http_requests:
+        return cell
+    if find_dialect(service).takes_http_requests:
+        return cell
     target = replace(selection.whole_suite.target, service=service)
-    return replace(
+    selection = replace(
         selection,
         whole_suite=replace(selection.whole_suite, target=target),
         selected=replace(selection.selected, target=target),
         active=replace(selection.active, target=target),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _PlannedCell:
-    """A cell before its cluster is open."""
-
-    selection: Selection
-    """Its suite has the target of the cell's request, and the queries of all shards."""
-    options: RunOptions
-    connections: Connections
-    """Those of the servers that *options* lead to."""
-
-    @property
-    def suite(self) -> Suite:
-        """The whole suite."""
-        return self.selection.whole_suite
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadedSuites:
-    """Suites that are loaded, and how they run."""
-
-    suites: Sequence[Suite]
-    options: RunOptions
-    matrix: Matrix
-    configs: Configs
-    """What was read of relevance.toml."""
-    earlier: FinishedSuite | None = None
-    """Has the responses of an earlier run in this process."""
-
-
-def _make_cell(planned: _PlannedCell, cluster: OpenCluster | None, masker: Masker, loaded: _LoadedSuites) -> Cell:
-    """The cell of *planned*, with the queries of its shard; *cluster* is None if no query is to be sent."""
-    no_intervals = planned.options.no_intervals or not loaded.configs.shows_intervals()
-    options = replace(planned.options, hooks=planned.connections.hooks, no_intervals=no_intervals)
-    selection = planned.selection
-    if cluster is None:
-        name, server = planned.suite.target.cluster, None
-    else:
-        name, server = cluster.name, cluster.cluster
-        selection = _take_service(selection, server.service)
-    if options.shard is not None:
-        active = selection.active
-        selection = replace(selection, active=replace(active, queries=options.shard.take(active.queries)))
-    return Cell(selection, options, name, masker, server)
+    searched_target = replace(cell.searched.target, service=service)
+    return replace(cell, selection=selection, searched=replace(cell.searched, target=searched_target))
 
 
 def _check_requests(cells: Sequence[Cell]) -> None:
@@ -327,11 +318,31 @@ def _check_requests(cells: Sequence[Cell]) -> None:
     problems: dict[Problem, None] = {}
     for cell in cells:
         try:
-            plan_searches(cell.searched_suite, cell.options.request, further=cell.asks_for_more)
+            plan_searches(cell.searched, cell.options.request, further=cell.asks_for_more)
         except InputError as error:
             problems.update(dict.fromkeys(error.problems))
     if problems:
         raise SuiteError(list(problems))
+
+
+def _answer_cell(
+    cell: Cell,
+    shared_state: SharedState,
+    cluster: OpenCluster | None,
+    resources: ExitStack,
+    record: RunRecord | None,
+) -> AnsweredCell:
+    """The answers of *cluster*, or those of *record* if it leaves no query to send."""
+    search = None if cluster is None else cluster.search
+    if record is not None:
+        from harness.run.recorded import reuse_recorded_run
+
+        recorded = reuse_recorded_run(cell, shared_state, record, search)
+        if recorded is not None:
+            return recorded
+    if search is None:
+        return answer_without_connection(cell, shared_state, None if cluster is None else cluster.error, record)
+    return answer_cell(cell, shared_state, search, resources, record)
 
 
 SERVER = ("url", "listed_addresses", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
@@ -374,9 +385,8 @@ class Runner(Closing):
         others keep theirs. *configs* holds what was read of relevance.toml already.
         """
         suites, configs = self._load(paths, options, configs)
-        loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs, earlier)
         finished = []
-        with closing(self._answer_cells(loaded)) as answered_cells:
+        with closing(self._answer_cells(suites, options, matrix, configs, earlier)) as answered_cells:
             for answered in answered_cells:
                 concluded = conclude_cell(answered, self._progress)
                 report = replace(concluded.report, configuration=configs.name_files(answered.cell.server))
@@ -414,8 +424,7 @@ class Runner(Closing):
         options = replace(options, repeat=None)
         if not variants:
             suites = [remove_variants(suite) for suite in suites]
-        loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs)
-        with closing(self._answer_cells(loaded)) as answered_cells:
+        with closing(self._answer_cells(suites, options, matrix, configs)) as answered_cells:
             for answered in answered_cells:
                 if self._progress is not None:
                     self._progress.suite_finished(answered.run, None)
@@ -428,10 +437,10 @@ class Runner(Closing):
         suites, configs = self._load(paths, options)
         return self.answer(suites, options, matrix=matrix, configs=configs, variants=variants)
 
-    def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> SearchedRun:
-        """As `answer`, for one suite with one request."""
+    def answer_suite(self, suite: Suite, options: RunOptions, configs: Configs) -> tuple[Run, str]:
+        """As `answer`, for one suite with one request: its run and the name of its server, secrets masked."""
         [answered] = self.answer([suite], options, configs=configs)
-        return answered.mask_searched()
+        return answered.mask_run(), answered.cell.masker.mask(answered.cluster)
 
     def _load(
         self, paths: Sequence[Path], options: RunOptions, configs: Configs | None = None
@@ -459,105 +468,114 @@ class Runner(Closing):
             _, connections = self._connections.pop()
             connections.close()
 
-    def _answer_cells(self, loaded: _LoadedSuites) -> Generator[AnsweredCell]:
+    def _answer_cells(
+        self,
+        suites: Sequence[Suite],
+        options: RunOptions,
+        matrix: Matrix | None,
+        configs: Configs,
+        earlier: FinishedSuite | None = None,
+    ) -> Generator[AnsweredCell]:
         """
         Yield cell by cell, while its connection and its point in time are open: what decides may look things up.
 
         What is wrong in a suite is raised before anything is sent. What only a server finds is an error of its cell.
         """
-        options = loaded.options
-        suites = loaded.suites
+        matrix = matrix or Matrix.from_options(options)
         if options.depth is not None:
             suites = [replace(suite, depth=max(suite.depth, options.depth)) for suite in suites]
-        _check_choices(suites, options, loaded.matrix)
-        histories = read_histories(suites, options)
-        planned_cells = self._plan_cells(suites, options, loaded.matrix)
-        clusters = self._open_clusters(planned_cells, loaded)
-        maskers = self._make_maskers(planned_cells, clusters, loaded.configs)
-        shared_state = SharedState(FixtureBuilds(), Targets(), self._progress)
-        cells = []
-        for planned, cluster in zip(planned_cells, clusters, strict=True):
-            cell = _make_cell(planned, cluster, maskers[planned.suite.path], loaded)
-            if cell.needs_history:
-                commit, _ = find_commit(self._environ, Path(planned.suite.path).parent)
-                cell = replace(cell, commit=commit, history=histories.get(planned.suite.name))
-            cells.append(cell)
+        _check_choices(suites, options, matrix)
+        histories: dict[str, list[HistoryEntry]] = {}
+        if options.history is not None:
+            from harness.run.keeping import read_histories
+
+            histories = read_histories(suites, options)
+        planned_cells = _plan_cells(suites, options, matrix, configs)
+        clusters = self._open_clusters(planned_cells, configs, budget=options.budget)
+        cells = self._connect(planned_cells, clusters, configs)
+        if options.history is not None:
+            cells = [self._add_history(cell, histories) for cell in cells]
         if self._journal is None or self._journal.sends_queries:
             connected = zip(cells, clusters, strict=True)
             _check_requests([cell for cell, cluster in connected if cluster is not None and cluster.search])
-        for planned, cell, cluster in zip(planned_cells, cells, clusters, strict=True):
-            record = self._open_record(cell, planned.selection, loaded)
+        shared_state = SharedState(FixtureBuilds(), Targets(), self._progress)
+        for cell, cluster in zip(cells, clusters, strict=True):
+            record = self._open_record(cell, matrix, configs, earlier)
             with ExitStack() as resources:
-                if cluster is not None and cluster.search is not None:
-                    yield answer_cell(cell, shared_state, record, cluster.search, resources)
-                else:
-                    error = None if cluster is None else cluster.error
-                    yield answer_without_connection(cell, shared_state, record, error)
+                yield _answer_cell(cell, shared_state, cluster, resources, record)
 
-    def _plan_cells(self, suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> list[_PlannedCell]:
-        """All cells of *suites*, in their order."""
-        planned_cells = []
-        for suite in suites:
-            selection = select(suite, QueryFilter.from_options(options), options.day())
-            for cell_options in matrix.list_cells(suite, options):
-                moved = _move_selection(selection, cell_options.request)
-                planned_cells.append(_PlannedCell(moved, cell_options, self._find_connections(cell_options)))
-        return planned_cells
+    def _open_record(
+        self, cell: Cell, matrix: Matrix, configs: Configs, earlier: FinishedSuite | None
+    ) -> RunRecord | None:
+        """What has an earlier run of *cell*, and keeps this one; None where nothing does."""
+        if self._journal is not None:
+            options = replace(cell.options, config=configs.path)
+            header = make_header(cell.selection, options, asdict(matrix), cell.cluster, cell.masker)
+            return self._journal.open_section(header, cell.masker)
+        if earlier is not None:
+            from harness.run.recorded import make_rerun
 
-    def _open_clusters(self, planned_cells: Sequence[_PlannedCell], loaded: _LoadedSuites) -> list[OpenCluster | None]:
-        """The cluster of each of *planned_cells*; None for one without queries to send. A merge needs none."""
-        clusters: list[OpenCluster | None] = [None] * len(planned_cells)
+            return make_rerun(cell.selection, earlier)
+        return None
+
+    def _open_clusters(
+        self, cells: Sequence[Cell], configs: Configs, *, budget: float | None
+    ) -> list[OpenCluster | None]:
+        """The cluster of each of *cells*; None for one without queries to send. A merge needs none."""
+        clusters: list[OpenCluster | None] = [None] * len(cells)
         sends_queries = self._journal is None or self._journal.sends_queries
         if self._journal is not None and self._journal.is_offline:
             return clusters
-        places = [place for place, planned in enumerate(planned_cells) if planned.selection.active.queries]
-        places_by_connections = grouped((planned_cells[place].connections, place) for place in places)
+        places = [place for place, cell in enumerate(cells) if cell.selection.active.queries]
+        places_by_connections = grouped((self._find_connections(cells[place].options), place) for place in places)
         try:
             for connections, places_there in places_by_connections.items():
-                suites = [planned_cells[place].suite for place in places_there]
-                opened = connections.open_all(suites, loaded.configs, budget=loaded.options.budget)
+                suites = [cells[place].selection.whole_suite for place in places_there]
+                opened = connections.open_all(suites, configs, budget=budget)
                 for place, cluster in zip(places_there, opened, strict=True):
                     clusters[place] = cluster
         except (InputError, UsageError):
             # A merge sends nothing, and may be made where the clusters of its parts are not known.
             if sends_queries:
                 raise
-            return [None] * len(planned_cells)
+            return [None] * len(cells)
         return clusters
 
-    def _make_maskers(
-        self, planned_cells: Sequence[_PlannedCell], clusters: Sequence[OpenCluster | None], configs: Configs
-    ) -> dict[str, Masker]:
+    def _connect(self, cells: Sequence[Cell], clusters: Sequence[OpenCluster | None], configs: Configs) -> list[Cell]:
         """
-        A masker for each suite, by path, which hides the logins of all clusters that the suite names or is sent to.
+        *cells* with their servers, hooks and maskers.
 
-        What one server returned is shown beside what another did, perhaps by another command.
+        A masker hides the logins of all clusters that a suite names or is sent to: what one server returned is shown
+        beside what another did, perhaps by another command.
         """
         servers_by_path: dict[str, list[Cluster]] = {}
-        for planned, cluster in zip(planned_cells, clusters, strict=True):
-            servers = servers_by_path.setdefault(planned.suite.path, [])
+        for cell, cluster in zip(cells, clusters, strict=True):
+            servers = servers_by_path.setdefault(cell.selection.whole_suite.path, [])
             if cluster is not None:
                 servers.append(cluster.cluster)
-        maskers = {}
-        for planned in planned_cells:
-            suite, hooks = planned.suite, planned.connections.hooks
-            if suite.path in maskers:
-                continue
-            servers = servers_by_path[suite.path]
-            for name in suite.requests:
-                named = configs.find_cluster(suite.find_target(name).cluster)
-                if named is not None and named not in servers:
-                    servers.append(named)
-            maskers[suite.path] = make_masker(suite, servers, self._environ, hooks)
-        return maskers
+        maskers: dict[str, Masker] = {}
+        connected = []
+        for cell, cluster in zip(cells, clusters, strict=True):
+            suite, hooks = cell.selection.whole_suite, self._find_connections(cell.options).hooks
+            if suite.path not in maskers:
+                servers = servers_by_path[suite.path]
+                for name in suite.requests:
+                    named = configs.find_cluster(suite.find_target(name).cluster)
+                    if named is not None and named not in servers:
+                        servers.append(named)
+                maskers[suite.path] = make_masker(suite, servers, self._environ, hooks)
+            cell = replace(cell, options=replace(cell.options, hooks=hooks), masker=maskers[suite.path])
+            if cluster is not None:
+                cell = _take_service(cell, cluster.cluster.service)
+                cell = replace(cell, cluster=cluster.name, server=cluster.cluster)
+            connected.append(cell)
+        return connected
 
-    def _open_record(self, cell: Cell, selection: Selection, loaded: _LoadedSuites) -> RunRecord:
-        """What has an earlier run of *cell*, and keeps this one; *selection* has the queries of all shards."""
-        if self._journal is None:
-            return make_rerun(selection, loaded.earlier)
-        options = replace(cell.options, config=loaded.configs.path)
-        header = make_header(selection, options, asdict(loaded.matrix), cell.cluster, cell.masker)
-        return self._journal.open_section(header, cell.masker)
+    def _add_history(self, cell: Cell, histories: Mapping[str, Sequence[HistoryEntry]]) -> Cell:
+        """*cell* with its commit, and those of *histories* that its thresholds compare with."""
+        suite = cell.selection.whole_suite
+        commit, _ = find_commit(self._environ, Path(suite.path).parent)
+        return replace(cell, commit=commit, history=histories.get(suite.name))
 
     def _find_connections(self, options: RunOptions) -> Connections:
         """The open connections of the same servers, or new ones."""

@@ -23,41 +23,35 @@ from harness.gate.selection import (
     interleave_blamed,
     list_blamed_queries,
     list_for_other_requests,
+    list_read_fields,
     needs_baseline,
 )
-from harness.gate.variants import add_variant_queries, join_run, split_run
+from harness.gate.variants import add_variant_queries, split_run
 from harness.masking import Masker, keep_small, redact, shorten_vectors
 from harness.metrics.score import score_run
 from harness.model.kept import HistoryEntry, Reference
 from harness.model.request import Cluster, SearchRequest, SentRequest
-from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Repeat, Response, Run, Verdict
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Repeat, Response, Run, Verdict
 from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
-from harness.run.keeping import FinishedSuite, find_history
+from harness.run.finished import FinishedSuite
 from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchPlan, plan_searches
 from harness.run.report import DecidedRun, assemble
-from harness.run.search_templates import check_templates
-from harness.run.streams import (
-    CountedSearch,
-    NeededHits,
-    RecordedSearch,
-    ResponseSource,
-    WatchedSearch,
-)
+from harness.run.streams import CountedSearch, NeededHits, RecordedSearch, ResponseSource, WatchedSearch
 from harness.run.tails import search_tails
 from harness.run.watching import TargetWatch, find_target_references, open_point_in_time, watch_target
 from harness.search import find_dialect
 from harness.search.answers import is_blocked
 from harness.search.msearch import PREFERENCE
 from harness.store.header import NOT_ASKED
-from harness.store.journal import RunRecord
 
 if TYPE_CHECKING:
     from harness.search import Search
+    from harness.store.journal import RunRecord
 
 QUERIES_TITLED = 1000
 """Queries of a suite, the worst of each threshold first, whose hits are shown with titles where not all are."""
@@ -79,15 +73,20 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A selection of a suite, and how to run it."""
+    """A selection of a suite with one request on one index, and how to run it; *cluster* and below where it runs."""
 
     selection: Selection
     """Its suite has the target of the cell's request."""
+    searched: Suite
+    """
+    The suite as it is sent: the queries that are, followed by their variants, on the index that is searched. That of a
+    fixture has no name before it is built.
+    """
     options: RunOptions
     """They have the hooks and the `no_intervals` in force."""
     cluster: str
     """The name of the server in reports."""
-    masker: Masker
+    masker: Masker = field(default_factory=lambda: Masker({}))
     """Hides secrets."""
     server: Cluster | None = None
     """How to reach the server."""
@@ -95,19 +94,6 @@ class Cell:
     """Of the suite, for its history; None if it is unknown or there is no history."""
     history: Sequence[HistoryEntry] | None = None
     """The earlier runs of the suite, of any request; None if no threshold compares with them."""
-
-    @property
-    def searched_suite(self) -> Suite:
-        """
-        The active queries and their variants, on the selected index; the index of a fixture has no name before it is
-        built.
-        """
-        from harness.suites.requests import move_to_index
-
-        suite = add_variant_queries(self.selection.active, self.selection.whole_suite)
-        if self.options.index is not None:
-            return move_to_index(suite, self.options.index)
-        return suite if suite.fixture is None else retarget(suite, None)
 
     @property
     def repeats(self) -> int:
@@ -144,6 +130,11 @@ class Cell:
         return self.options.tails or self.is_compared
 
     @property
+    def shows_all_titles(self) -> bool:
+        """Whether the titles of all hits are reported; a pool looks them up later, with more fields."""
+        return self.options.all_titles and not self.options.unjudged
+
+    @property
     def asks_for_more(self) -> bool:
         """Whether one hit more is requested: not for a pool, nor with hooks, which may depend on the number of hits."""
         return not (self.options.unjudged or self.options.hooks.has_search_hooks)
@@ -162,8 +153,6 @@ class SharedState:
 class OpenTarget:
     """The index that a cell searches, while it is open."""
 
-    suite: Suite
-    """The cell's `searched_suite`, on that index: that of a fixture has its name as soon as it is built."""
     search: Search
     """For checks, look-ups and states."""
     query_search: Search
@@ -171,14 +160,6 @@ class OpenTarget:
     watch: TargetWatch
     sent: dict[str, SearchRequest] = field(default_factory=dict)
     """The requests as hooks changed them, by query."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchedRun:
-    """A run, and the name of the server that it was sent to; secrets are masked in both."""
-
-    run: Run
-    cluster: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,26 +188,26 @@ class AnsweredCell:
         masker = self.cell.masker
         return redact(self.run, masker.mask) if masker else self.run
 
-    def mask_searched(self) -> SearchedRun:
-        """The run and the name of the server, with secrets masked."""
-        return SearchedRun(self.mask_run(), self.cell.masker.mask(self.cluster))
 
+def choose_searched(selection: Selection, options: RunOptions) -> Suite:
+    """The suite of a cell with *selection* and *options* as it is sent."""
+    suite = selection.active
+    if options.shard is not None:
+        suite = replace(suite, queries=options.shard.take(suite.queries))
+    if any(query.variants for query in suite.queries):
+        suite = add_variant_queries(suite, selection.whole_suite)
+    if options.index is not None:
+        from harness.suites.requests import move_to_index
 
-def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> RunRecord:
-    """The record of a run of *selection* that goes on with *earlier*, if it has the same suite."""
-    if earlier is None or earlier.suite != selection.selected:
-        return RunRecord()
-    run = join_run(earlier.run)
-    queries = add_variant_queries(selection.active, selection.whole_suite).queries
-    is_whole = all(isinstance(run.responses.get(query.id), Ranking) for query in queries)
-    return RunRecord(run, is_whole=is_whole)
+        return move_to_index(suite, options.index)
+    return suite if suite.fixture is None else retarget(suite, None)
 
 
 # Answering.
 
 
 def answer_cell(
-    cell: Cell, shared_state: SharedState, record: RunRecord, search: Search, resources: ExitStack
+    cell: Cell, shared_state: SharedState, search: Search, resources: ExitStack, record: RunRecord | None = None
 ) -> AnsweredCell:
     """
     Send the queries of *cell*; decide nothing.
@@ -236,58 +217,56 @@ def answer_cell(
     Args:
         cell: The queries, and how to send them.
         shared_state: What the cells of a run share.
-        record: Has an earlier run of the same cell, whose rankings are not requested again, and keeps this one.
         search: An open connection.
         resources: Closes the point in time that the suite may search.
+        record: Has an earlier run of the same cell, whose rankings are not requested again, and keeps this one.
 
     Raises:
         UsageError: The journal cannot be written.
     """
     start_progress(cell, shared_state, record)
-    recorded = reuse_recorded_run(cell, shared_state, record, search)
-    if recorded is not None:
-        return recorded
-    expected = len(record.rankings)
     try:
-        target = resources.enter_context(open_target(cell, shared_state, search))
+        cell = build_fixture(cell, shared_state, search)
+        target = resources.enter_context(open_target(cell, search))
     except SearchError as error:
-        run = record_failed_run(cell, record, search.engine, error)
+        run = fail_run(cell, record, search.engine, error)
         return AnsweredCell(cell, run, search, budget=cell.options.budget)
-    record.begin(search.engine, target.watch.first_state)
-    if len(record.rankings) < expected:
-        # The target is another than that of the earlier run: more queries are sent than was said.
-        start_progress(cell, shared_state, record)
+    if record is not None:
+        expected = len(record.rankings)
+        record.begin(search.engine, target.watch.first_state)
+        if len(record.rankings) < expected:
+            # The target is another than that of the earlier run: more queries are sent than was said.
+            start_progress(cell, shared_state, record)
     try:
-        run = send_first_pass(cell, shared_state, record, target)
-        run = record.complete(run)
-        run = add_values(cell, run, target)
-        run = search_open_tails(cell, run, record, target)
-        run = add_facts_and_titles(cell, run, target)
-        run = repeat_searches(cell, shared_state, run, target)
+        run = send_first_pass(cell, shared_state, target, record)
+        run = look_up_further(cell, run, target, record)
+        if run.has_rankings:
+            if cell.repeats:
+                run = repeat_searches(cell, shared_state, run, target)
+            target.watch.read_state()
+            run = replace(run, states=(*run.states, *target.watch.states))
     except SearchError as error:
-        run = make_failed_run(cell, target.suite, record, search.engine, error)
-    record.end(run)
+        run = make_failed_run(cell, record, search.engine, error)
+    if record is not None:
+        record.end(run)
     return AnsweredCell(cell, mark_hooked(cell, run), target.search, target.sent, target.watch.seconds_left)
 
 
 def answer_without_connection(
-    cell: Cell, shared_state: SharedState, record: RunRecord, error: SearchError | None
+    cell: Cell, shared_state: SharedState, error: SearchError | None, record: RunRecord | None = None
 ) -> AnsweredCell:
     """Each selected query of *cell* fails with *error*, which is None where no query is selected."""
     start_progress(cell, shared_state, record)
-    recorded = reuse_recorded_run(cell, shared_state, record, None)
-    if recorded is not None:
-        return recorded
     engine = NOT_ASKED if error is None else Engine("not reached")
-    run = record_failed_run(cell, record, engine, error)
-    return AnsweredCell(cell, run, budget=cell.options.budget)
+    return AnsweredCell(cell, fail_run(cell, record, engine, error), budget=cell.options.budget)
 
 
-def record_failed_run(cell: Cell, record: RunRecord, engine: Engine, error: SearchError | None) -> Run:
+def fail_run(cell: Cell, record: RunRecord | None, engine: Engine, error: SearchError | None) -> Run:
     """The run that ended with *error* before its first search, kept in *record* with what an earlier run has."""
-    run = make_failed_run(cell, cell.searched_suite, record, engine, error)
-    record.begin(NOT_ASKED, None)
-    record.end(run)
+    run = make_failed_run(cell, record, engine, error)
+    if record is not None:
+        record.begin(NOT_ASKED, None)
+        record.end(run)
     return mark_hooked(cell, run)
 
 
@@ -296,105 +275,51 @@ def mark_hooked(cell: Cell, run: Run) -> Run:
     return replace(run, hooked=cell.options.hooks.has_search_hooks)
 
 
-def start_progress(cell: Cell, shared_state: SharedState, record: RunRecord) -> None:
+def start_progress(cell: Cell, shared_state: SharedState, record: RunRecord | None) -> None:
     """Say how many queries are about to be sent, with their repeats."""
     if shared_state.progress is None:
         return
-    queries = cell.searched_suite.queries
-    rankings = record.rankings
-    unanswered = [query for query in queries if query.id not in rankings]
+    queries = cell.searched.queries
+    known = {} if record is None else record.rankings
+    unanswered = [query for query in queries if query.id not in known]
     shared_state.progress.suite_started(
         cell.selection.whole_suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
     )
 
 
-def reuse_recorded_run(
-    cell: Cell, shared_state: SharedState, record: RunRecord, search: Search | None
-) -> AnsweredCell | None:
-    """
-    The earlier run of *record*, if it leaves no query to send, with *search* for look-ups.
-
-    Returns:
-        None too if its target is another by now, so that the queries are sent anew.
-    """
-    from harness.suites.requests import choose_template
-
-    earlier = record.whole_run
-    if earlier is None:
-        return None
-    suite, index = cell.searched_suite, earlier.index
-    own_index = choose_template(suite, cell.options.request).index or suite.target.index
-    if own_index is not None and cell.masker.mask(own_index) == index:
-        index = own_index  # a journal has it masked
-    engine, state = NOT_ASKED, None
-    if search is not None:
-        engine = search.engine
-        state = read_state_now(cell, shared_state, search, index, builds=record.sends_queries)
-    if not record.keep_if_same(engine, state):
-        # A merge reports what its parts have, but looks up nothing in a target that is another by now.
-        search = None
-    whole_run = record.whole_run
-    if whole_run is None:
-        start_progress(cell, shared_state, record)
-        return None
-    responses = {query.id: whole_run.responses[query.id] for query in suite.queries if query.id in whole_run.responses}
-    run = replace(whole_run, index=index, responses=responses)
-    run = add_titles(cell, run, search, cell.options.budget)
-    return AnsweredCell(
-        cell, mark_hooked(cell, run), search, budget=cell.options.budget, recorded_cluster=record.cluster
-    )
-
-
-def read_state_now(
-    cell: Cell, shared_state: SharedState, search: Search, index: str | None, *, builds: bool
-) -> IndexState | None:
-    """The state of *index*, the target of an earlier run; where it *builds*, the fixture is built first."""
-    from harness.suites.requests import move_to_index
-
-    if index is None:
-        return None
-    suite = cell.searched_suite
-    if builds:
-        try:
-            suite = build_fixture(cell, shared_state, search)
-        except SearchError:
-            return None
-    if suite.target.index is None:
-        suite = move_to_index(suite, index)
-    watch = watch_cell(cell, suite, search)
-    watch.read_state()
-    return watch.first_state
-
-
 @contextmanager
-def open_target(cell: Cell, shared_state: SharedState, search: Search) -> Iterator[OpenTarget]:
+def open_target(cell: Cell, search: Search) -> Iterator[OpenTarget]:
     """
-    The target of *cell* until the end of the block: its fixture built, its point in time open, its first state read.
+    The target of *cell* until the end of the block: its point in time open, its first state read.
 
     Raises:
-        SearchError: The fixture or the point in time cannot be had.
+        SearchError: The point in time cannot be had.
     """
-    suite = build_fixture(cell, shared_state, search)
-    with open_point_in_time(suite, cell.options.request, search) as pinned:
-        watch = watch_cell(cell, suite, pinned)
+    with open_point_in_time(cell.searched, cell.options.request, search) as pinned:
+        watch = watch_cell(cell, pinned)
         watch.read_state()
         sent: dict[str, SearchRequest] = {}
-        yield OpenTarget(suite, pinned, cell.options.hooks.wrap(pinned, sent), watch, sent)
+        yield OpenTarget(pinned, cell.options.hooks.wrap(pinned, sent), watch, sent)
 
 
-def build_fixture(cell: Cell, shared_state: SharedState, search: Search) -> Suite:
-    """The `searched_suite` of *cell*, on the index of its fixture if it has one."""
-    suite = cell.searched_suite
+def build_fixture(cell: Cell, shared_state: SharedState, search: Search) -> Cell:
+    """
+    *cell*, which searches the index of its fixture, if it has one.
+
+    Raises:
+        SearchError: The fixture cannot be had.
+    """
+    suite = cell.searched
     if suite.fixture is None:
-        return suite
+        return cell
     allow_write = cell.options.allow_write or cell.options.embedded
     index = shared_state.builds.index_of(suite, suite.fixture, search, allow_write=allow_write)
-    return retarget(suite, index)
+    return replace(cell, searched=retarget(suite, index))
 
 
-def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
+def watch_cell(cell: Cell, search: Search) -> TargetWatch:
     """The watch of the target; it watches nothing for a pool, or without queries."""
-    budget = cell.options.budget
+    suite, budget = cell.searched, cell.options.budget
     if not cell.is_checked or not suite.queries:
         return TargetWatch(None, budget=budget)
     request, has_hooks = cell.options.request, cell.options.hooks.has_search_hooks
@@ -403,29 +328,37 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
     return watch_target(suite, request, search, references=references, budget=budget)
 
 
-def send_first_pass(cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget) -> Run:
+def send_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget, record: RunRecord | None) -> Run:
     """Send the queries that *record* has no ranking of, and what checks the target."""
     plan = plan_first_pass(cell, shared_state, target)
-    templates = check_templates(plan.requests, target.search)
+    templates = None
+    if isinstance(plan.template.body, Mapping) and "template" in plan.template.body:
+        from harness.run.search_templates import check_templates
+
+        templates = check_templates(plan.requests, target.search)
     needed = NeededHits(target.query_search, plan)
-    warm_up(cell, plan, needed, record.rankings, target.watch)
-    source = RecordedSearch(follow(shared_state, target, needed), record)
+    if cell.options.warm_up or plan.suite.warm_up:
+        warm_up(cell, plan, needed, {} if record is None else record.rankings, target.watch)
+    source = follow(shared_state, target, needed)
+    if record is not None:
+        source = RecordedSearch(source, record)
     with gc_paused():
         run = send_plan(plan, source, target)
-    if templates.problem and run.checks is not None:
-        checks = replace(run.checks, problems=(*run.checks.problems, templates.problem))
-        run = replace(run, checks=checks)
-    return replace(run, limits_hits=templates.limits_hits)
+    if templates is not None:
+        run = replace(run, limits_hits=templates.limits_hits)
+        if templates.problem and run.checks is not None:
+            checks = replace(run.checks, problems=(*run.checks.problems, templates.problem))
+            run = replace(run, checks=checks)
+    return run if record is None else record.complete(run)
 
 
 def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -> SearchPlan:
     """The requests for all queries, and those that check the target."""
-    options = cell.options
-    has_hooks = options.hooks.has_search_hooks
-    plan = plan_searches(target.suite, options.request, further=cell.asks_for_more, titles=has_hooks)
+    options, suite = cell.options, cell.searched
+    plan = plan_searches(suite, options.request, further=cell.asks_for_more, titles=options.hooks.has_search_hooks)
     if not cell.is_checked:
         return plan
-    searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.query_search)
+    searches = CheckedSearches(plan.template, suite.queries, plan.requests, target.query_search)
     check = shared_state.targets.prepare_check(cell.selection.whole_suite, searches, target.watch.first_state)
     return replace(plan, check=check)
 
@@ -537,26 +470,38 @@ def send_without_checks(
     return again
 
 
-def make_failed_run(cell: Cell, suite: Suite, record: RunRecord, engine: Engine, error: SearchError | None) -> Run:
-    """A run of *suite* whose queries failed for *error*, except those that *record* has a ranking of."""
+def make_failed_run(cell: Cell, record: RunRecord | None, engine: Engine, error: SearchError | None) -> Run:
+    """A run of *cell* whose queries failed for *error*, except those that *record* has a ranking of."""
     from harness.suites.requests import choose_template
 
-    kept = record.rankings
+    suite = cell.searched
+    known = {} if record is None else record.rankings
     template = choose_template(suite, cell.options.request)
     failure = Failure(FailureKind.ERROR, error.text(cell.options.entry) if error else "")
-    responses: dict[str, Response] = {query.id: kept.get(query.id, failure) for query in suite.queries}
-    return record.complete(Run(responses, engine, template.name, template.index or suite.target.index))
+    responses: dict[str, Response] = {query.id: known.get(query.id, failure) for query in suite.queries}
+    run = Run(responses, engine, template.name, template.index or suite.target.index)
+    return run if record is None else record.complete(run)
 
 
-def search_open_tails(cell: Cell, run: Run, record: RunRecord, target: OpenTarget) -> Run:
-    """*run* with the documents that tie with its last hits; those of an earlier run are known if it looked for them."""
-    if not cell.needs_tails:
-        return run
-    suite = target.suite
-    if run.tails is not None:
-        kept = record.rankings
-        suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in kept))
-    return search_tails(suite, run, target.query_search, budget=target.watch.seconds_left)
+def look_up_further(cell: Cell, run: Run, target: OpenTarget, record: RunRecord | None) -> Run:
+    """
+    *run* with what its requests could not return: values of fields that expectations read, documents that tie with the
+    last hits, the facts on its index where a baseline or a merge needs them, and titles.
+    """
+    if list_read_fields(cell.selection.whole_suite, run.request):
+        run = add_values(cell, run, target)
+    if cell.needs_tails:
+        suite = cell.searched
+        if record is not None and run.tails is not None:
+            # The earlier run looked for those of its own queries.
+            known = record.rankings
+            suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in known))
+        run = search_tails(suite, run, target.query_search, budget=target.watch.seconds_left)
+    if cell.is_compared or cell.options.shard is not None:
+        run = replace(run, facts=target.search.index_facts(run.index))
+    if cell.shows_all_titles:
+        run = add_titles(cell, run, target.search, target.watch.seconds_left)
+    return run
 
 
 def add_values(cell: Cell, run: Run, target: OpenTarget) -> Run:
@@ -566,28 +511,16 @@ def add_values(cell: Cell, run: Run, target: OpenTarget) -> Run:
     return look_up_values(cell.selection.whole_suite, run, target.search, budget=target.watch.seconds_left)
 
 
-def add_facts_and_titles(cell: Cell, run: Run, target: OpenTarget) -> Run:
-    """*run* with the facts on its index, where a baseline or a merge needs them, and with titles."""
-    if cell.is_compared or cell.options.shard is not None:
-        run = replace(run, facts=target.search.index_facts(run.index))
-    return add_titles(cell, run, target.search, target.watch.seconds_left)
-
-
-def add_titles(cell: Cell, run: Run, search: Search | None, budget: float | None) -> Run:
-    """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
+def add_titles(cell: Cell, run: Run, search: Search, budget: float | None) -> Run:
+    """*run* with the titles of all hits."""
     from harness.run.look_ups import TITLES_AT_MOST, find_untitled_hits, look_up_titles
 
-    options = cell.options
-    if search is None or options.unjudged or not options.all_titles:
-        return run
-    documents = chain(find_untitled_hits(run), options.titled[:TITLES_AT_MOST])
+    documents = chain(find_untitled_hits(run), cell.options.titled[:TITLES_AT_MOST])
     return look_up_titles(cell.selection.whole_suite, run, search, documents, budget=budget)
 
 
 def repeat_searches(cell: Cell, shared_state: SharedState, run: Run, target: OpenTarget) -> Run:
-    """*run* with its repeats, and with the states that its target was in."""
-    if not run.has_rankings:
-        return run
+    """*run* with its repeats."""
     repeats: list[Repeat] = []
     for number in range(2, cell.repeats + 2):
         # Each repeat has a preference of its own, so that other copies of a shard may answer.
@@ -597,8 +530,7 @@ def repeat_searches(cell: Cell, shared_state: SharedState, run: Run, target: Ope
         if target.watch.seconds_left is not None and any(failure.kind is FailureKind.NOT_RUN for failure in failures):
             break  # the budget left no time for all queries
         repeats.append(Repeat(responses, target.watch.read_copies(preference)))
-    target.watch.read_state()
-    return replace(run, repeats=tuple(repeats), states=(*run.states, *target.watch.states))
+    return replace(run, repeats=tuple(repeats))
 
 
 def repeat_once(
@@ -607,13 +539,14 @@ def repeat_once(
     """The responses to the searches of *run*, sent again with *preference*."""
     further = cell.asks_for_more and not run.window_is_full
     try:
-        plan = plan_searches(target.suite, cell.options.request, further=further, preference=preference)
+        plan = plan_searches(cell.searched, cell.options.request, further=further, preference=preference)
         with gc_paused():
             again = send_plan(plan, follow(shared_state, target, NeededHits(target.query_search, plan)), target)
-        again = add_values(cell, again, target)
+        if list_read_fields(cell.selection.whole_suite, run.request):
+            again = add_values(cell, again, target)
         if cell.needs_tails:
             again = search_tails(
-                target.suite, again, target.query_search, budget=target.watch.seconds_left, preference=preference
+                cell.searched, again, target.query_search, budget=target.watch.seconds_left, preference=preference
             )
     except SearchError as error:
         return dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
@@ -646,6 +579,11 @@ def conclude_cell(
     run = answered.mask_run()
     scores = score_run(selected, run)
     run, reference = _add_facts_and_load_reference(answered, run)
+    history = None
+    if cell.needs_history:
+        from harness.run.keeping import find_history
+
+        history = find_history(selected, run, options, cell.commit, cell.history)
     verdicts = decide(
         selection.whole_suite,
         run,
@@ -655,7 +593,7 @@ def conclude_cell(
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,
-        history=find_history(selection.selected, run, options, cell.commit, cell.history),
+        history=history,
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
     run = _add_shown_titles(answered, run, verdicts, reference)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.config import Configs
 from harness.errors import HistoryError, UsageError
 from harness.files.paths import shorten_path
-from harness.gate.selection import QueryFilter, count_history_runs
+from harness.gate.selection import count_history_runs
 from harness.masking import Masker
-from harness.model.kept import BaselineFile, History, HistoryEntry, RescoredEntry
-from harness.model.report import SuiteReport
+from harness.model.kept import History, HistoryEntry, RescoredEntry
 from harness.model.run import Run
-from harness.model.scores import Score
-from harness.model.suite import Query, Suite
+from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.run.notes import explain_not_kept
 from harness.store.commits import find_commit
 from harness.store.history import EntryOrigin, find_chosen_index, format_created, make_entry, rename_entries, rescore
 from harness.store.history_files import (
-    check_writable,
     name_suite_file,
     put_last,
     read_history,
@@ -33,7 +29,7 @@ from harness.store.history_files import (
 from harness.store.repeats import JudgedRun, choose_entries
 
 if TYPE_CHECKING:
-    from harness.store.baseline import BaselineUpdate
+    from harness.run.finished import FinishedSuite
 
 _TOLERANCE = timedelta(minutes=1)
 """How far the clocks of two machines may be apart."""
@@ -119,52 +115,6 @@ def _rescore_chosen(
         is_repeat = judged.is_repeated_by(entry.entry)
         rescored.append(replace(entry, number=numbers[id(entry.entry)], is_repeat=is_repeat))
     return tuple(rescored)
-
-
-def choose_history(options: RunOptions, configs: Configs) -> RunOptions:
-    """
-    *options* with the folder of the history, which relevance.toml names where they do not.
-
-    Raises:
-        ConfigError: relevance.toml is wrong.
-        HistoryError: No file can be created there. Without this the run would end before that is noticed.
-    """
-    folder = configs.find_history(options)
-    if folder is not None:
-        check_writable(folder)
-    return replace(options, history=folder)
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedSuite:
-    """
-    A suite that ran: its *run*, its *scores*, and its *report*.
-
-    *suite* is `Selection.selected`: its queries have scores, also those that a skip left out of the *run*. *others* are
-    the queries that were not selected, *options* those of the cell. Secrets are masked in *run*.
-    """
-
-    suite: Suite
-    run: Run
-    scores: Sequence[Score]
-    report: SuiteReport
-    others: Sequence[Query] = ()
-    options: RunOptions = field(default_factory=RunOptions)
-
-    def add_to_baseline(
-        self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None
-    ) -> BaselineUpdate:
-        """Its run, which had *options*, added to the baselines of its suite; raises as `keep_run`."""
-        from harness.store.baseline import SaveOptions, keep_run
-
-        save_options = SaveOptions(
-            created=options.day().isoformat(),
-            partial=QueryFilter.from_options(options).is_part,
-            others=self.others,
-            file=options.baseline,
-            standing=standing or {},
-        )
-        return keep_run(self.suite, self.run, self.scores, save_options)
 
 
 def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: datetime | None = None) -> FinishedSuite:

@@ -1,10 +1,11 @@
 """
 Searches around a search. Each yields the responses of the one inside it, and does one thing on the way.
 
-From the outside in: record of an earlier run (`RecordedSearch`), progress (`CountedSearch`), watch of the target
-(`WatchedSearch`), needed hits (`NeededHits`), hooks (`harness.hooks.HookedSearch`), point in time and connection
-(`harness.search`). So the record has responses as hooks changed them, cut to the needed hits; and rankings that it has
-are not counted as progress. A request that is of no query, such as a check of the target, passes through all unchanged.
+From the outside in: record of an earlier run (`RecordedSearch`), progress (`CountedSearch`), watch of
+the target (`WatchedSearch`), needed hits (`NeededHits`), hooks (`harness.hooks.HookedSearch`), point in time and
+connection (`harness.search`). So the record has responses as hooks changed them, cut to the needed hits; and rankings
+that it has are not counted as progress. A request that is of no query, such as a check of the target, passes through
+all unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import SearchError
 from harness.model.request import SearchRequest
@@ -23,7 +24,9 @@ from harness.run.tails import cut_with_tail, keep_read_values
 from harness.run.watching import TargetWatch
 from harness.search import Dialect, ResponseStream, StreamedResponse, find_dialect
 from harness.search.answers import exceeds_window
-from harness.store.journal import RunRecord
+
+if TYPE_CHECKING:
+    from harness.store.journal import RunRecord
 
 
 class ResponseSource(Protocol):

@@ -21,13 +21,15 @@ from harness.run.cell import (
     SharedState,
     answer_cell,
     answer_without_connection,
+    choose_searched,
     conclude_cell,
     send_plan,
 )
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 from harness.run.plan import plan_searches
+from harness.run.recorded import reuse_recorded_run
 from harness.run.streams import NeededHits, RecordedSearch
 from harness.run.watching import TargetWatch
 from harness.search import Search
@@ -48,7 +50,8 @@ def cell_of(
 ) -> Cell:
     """The selected queries of *suite*."""
     selection = select(suite, QueryFilter.from_options(options), options.day())
-    return Cell(selection, with_hooks(options), cluster, masker or Masker({}), server)
+    options = with_hooks(options)
+    return Cell(selection, choose_searched(selection, options), options, cluster, masker or Masker({}), server)
 
 
 @contextmanager
@@ -62,12 +65,15 @@ def answered_by(
 ) -> Iterator[AnsweredCell]:
     """*cell*, answered by *search*, or failed with an error; its connection is open until the end of the block."""
     shared_state = SharedState(FixtureBuilds(), targets or Targets(), progress)
-    record = record or RunRecord()
     with ExitStack() as resources:
-        if isinstance(search, Exception):
-            yield answer_without_connection(cell, shared_state, record, search)
+        open_search = None if isinstance(search, Exception) else search
+        recorded = None if record is None else reuse_recorded_run(cell, shared_state, record, open_search)
+        if recorded is not None:
+            yield recorded
+        elif isinstance(search, Exception):
+            yield answer_without_connection(cell, shared_state, search, record)
         else:
-            yield answer_cell(cell, shared_state, record, search, resources)
+            yield answer_cell(cell, shared_state, search, resources, record)
 
 
 def finish(suite: Suite, search: Search, options: RunOptions) -> FinishedSuite:
@@ -110,7 +116,7 @@ def search_suite(
         searches = CheckedSearches(plan.template, suite.queries, plan.requests, search)
         plan = replace(plan, check=targets.prepare_check(whole or suite, searches, state))
     source = RecordedSearch(NeededHits(search, plan), RunRecord(earlier))
-    return send_plan(plan, source, OpenTarget(suite, search, search, TargetWatch(None, budget=budget)))
+    return send_plan(plan, source, OpenTarget(search, search, TargetWatch(None, budget=budget)))
 
 
 __all__: Sequence[str] = (

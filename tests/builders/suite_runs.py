@@ -11,7 +11,7 @@ from harness.metrics.score import score_run
 from harness.model.run import Engine, Response, Run
 from harness.model.suite import Query, RequestTemplate, Suite, Target, Waiver
 from harness.options import RunOptions
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 from harness.run.report import DecidedRun, assemble
 
 

@@ -22,7 +22,7 @@ from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, S
 from harness.model.suite import Gain, GainKind, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.report.json import loads_report
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 from harness.run.report import DecidedRun, assemble
 from harness.search.testing import FakeSearch
 

@@ -32,8 +32,9 @@ from harness.model.timing import ReportTiming, ShardCopy
 from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import describe_remarks
-from harness.run.cell import conclude_cell, make_rerun
+from harness.run.cell import conclude_cell
 from harness.run.look_ups import QUERIES_LOCATED
+from harness.run.recorded import make_rerun
 from harness.run.tails import SEARCHED
 from harness.search import in_order
 from harness.search.testing import FakeSearch
@@ -58,7 +59,7 @@ def make_run_suite(*queries, **fields):
 
 def execute(suite, search, options=None, *, progress=None, targets=None, earlier=None, **fields):
     cell = cell_of(suite, options or RunOptions(today=DAY), **fields)
-    record = make_rerun(cell.selection, earlier)
+    record = None if earlier is None else make_rerun(cell.selection, earlier)
     with answered_by(search, cell, progress=progress, targets=targets, record=record) as answered:
         return conclude_cell(answered, progress)
 

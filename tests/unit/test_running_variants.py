@@ -19,7 +19,7 @@ from harness.options import RunOptions, Shard
 from harness.report.html.run import render as render_html
 from harness.report.json import dumps_report, loads_report
 from harness.report.markdown import render as render_markdown
-from harness.run.cell import make_rerun
+from harness.run.recorded import make_rerun
 from harness.search.testing import FakeSearch
 from harness.store.header import make_header
 

@@ -157,7 +157,7 @@ def command(
                 if all_requests:
                     request = add_all_requests(request, os.environ)
                 _refuse_one_side(request)
-                prepared = prepare(request, runner.run_loaded, os.environ)
+                prepared = prepare(request, runner.answer_suite, os.environ)
             report = prepared.make_report()
         # From here on there is a report to give: an error while it is written does not remove what is written already.
         delivery = Delivery()

@@ -93,7 +93,7 @@ def command(
     )
     with gc_paused():
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-            prepared = prepare(comparison, runner.run_loaded, os.environ)
+            prepared = prepare(comparison, runner.answer_suite, os.environ)
         report = plan_comparison(prepared, settings)
     delivery = Delivery()
     with delivery.printing():

@@ -38,8 +38,8 @@ from harness.extensions.compare.sides import (
     QRELS,
     REQUEST,
     SUITE,
+    AnswerSuite,
     ComparedSide,
-    RunLoaded,
     add_empty_rankings,
     make_baseline_side,
     make_run_side,
@@ -181,7 +181,7 @@ class PreparedComparison:
         return add_empty_rankings(pair[0], ids), add_empty_rankings(pair[1], ids)
 
 
-def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, str]) -> PreparedComparison:
+def prepare(request: ComparisonRequest, run: AnswerSuite, environ: Mapping[str, str]) -> PreparedComparison:
     """
     Read or run all sides: files first, then sides to search, in the order of the request.
 
@@ -288,8 +288,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
         kept_documents = chain.from_iterable(kept.ranking for kept in entry.queries.values())
         documents = islice(chain(find_untitled_hits(run), kept_documents), TITLES_AT_MOST)
         run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
-    searched = replace(answered, run=run).mask_searched()
-    run = searched.run
+    run = replace(answered, run=run).mask_run()
     measures, notes = [], []
     for measure in common_measures(suite):
         if (measure.cutoff or 0) > entry.depth:
@@ -299,7 +298,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
             measures.append(measure)
     pair = (
         make_baseline_side("baseline", entry, run.request),
-        make_run_side(name, SideKind.REQUEST, suite, run, searched.cluster),
+        make_run_side(name, SideKind.REQUEST, suite, run, answered.cell.masker.mask(answered.cluster)),
     )
     options = CompareOptions(today=answered.cell.options.day())
     request = ComparisonRequest(pair, options, measures=tuple(measures))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from harness.config import Configs
 from harness.errors import Option, UsageError
@@ -29,9 +29,6 @@ from harness.store.contradictions import refuse_contradictions
 from harness.store.kept import restore_run
 from harness.store.what_changed import UsedValues, build_request_json, fingerprint_request, select_request_values
 from harness.words import did_you_mean
-
-if TYPE_CHECKING:
-    from harness.run.cell import SearchedRun
 
 SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("request"), Option("measure", "measures")
 """Options of a comparison that error messages name."""
@@ -70,11 +67,13 @@ def may_share_request(reference: ComparedSide, candidate: ComparedSide) -> bool:
 
 # Sides that are searched.
 
-RunLoaded: TypeAlias = "Callable[[Suite, RunOptions, Configs], SearchedRun]"
-"""Runs a loaded suite, with the relevance.toml files read so far."""
+AnswerSuite: TypeAlias = "Callable[[Suite, RunOptions, Configs], tuple[Run, str]]"
+"""Sends the queries of a suite, with the relevance.toml files read so far; the run, and the name of its server."""
 
 
-def search_side(text: SideText, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:
+def search_side(
+    text: SideText, suite: Suite, options: RunOptions, configs: Configs, answer: AnswerSuite
+) -> ComparedSide:
     """
     Run *suite* as *text* says. An engine that does not answer is not an error: its queries fail.
 
@@ -85,8 +84,8 @@ def search_side(text: SideText, suite: Suite, options: RunOptions, configs: Conf
     """
     kinds = {SideWord.REQUEST: SideKind.REQUEST, SideWord.INDEX: SideKind.INDEX}
     kind = kinds.get(text.word, SideKind.CLUSTER)
-    searched = run(suite, options, configs)
-    return make_run_side(str(text), kind, suite, searched.run, searched.cluster)
+    run, cluster = answer(suite, options, configs)
+    return make_run_side(str(text), kind, suite, run, cluster)
 
 
 def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run, cluster: str = "") -> ComparedSide:

@@ -21,7 +21,7 @@ from harness.model.scores import Outcome
 from harness.model.suite import Profile, Suite, Target
 from harness.options import RunOptions
 from harness.pytest_plugin.run_cache import CachedError, CachedRun, RunCache, RunFailed
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
 RUN = Run(
@@ -248,7 +248,7 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 from harness.pytest_plugin.run_cache import RunCache
-from harness.run.keeping import FinishedSuite
+from harness.run.finished import FinishedSuite
 from harness.options import RunOptions
 from harness.model.report import SuiteReport
 from harness.model.run import Engine, Run
