@@ -223,13 +223,13 @@ def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """
-    The part of *whole_suite* that runs: *selected* has the queries that the user selected, *active* those of them that
-    no skip leaves out. *others* are the queries that were not selected.
+    The part of *whole_suite* that runs: *selected* has the queries that the user selected, *active* are those of them
+    that no skip leaves out. *others* are the queries that were not selected.
     """
 
     whole_suite: Suite
     selected: Suite
-    active: Suite
+    active: tuple[Query, ...]
     others: Sequence[Query] = ()
 
 
@@ -301,10 +301,10 @@ def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
     if query_filter.is_part:
         selected = replace(suite, queries=tuple(filter(query_filter.has, suite.queries)))
         others = tuple(query for query in suite.queries if not query_filter.has(query))
-    active = selected
-    if any(query.skip for query in selected.queries):
-        unskipped = [query for query in selected.queries if not is_in_force(query.skip, today)]
-        active = replace(selected, queries=tuple(replace(query, skip=None) for query in unskipped))
+    active = selected.queries
+    if any(query.skip for query in active):
+        unskipped = [query for query in active if not is_in_force(query.skip, today)]
+        active = tuple(replace(query, skip=None) for query in unskipped)
     return Selection(suite, selected, active, others)
 
 

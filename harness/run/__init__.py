@@ -300,7 +300,6 @@ def _take_service(cell: Cell, service: str) -> Cell:
         selection,
         whole_suite=replace(selection.whole_suite, target=target),
         selected=replace(selection.selected, target=target),
-        active=replace(selection.active, target=target),
     )
     searched_target = replace(cell.searched.target, service=service)
     return replace(cell, selection=selection, searched=replace(cell.searched, target=searched_target))
@@ -515,7 +514,7 @@ class Runner(Closing):
         if earlier is not None:
             from harness.run.recorded import make_rerun
 
-            return make_rerun(cell.selection, earlier)
+            return make_rerun(cell, earlier)
         return None
 
     def _open_clusters(
@@ -526,7 +525,7 @@ class Runner(Closing):
         sends_queries = self._journal is None or self._journal.sends_queries
         if self._journal is not None and self._journal.is_offline:
             return clusters
-        places = [place for place, cell in enumerate(cells) if cell.selection.active.queries]
+        places = [place for place, cell in enumerate(cells) if cell.selection.active]
         places_by_connections = grouped((self._find_connections(cells[place].options), place) for place in places)
         try:
             for connections, places_there in places_by_connections.items():

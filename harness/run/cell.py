@@ -191,9 +191,10 @@ class AnsweredCell:
 
 def choose_searched(selection: Selection, options: RunOptions) -> Suite:
     """The suite of a cell with *selection* and *options* as it is sent."""
-    suite = selection.active
+    queries = selection.active
     if options.shard is not None:
-        suite = replace(suite, queries=options.shard.take(suite.queries))
+        queries = options.shard.take(queries)
+    suite = replace(selection.selected, queries=queries)
     if any(query.variants for query in suite.queries):
         suite = add_variant_queries(suite, selection.whole_suite)
     if options.index is not None:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.selection import Selection
-from harness.gate.variants import add_variant_queries, join_run
+from harness.gate.variants import join_run
 from harness.model.run import IndexState, Ranking
 from harness.run.cell import (
     AnsweredCell,
@@ -31,13 +30,12 @@ if TYPE_CHECKING:
     from harness.search import Search
 
 
-def make_rerun(selection: Selection, earlier: FinishedSuite) -> RunRecord:
-    """The record of a run of *selection* that goes on with *earlier*, if it has the same suite."""
-    if earlier.suite != selection.selected:
-        return RunRecord()
+def make_rerun(cell: Cell, earlier: FinishedSuite) -> RunRecord | None:
+    """The record of a run of *cell* that goes on with *earlier*; None if that had another suite."""
+    if earlier.suite != cell.selection.selected:
+        return None
     run = join_run(earlier.run)
-    queries = add_variant_queries(selection.active, selection.whole_suite).queries
-    is_whole = all(isinstance(run.responses.get(query.id), Ranking) for query in queries)
+    is_whole = all(isinstance(run.responses.get(query.id), Ranking) for query in cell.searched.queries)
     return RunRecord(run, is_whole=is_whole)
 
 

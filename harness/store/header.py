@@ -154,10 +154,10 @@ def make_header(
     """
     mask = masker.mask
     suite = selection.whole_suite
-    own_part = selection.active
+    own_queries = selection.active
     if options.shard is not None:
-        own_part = replace(own_part, queries=options.shard.take(own_part.queries))
-    searched = add_variant_queries(own_part, suite)
+        own_queries = options.shard.take(own_queries)
+    searched = add_variant_queries(replace(suite, queries=own_queries), suite)
     queries = suite.queries
     request = options.request or next(iter(suite.requests))
     template = suite.requests.get(request)
@@ -165,9 +165,7 @@ def make_header(
     used = select_all_values(suite) if options.hooks.has_search_hooks else select_request_values(suite, request)
     values: dict[str, Iterable[Json]] = {
         "judgments": chain([suite.gain, suite.grades], ([query.id, query.judgments] for query in queries)),
-        "queries": chain(
-            (_describe_query(query, used) for query in queries), (query.id for query in selection.active.queries)
-        ),
+        "queries": chain((_describe_query(query, used) for query in queries), (query.id for query in selection.active)),
         "request": [template, suite.depth, suite.display.title],
         "thresholds": chain(
             [suite.thresholds],
@@ -207,8 +205,8 @@ def make_header(
         suite=suite.path,
         name=mask(suite.name),
         cluster=mask(cluster),
-        queries=len(selection.active.queries),
-        variants=len(searched.queries) - len(own_part.queries),
+        queries=len(selection.active),
+        variants=len(searched.queries) - len(own_queries),
         parts=parts,
         options=given,
         shard=options.shard or ALL_QUERIES,

@@ -59,7 +59,7 @@ def make_run_suite(*queries, **fields):
 
 def execute(suite, search, options=None, *, progress=None, targets=None, earlier=None, **fields):
     cell = cell_of(suite, options or RunOptions(today=DAY), **fields)
-    record = None if earlier is None else make_rerun(cell.selection, earlier)
+    record = None if earlier is None else make_rerun(cell, earlier)
     with answered_by(search, cell, progress=progress, targets=targets, record=record) as answered:
         return conclude_cell(answered, progress)
 

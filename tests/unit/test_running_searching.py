@@ -129,7 +129,8 @@ class TestExecute:
     def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
         search = FakeSearch({"shoes": [], "hats": []})
 
-        run = search_suite(select(make_suite(replace(SHOES, skip=skip), HATS), QueryFilter(), DAY).active, search)
+        tested = make_suite(replace(SHOES, skip=skip), HATS)
+        run = search_suite(replace(tested, queries=select(tested, QueryFilter(), DAY).active), search)
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses

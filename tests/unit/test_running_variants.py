@@ -106,10 +106,13 @@ def test_a_rerun_sends_neither_queries_nor_variants_that_have_a_ranking():
     first = finish(suite, search, options)
     assert first.report.verdicts[0].status is Status.ERROR
     assert set(first.run.responses) == {"shoes", "schuhe"}
-    selection = select(suite, QueryFilter(), DAY)
-    assert make_rerun(selection, first).whole_run is None
+    cell = cell_of(suite, options)
+    incomplete = make_rerun(cell, first)
+    assert incomplete is not None
+    assert incomplete.whole_run is None
     whole = finish(suite, FakeSearch(RANKINGS), options)
-    rerun = make_rerun(selection, whole)
+    rerun = make_rerun(cell, whole)
+    assert rerun is not None
     assert rerun.whole_run is not None
     assert set(rerun.whole_run.responses) == {"shoes", "schuhe", "shoes~1"}
 

@@ -152,7 +152,9 @@ class PreparedComparison:
         Raises:
             UsageError, MeasureError: as `make_report`.
         """
-        suite = None if self.selection is None else self.selection.active
+        suite = None
+        if self.selection is not None:
+            suite = replace(self.selection.selected, queries=self.selection.active)
         pair, notes = remove_changed_queries((self.sides[0], candidate), suite)
         scored = self._score(pair, thresholds)
         return pair, replace(scored, notes=(*notes, *scored.notes))
@@ -161,7 +163,7 @@ class PreparedComparison:
         """Score both of *pair* by the suite, by the judgments, or else take the scores that both have."""
         measures = self.request.measures
         if self.selection is not None:
-            suite, queries = self.selection.whole_suite, self.selection.active.queries
+            suite, queries = self.selection.whole_suite, self.selection.active
             pair = self._complete(pair, [query.id for query in queries])
             if self.request.options.depth is None:
                 read_depths(pair, suite).refuse_agreements(thresholds)

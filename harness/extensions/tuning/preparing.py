@@ -112,7 +112,7 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
     suite = replace(suite, measures=(measure, *suite.measures), depth=depth)
     hold_out_path = build_hold_out_path(path)
     hold_out = load_hold_out(hold_out_path, suite.queries, options.share, options.seed, suite.roots)
-    active = select(suite, QueryFilter(), options.run.day()).active.queries
+    active = select(suite, QueryFilter(), options.run.day()).active
     held_out = [query for query in active if query.id in hold_out.queries]
     others = [query for query in active if query.id not in hold_out.queries]
     refuse_few_queries(others, held_out, force=options.force)
