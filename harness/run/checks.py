@@ -8,9 +8,8 @@ A check explains, and never overrules hits that the target returned. What cannot
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
@@ -34,18 +33,14 @@ from harness.model.run import (
 )
 from harness.model.suite import Json, Query, RequestTemplate, Suite
 from harness.search import find_dialect
-from harness.search.answers import BAD_REQUEST, exceeds_window
-from harness.search.batches import split_into_batches
+from harness.search.answers import BAD_REQUEST
 from harness.search.fields import list_parents
-from harness.search.lookup import find_documents, find_texts
+from harness.search.lookup import KnownDocuments, LookUp, LookUps, find_similar, look_up_documents
 from harness.search.protocol import LookUpOptions
-from harness.words import count, describe_difference, find_nearest, find_other_names, list_spellings
+from harness.words import count, describe_difference, find_nearest
 
 if TYPE_CHECKING:
     from harness.search import Dialect, Search
-
-_IDS_AT_ONCE = 10_000
-"""Ids of one look-up, for which an engine gives as many hits at most."""
 
 _EXAMPLES = 3
 """Documents of a target that are named where none of those that were meant is there."""
@@ -63,12 +58,8 @@ class KnownTarget:
 
     sample: Response | None = None
     """Some of its documents, and the number of all."""
-    ids_asked: set[str] = field(default_factory=set)
-    """Ids that were looked up."""
-    ids_found: set[str] = field(default_factory=set)
-    """Those of them that the target has."""
-    ids_unread: set[str] = field(default_factory=set)
-    """Ids of look-ups whose response was incomplete or failed."""
+    documents: KnownDocuments = field(default_factory=KnownDocuments)
+    """Which documents it has."""
     field_types: dict[str, frozenset[str]] = field(default_factory=dict)
     """Types of the existing fields among *fields_asked*."""
     fields_asked: set[str] = field(default_factory=set)
@@ -130,14 +121,6 @@ class Targets:
             self._known = {key: known for key, known in self._known.items() if key[:2] != (search, index)}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """A request that checks the target, and what reads the answer to it."""
-
-    request: SearchRequest
-    read_answer: Callable[[Response], None]
-
-
 class TargetCheck:
     """The check of one target for one suite: *requests* go with those of the queries, `conclude` reads the answers."""
 
@@ -153,54 +136,38 @@ class TargetCheck:
         self._first = searches.requests[0]
         self._known = known
         self._title_field = suite.display.title
-        self._id_field = suite.target.id_field
         self._dialect = find_dialect(suite.target.service)
         self._index = None if self._dialect.is_pinned(self._first) else self._first.index
         self._relevant = _find_relevant(suite)
         self._expected = _find_expected(suite)
         self._read_fields = list_read_fields(suite, searches.template.name)
-        self._unclear_ids: list[str] = []
-        """Ids of look-ups whose answer does not say which of them the target has."""
-        self._check_requests = self._prepare_requests(suite)
-        self.requests = tuple(check.request for check in self._check_requests)
-
-    def _prepare_requests(self, suite: Suite) -> list[CheckRequest]:
-        checks = []
-        if self._known.sample is None:
+        self._look_ups = self._prepare_look_ups(suite)
+        sample = None
+        if known.sample is None:
             sample = self._dialect.request_sample(self._first, _EXAMPLES)
-            if sample is not None:
-                checks.append(CheckRequest(sample, self._read_sample))
+        self._asks_for_sample = sample is not None
+        samples = [] if sample is None else [sample]
+        self.requests = (*samples, *self._look_ups.requests)
+
+    def _prepare_look_ups(self, suite: Suite) -> LookUps:
+        """The look-ups of the documents that the target should have, without those that were looked up before."""
         # To count documents is cheap. A count says which documents exist only if it is that of their ids, and if ids do
         # not repeat; documents that expectations name must be known one by one.
         counted = self._relevant - self._expected
         if self._may_repeat_ids(suite):
             counted = set()
         listed = (self._relevant | self._expected) - counted
-        listed -= self._leave_unwritable(listed)
-        for ids in split_into_batches(sorted(counted - self._known.ids_asked), _IDS_AT_ONCE):
-            # Without hits, the request costs an engine a tenth.
-            count_only = self._dialect.request_documents(self._first, ids, LookUpOptions(size=0))
-            checks.append(CheckRequest(count_only, partial(self._read_look_up, ids, is_counted=True)))
-        for ids in split_into_batches(sorted(listed - self._known.ids_asked), _IDS_AT_ONCE):
-            look_up = self._dialect.request_documents(self._first, ids)
-            checks.append(CheckRequest(look_up, partial(self._read_look_up, ids)))
-        return checks
-
-    def _leave_unwritable(self, documents: set[str]) -> set[str]:
-        """Those of *documents* that no request can have; whether they exist stays unknown."""
-        reasons: dict[str, str] = {}
-        for document in sorted(documents):
-            reason = self._dialect.explain_unwritable(self._first, document)
-            if reason:
-                reasons[document] = reason
-        if reasons:
-            self._leave_unread(list(reasons), next(iter(reasons.values())))
-        return set(reasons)
+        asked = self._known.documents.asked
+        look_ups = [
+            LookUp(self._first, sorted(counted - asked), LookUpOptions(size=0), in_bulk=True),
+            LookUp(self._first, sorted(listed - asked), in_bulk=True),
+        ]
+        return LookUps(self._search, look_ups)
 
     def _may_repeat_ids(self, suite: Suite) -> bool:
         """Whether several documents may have one id, or one in another form: their number then says little."""
         has_several_indexes = self._index is None or "," in self._index or "*" in self._index
-        return self._id_field is not None or suite.target.unique_ids or has_several_indexes
+        return suite.target.id_field is not None or suite.target.unique_ids or has_several_indexes
 
     def conclude(self, run: Run, answers: Sequence[Response], budget: float | None = None) -> Run:
         """
@@ -209,7 +176,7 @@ class TargetCheck:
         Titles are looked up within *budget* seconds. Where the target holds nothing that could be found, the rankings
         become failures: their scores would mean nothing.
         """
-        self._read_answers(answers)
+        self._read_answers(answers, budget)
         if not run.has_rankings:
             # What went wrong there says more than this check, unless it may be about a field.
             failures = [response for response in run.responses.values() if isinstance(response, Failure)]
@@ -217,9 +184,8 @@ class TargetCheck:
                 return run
             return replace(run, checks=self._add_unknown_fields(TargetChecks(self._index)))
         returned = {hit.id for hit in run.hits}
-        not_found = (self._relevant | self._expected) - self._known.ids_found - returned
-        surely_missing = not_found - self._known.ids_unread
-        checks = self._summarize(not_found, surely_missing)
+        surely_missing = (self._relevant | self._expected).intersection(self._known.documents.missing) - returned
+        checks = self._summarize(surely_missing, returned)
         holds_nothing = checks.documents == 0 and not returned
         lacks_all_relevant = bool(self._relevant) and self._relevant <= surely_missing
         if holds_nothing or lacks_all_relevant:
@@ -230,47 +196,23 @@ class TargetCheck:
         checks = self._add_read_fields(checks)
         return self._add_titles(run, checks, budget)
 
-    def _read_answers(self, answers: Sequence[Response]) -> None:
-        """Keep what the target answered, for this suite and those that follow."""
-        for check, answer in zip(self._check_requests, answers, strict=True):
-            check.read_answer(answer)
-        if not self._unclear_ids:
-            return
-        try:
-            found = find_documents(self._search, self._first, self._unclear_ids).found
-        except SearchError as error:
-            self._leave_unread(self._unclear_ids, str(error))
-        else:
-            self._known.ids_found |= found
+    def _read_answers(self, answers: Sequence[Response], budget: float | None) -> None:
+        """Keep what the target answered, for this suite and those that follow; unclear ones are asked for again."""
+        if self._asks_for_sample:
+            sample, *answers = answers
+            self._known.sample = sample
+            if isinstance(sample, Failure):
+                self._known.problems.append(f"its documents were not counted: {failure_text(sample)}")
+        self._look_ups.read(answers)
+        for documents in self._look_ups.finish(budget):
+            self._known.documents.add(documents)
+            for reason in [*documents.reasons, *list(documents.unwritable.values())[:1]]:
+                self._known.problems.append(f"judged documents were not looked up: {reason}")
 
-    def _read_sample(self, answer: Response) -> None:
-        self._known.sample = answer
-        if isinstance(answer, Failure):
-            self._known.problems.append(f"its documents were not counted: {failure_text(answer)}")
-
-    def _read_look_up(self, ids: Sequence[str], answer: Response, *, is_counted: bool = False) -> None:
-        """Read the *answer* to a look-up of *ids*, which has no hits where documents are only counted."""
-        self._known.ids_asked.update(ids)
-        if isinstance(answer, Failure):
-            # A field of numbers refuses a word, and a window too many hits: smaller look-ups tell which ids exist.
-            may_refuse_an_id = answer.status == BAD_REQUEST and self._id_field is not None
-            if may_refuse_an_id or exceeds_window(answer):
-                self._unclear_ids += ids
-            else:
-                self._leave_unread(ids, failure_text(answer))
-        elif answer.total == answer.returned:
-            self._known.ids_found.update(hit.id for hit in answer.hits)
-        elif is_counted and answer.total == len(ids):
-            self._known.ids_found.update(ids)
-        else:
-            self._unclear_ids += ids
-
-    def _leave_unread(self, ids: Sequence[str], why: str) -> None:
-        self._known.ids_unread.update(ids)
-        self._known.problems.append(f"judged documents were not looked up: {why}")
-
-    def _summarize(self, not_found: set[str], surely_missing: set[str]) -> TargetChecks:
-        """What the answers say of documents *not_found*, of which those *surely_missing* do not exist."""
+    def _summarize(self, surely_missing: set[str], returned: set[str]) -> TargetChecks:
+        """What the answers say of the target, which lacks documents that are *surely_missing* and not *returned*."""
+        documents = self._known.documents
+        unread = self._expected.intersection([*documents.unread, *documents.unwritable]) - returned
         sample = self._known.sample if isinstance(self._known.sample, Ranking) else Ranking()
         return TargetChecks(
             target=self._index,
@@ -279,7 +221,7 @@ class TargetCheck:
             examples=tuple(hit.id for hit in sample.hits),
             relevant=len(self._relevant),
             absent=dict.fromkeys(sorted(surely_missing)),
-            unread=tuple(sorted((not_found - surely_missing) & self._expected)),
+            unread=tuple(sorted(unread)),
             problems=tuple(dict.fromkeys(self._known.problems)),
         )
 
@@ -288,7 +230,7 @@ class TargetCheck:
         absent = [document for document in checks.absent if document in documents]
         if not absent:
             return checks
-        similar = find_similar(absent, self._first, self._search, self._dialect)
+        similar = find_similar(self._search, self._first, absent[:RESPELLED])
         return replace(checks, absent={**checks.absent, **similar})
 
     def _add_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
@@ -299,16 +241,14 @@ class TargetCheck:
             hits = _choose_hits(run)
             if not any(hit.title for hit in hits):
                 ids = list(dict.fromkeys(hit.id for hit in hits))
-        try:
-            options = LookUpOptions(title_field=name)
-            documents, reasons = find_texts(self._search, self._first, ids, options, budget=budget)
-        except SearchError as error:
-            documents, reasons = {}, [str(error)]
-        titles = {document: hit.title for document, hit in documents.items() if hit.title}
-        if name is not None and documents and not titles:
+        look_up = LookUp(self._first, ids, LookUpOptions(title_field=name))
+        [documents] = look_up_documents(self._search, [look_up], budget=budget)
+        titles = {document: hit.title for document, hit in documents.hits.items() if hit.title}
+        if name is not None and documents.hits and not titles:
             checks = replace(checks, untitled=NamedField(name, "display.title", self._find_field_meant(name)))
-        if reasons and not documents:
-            checks = replace(checks, problems=(*checks.problems, f"titles were not looked up: {reasons[0]}"))
+        if documents.unread and not documents.hits:
+            problem = f"titles were not looked up: {documents.reasons[0]}"
+            checks = replace(checks, problems=(*checks.problems, problem))
         return replace(run, checks=checks, titles=titles)
 
     def _add_unknown_fields(self, checks: TargetChecks) -> TargetChecks:
@@ -418,29 +358,6 @@ def _choose_hits(run: Run) -> list[Hit]:
         if isinstance(response, Ranking):
             hits += response.hits[:hits_of_each]
     return hits
-
-
-def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search, dialect: Dialect) -> dict[str, str]:
-    """
-    For each of *documents*, which are not visible to the request *sent*, the id that differs in its form only, if
-    there is one.
-
-    Empty where the look-up fails: it would only explain.
-    """
-    spellings: set[str] = set()
-    for document in documents[:RESPELLED]:
-        spellings.update(list_spellings(document))
-    spellings.difference_update(documents)
-    spellings = {spelling for spelling in spellings if not dialect.explain_unwritable(sent, spelling)}
-    if not spellings:
-        return {}
-    try:
-        [answer] = search.search([dialect.request_documents(sent, sorted(spellings))])
-    except SearchError:
-        return {}
-    if not isinstance(answer, Ranking):
-        return {}
-    return find_other_names(documents, [hit.id for hit in answer.hits])
 
 
 def _may_name_fields(params: Mapping[str, Json]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,14 +22,14 @@ from harness.model.request import SearchRequest
 from harness.model.run import Failure, Hit, Ranking, Response, Run
 from harness.model.suite import Query, RequestTemplate, Suite, select_by_id
 from harness.options import RunOptions
-from harness.run.checks import find_similar
+from harness.run.checks import RESPELLED
 from harness.run.plan import count_requested_hits
 from harness.run.report import find_missing_documents
 from harness.run.tails import SEARCHED
 from harness.search import find_dialect
 from harness.search.answers import add_window_hint
 from harness.search.batches import split_into_batches
-from harness.search.lookup import LookUp, find_texts, find_texts_by_query
+from harness.search.lookup import KnownDocuments, LookUp, find_similar, look_up_documents, read_documents
 from harness.search.protocol import LookUpOptions
 from harness.words import counted
 
@@ -88,14 +87,13 @@ def look_up_titles(
     if query is None or not untitled:
         return run
     request = replace(build_request(suite, template, query), index=run.index)
-    try:
-        for ids in split_into_batches(untitled, TITLES_AT_ONCE):
-            seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-            options = LookUpOptions(title_field=suite.display.title)
-            hits, _ = find_texts(search, request, ids, options, budget=seconds_left)
-            titles.update((document, hit.title) for document, hit in hits.items() if hit.title)
-    except SearchError:
-        pass  # the titles that were found before are shown
+    for ids in split_into_batches(untitled, TITLES_AT_ONCE):
+        seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
+        look_up = LookUp(request, ids, LookUpOptions(title_field=suite.display.title))
+        [known] = look_up_documents(search, [look_up], budget=seconds_left)
+        titles.update((document, hit.title) for document, hit in known.hits.items() if hit.title)
+        if known.unread and not known.hits:
+            break  # the server answers nothing any more
     return replace(run, titles=titles)
 
 
@@ -136,14 +134,16 @@ def look_up_values(suite: Suite, run: Run, search: Search, *, budget: float | No
     for hit in run.hits:
         if not set(unread_fields) <= (hit.values or {}).keys():
             lacking[hit.id] = None
-    found: Mapping[str, Hit] = {}
-    with suppress(SearchError):
-        options = LookUpOptions(value_fields=unread_fields)
-        found, _ = find_texts(search, request, list(lacking), options, budget=budget)
+    look_up = LookUp(request, list(lacking), LookUpOptions(value_fields=unread_fields))
+    [documents] = look_up_documents(search, [look_up], budget=budget)
     responses: dict[str, Response] = {}
     for query_id, response in run.responses.items():
         if isinstance(response, Ranking):
-            hits = [_add_values(hit, found, unread_fields) if hit.id in lacking else hit for hit in response.hits]
+            hits = []
+            for hit in response.hits:
+                if hit.id in lacking:
+                    hit = _add_values(hit, documents.hits, unread_fields)
+                hits.append(hit)
             response = replace(response, hits=tuple(hits))
         responses[query_id] = response
     return replace(run, responses=responses)
@@ -224,13 +224,10 @@ def describe_documents(
             ids = [hit.id for hit in hits_by_query[query.id]]
         ids += [document.id for document in missing.get(query.id, ())[:RANKS_DESCRIBED]]
         look_ups.append(LookUp(request, ids, options))
-    try:
-        described, _ = find_texts_by_query(connection.search, look_ups, budget=connection.budget)
-    except SearchError:
-        return returned
-    for query_id, documents in described.items():
-        hits_returned = returned.setdefault(query_id, {})
-        for document, hit in documents.items():
+    looked_up = look_up_documents(connection.search, look_ups, budget=connection.budget)
+    for look_up, documents in zip(look_ups, looked_up, strict=True):
+        for document, hit in documents.hits.items():
+            hits_returned = returned.setdefault(look_up.request.query, {})
             hits_returned[document] = add_looked_up_texts(hits_returned.get(document), hit)
     return returned
 
@@ -371,12 +368,12 @@ class _LookUpAnswers:
     """The documents that were looked up."""
     ranks_otherwise: bool
     """Whether *deep* does not go on where the ranking of the query ends; its ranks are then those of another one."""
-    looked_up: Response | None
-    """To a look-up by ids: the documents that the target shows."""
-    matching: Response | None
-    """To the same query, filtered to the ids."""
-    on_shards: Response | None = None
-    """To a look-up by ids on the shards that the request searches."""
+    looked_up: KnownDocuments
+    """What the target says of *ids*."""
+    matching: KnownDocuments | None
+    """Which of *ids* match the query; None where it could not be filtered to them."""
+    on_shards: KnownDocuments
+    """Which of *ids* are on the shards that the request searches; nothing where it searches all."""
 
     def locate(self, document: MissingDocument) -> MissingDocument:
         """*document* with its rank, its title, and why it is not in the ranking, as far as that is known."""
@@ -387,9 +384,9 @@ class _LookUpAnswers:
                 # A service may return fewer hits than it is asked for.
                 searched = min(self.deep.returned, self.size)
             document = replace(document, rank=ranks.get(document.id), searched=searched)
-        if isinstance(self.looked_up, Ranking):
-            titles = {hit.id: hit.title for hit in self.looked_up.hits}
-            document = replace(document, title=titles.get(document.id))
+        looked_up = self.looked_up.hits.get(document.id)
+        if looked_up is not None:
+            document = replace(document, title=looked_up.title)
         if document.rank is not None:
             return document
         return self._explain_absence(document)
@@ -397,12 +394,12 @@ class _LookUpAnswers:
     def _explain_absence(self, document: MissingDocument) -> MissingDocument:
         if document.id not in self.ids:
             return document
-        if _lacks(self.looked_up, document.id):
+        if document.id in self.looked_up.missing:
             return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
-        if _lacks(self.on_shards, document.id):
+        if document.id in self.on_shards.missing:
             target = f"{self.sent.index} with {self.dialect.describe_shards(self.sent)}"
             return replace(document, absence=Absence.NOT_VISIBLE, target=target)
-        if _lacks(self.matching, document.id):
+        if self.matching is not None and document.id in self.matching.missing:
             return replace(document, absence=Absence.NO_MATCH)
         # The document is visible and may match: what is left is told by the end of the deeper search.
         if not isinstance(self.deep, Ranking) or self.ranks_otherwise:
@@ -414,7 +411,7 @@ class _LookUpAnswers:
             is_whole = total is not None and total <= self.deep.returned
             absence = Absence.NO_MATCH if is_whole else Absence.BEYOND
             return replace(document, absence=absence, searched=self.deep.returned)
-        matches = isinstance(self.matching, Ranking) and any(hit.id == document.id for hit in self.matching.hits)
+        matches = self.matching is not None and document.id in self.matching.found
         if self.deep.returned >= SEARCHED:
             return replace(document, absence=Absence.BELOW) if matches else document
         if matches and self.dialect.groups_hits(self.sent):
@@ -422,13 +419,6 @@ class _LookUpAnswers:
         if matches or not self.dialect.lists_all_matches(self.sent):
             return replace(document, absence=Absence.BEYOND, searched=self.deep.returned)
         return document
-
-
-def _lacks(response: Response | None, document: str) -> bool:
-    """Whether *response* is complete and does not have *document*."""
-    if not isinstance(response, Ranking) or any(hit.id == document for hit in response.hits):
-        return False
-    return response.total is None or response.returned >= response.total
 
 
 def _send_look_ups(
@@ -471,10 +461,10 @@ def _send_look_ups(
     # All go in one search, whose responses come in the order of the requests.
     requests = [*matching.values(), *on_shards.values(), *deep.values(), *by_ids.values()]
     responses = iter(search.search(requests))
-    to_matching = {query: next(responses) for query in matching}
-    to_shards = {query: next(responses) for query in on_shards}
+    to_matching = {query: read_documents(ids_by_query[query], next(responses)) for query in matching}
+    to_shards = {query: read_documents(ids_by_query[query], next(responses)) for query in on_shards}
     to_deep = {query: next(responses) for query in deep}
-    to_ids = {query: next(responses) for query in by_ids}
+    to_ids = {query: read_documents(ids_by_query[query], next(responses)) for query in by_ids}
 
     answers: dict[str, _LookUpAnswers] = {}
     for query, request in sent.items():
@@ -486,9 +476,9 @@ def _send_look_ups(
             size=sizes[query],
             ids=frozenset(ids_by_query[query]),
             ranks_otherwise=not _continues(to_deep.get(query), run.responses[query], requested),
-            looked_up=to_ids.get(query),
+            looked_up=to_ids.get(query, KnownDocuments()),
             matching=to_matching.get(query),
-            on_shards=to_shards.get(query),
+            on_shards=to_shards.get(query, KnownDocuments()),
         )
     return answers
 
@@ -531,12 +521,12 @@ def _add_similar_ids(located: MissingByQuery, answers: Mapping[str, _LookUpAnswe
     for query, documents in located.items():
         for document in documents:
             # One that only the searched shards lack is visible elsewhere under its own id.
-            if document.absence is Absence.NOT_VISIBLE and _lacks(answers[query].looked_up, document.id):
+            if document.absence is Absence.NOT_VISIBLE and document.id in answers[query].looked_up.missing:
                 absent.add(document.id)
     if not absent:
         return located
     first = next(iter(answers.values()))
-    similar = find_similar(sorted(absent), first.sent, search, first.dialect)
+    similar = find_similar(search, first.sent, sorted(absent)[:RESPELLED])
     with_similar: dict[str, tuple[MissingDocument, ...]] = {}
     for query, documents in located.items():
         with_similar[query] = tuple(replace(document, similar=similar.get(document.id)) for document in documents)

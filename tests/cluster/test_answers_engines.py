@@ -16,7 +16,7 @@ import pytest
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Ranking, Response
 from harness.search.engine import EngineSearch
-from harness.search.lookup import find_documents
+from harness.search.lookup import LookUp, look_up_documents
 
 SHOES = {str(n): {"title": f"red shoes {'worn ' * n}", "price": n, "color": ["red", "blue"][n % 2]} for n in range(12)}
 MAPPINGS = {
@@ -290,9 +290,9 @@ def test_the_same_id_under_two_routings_is_an_error_of_its_query(
 
 
 def test_a_look_up_finds_a_document_of_two_indexes(search: EngineSearch, alias: str) -> None:
-    known = find_documents(search, SearchRequest("", alias, {}), ["1", "2", "3"])
+    [known] = look_up_documents(search, [LookUp(SearchRequest("", alias, {}), ["1", "2", "3"])])
 
-    assert (known.found, known.repeated) == (frozenset({"1", "2"}), frozenset({"1"}))
+    assert (known.found, known.missing, known.repeated) == ({"1", "2"}, {"3"}, {"1"})
 
 
 # ---------------------------------------------------------------------------------- what engines say and is no ranking

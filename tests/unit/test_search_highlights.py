@@ -13,7 +13,7 @@ from harness.model.run import Failure, FailureKind, Highlight, Hit, Ranking, Res
 from harness.search.bodies import make_ids_request
 from harness.search.highlights import BEGINNING, END, find_highlight_query, read_highlights, read_marks
 from harness.search.hits import read_ranking
-from harness.search.lookup import LookUp, find_texts_by_query
+from harness.search.lookup import KnownDocuments, LookUp, look_up_documents
 from harness.search.msearch import Entry, make_entry
 from harness.search.protocol import LookUpOptions
 from harness.search.testing import FakeSearch
@@ -134,30 +134,29 @@ class Refusing(FakeSearch):
         return Ranking(tuple(Hit(name, highlights={} if highlight else None) for name in ids))
 
 
-def look_up(search: FakeSearch) -> tuple[dict[str, dict[str, Hit]], list[str]]:
+def look_up(search: FakeSearch) -> list[KnownDocuments]:
     boots = SearchRequest("boots", "products", {"query": {"match": {"name": "boots"}}})
-    return find_texts_by_query(search, [LookUp(REQUEST, ["a", "b"], OPTIONS), LookUp(boots, ["b"], OPTIONS)])
+    return look_up_documents(search, [LookUp(REQUEST, ["a", "b"], OPTIONS), LookUp(boots, ["b"], OPTIONS)])
 
 
 def test_a_server_that_refuses_highlights_is_asked_once_more_without() -> None:
     search = Refusing("boots")
-    found, reasons = look_up(search)
-    assert reasons == []
-    assert {query: sorted(hits) for query, hits in found.items()} == {"tents": ["a", "b"], "boots": ["b"]}
-    assert (found["tents"]["b"].highlights, found["boots"]["b"].highlights) == ({}, None)
+    tents, boots = look_up(search)
+    assert (sorted(tents.hits), sorted(boots.hits), tents.unread, boots.unread) == (["a", "b"], ["b"], {}, {})
+    assert (tents.hits["b"].highlights, boots.hits["b"].highlights) == ({}, None)
     assert [look_up.highlights for look_up in search.look_ups] == [True, True, False]
 
 
 def test_a_server_that_refuses_both_is_not_asked_a_third_time() -> None:
     search = Refusing("*")
-    found, reasons = look_up(search)
-    assert (found, reasons) == ({}, ["engine error (400): cannot highlight"])
+    for known in look_up(search):
+        assert (known.hits, known.reasons) == ({}, ["engine error (400): cannot highlight"])
     assert len(search.look_ups) == 4
 
 
 def test_what_was_never_sent_is_not_sent_again() -> None:
     search = Refusing("*", FailureKind.NOT_RUN)
-    assert look_up(search)[0] == {}
+    assert look_up(search)[0].hits == {}
     assert len(search.look_ups) == 2
 
 

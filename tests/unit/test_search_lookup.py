@@ -13,8 +13,11 @@ from harness.search.lookup import (
     HITS_AT_ONCE,
     IDS_AT_ONCE,
     TEXTS_AT_ONCE,
-    find_documents,
-    find_texts,
+    KnownDocuments,
+    LookUp,
+    find_similar,
+    look_up_documents,
+    read_documents,
 )
 from harness.search.msearch import find_point
 from harness.search.protocol import LookUpOptions
@@ -22,6 +25,11 @@ from harness.search.testing import FakeSearch
 
 OF_PRODUCTS = SearchRequest("", "products", {})
 ASKED = SearchRequest("q", "products", {"query": {"match": {"title": "red shoes"}}, "size": 11})
+
+
+def look_up(search, ids, request=OF_PRODUCTS, **options):
+    [known] = look_up_documents(search, [LookUp(request, ids, LookUpOptions(**options))])
+    return known
 
 
 class Documents(FakeSearch):
@@ -47,21 +55,21 @@ class Documents(FakeSearch):
 
 def test_ids_are_found_in_batches():
     search = Documents({f"d{n}": 1 for n in range(0, 250, 2)})
-    known = find_documents(search, OF_PRODUCTS, [f"d{n}" for n in range(250)])
+    known = look_up(search, [f"d{n}" for n in range(250)])
     assert known.found == {f"d{n}" for n in range(0, 250, 2)}
-    assert known.repeated == frozenset()
+    assert known.repeated == set()
     assert [len(one.body["query"]["ids"]["values"]) for one in search.look_ups] == [IDS_AT_ONCE, IDS_AT_ONCE, 50]
     assert {(one.index, one.title_field) for one in search.look_ups} == {("products", None)}
 
 
 def test_nothing_is_asked_about_no_ids():
     search = Documents({})
-    assert find_documents(search, OF_PRODUCTS, []).found == frozenset()
+    assert look_up(search, []).found == set()
     assert search.look_ups == []
 
 
 def test_ids_that_several_indexes_hold_are_named():
-    known = find_documents(Documents({"a": 2, "b": 1}), OF_PRODUCTS, ["a", "b", "c"])
+    known = look_up(Documents({"a": 2, "b": 1}), ["a", "b", "c"])
     assert (known.found, known.repeated) == ({"a", "b"}, {"a"})
 
 
@@ -69,50 +77,82 @@ def test_an_answer_that_was_cut_is_asked_for_again_in_parts():
     """Fifty indexes with the same hundred ids: the first thousand hits are those of twenty ids."""
     ids = [f"d{n}" for n in range(IDS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 50))
-    known = find_documents(search, SearchRequest("", "products-*", {}), ids)
+    known = look_up(search, ids, SearchRequest("", "products-*", {}))
     assert known.found == known.repeated == set(ids)
     assert len(search.look_ups) > 1
     assert max(one.body["size"] for one in search.look_ups) == HITS_AT_ONCE
 
 
 def test_one_id_that_more_indexes_hold_than_are_asked_for_ends():
-    assert find_documents(Documents({"a": 2 * HITS_AT_ONCE}), OF_PRODUCTS, ["a"]).repeated == {"a"}
+    assert look_up(Documents({"a": 2 * HITS_AT_ONCE}), ["a"]).repeated == {"a"}
 
 
 @pytest.mark.parametrize("window", [1, 5, 10, 500])
 def test_fewer_hits_are_requested_of_an_index_with_a_small_window(window):
     ids = [f"d{n}" for n in range(IDS_AT_ONCE + 7)]
     search = Documents(dict.fromkeys(ids[1:], 1), window=window)
-    assert find_documents(search, OF_PRODUCTS, ids).found == set(ids[1:])
-    found, reasons = find_texts(search, ASKED, ids, LookUpOptions(title_field="title"))
-    assert (set(found), reasons) == (set(ids[1:]), [])
+    assert look_up(search, ids).found == set(ids[1:])
+    known = look_up(search, ids, title_field="title")
+    assert (set(known.hits), known.unread) == (set(ids[1:]), {})
 
 
 def test_an_index_that_returns_no_hits_at_all_has_no_answer():
-    with pytest.raises(SearchError, match="more than 0"):
-        find_documents(Documents({"a": 1}, window=0), OF_PRODUCTS, ["a"])
+    known = look_up(Documents({"a": 1}, window=0), ["a"])
+    assert "more than 0" in known.unread["a"]
 
 
 def test_what_has_no_answer_is_not_taken_for_gone():
-    with pytest.raises(SearchError, match="cannot look up documents in products: failed shards: gone"):
-        find_documents(Documents({"a": 1}, failing=["a"]), OF_PRODUCTS, ["a"])
+    assert look_up(Documents({"a": 1}, failing=["a"]), ["a"]) == KnownDocuments(unread={"a": "failed shards: gone"})
+    gone = FakeSearch({}, error=SearchError("it went away"))
+    assert look_up(gone, ["a", "b"]).unread == {"a": "it went away", "b": "it went away"}
+
+
+def test_what_was_returned_in_part_is_known_in_part():
+    part = Ranking((Hit("a"),), total=2)
+    known = read_documents(["a", "b"], part)
+    assert (known.found, known.missing, known.unread) == ({"a"}, set(), {"b": "1 of 2 hits were returned"})
+    assert read_documents(["a", "b"], replace(part, total=1)).missing == {"b"}
+    assert read_documents(["a", "b"], replace(part, total=1, total_is_lower_bound=True)).missing == set()
+
+
+@pytest.mark.parametrize(("there", "sizes"), [({"a": 1, "b": 1}, [0]), ({"a": 1}, [0, HITS_AT_ONCE])])
+def test_documents_that_are_counted_are_asked_for_where_the_number_is_not_theirs(there, sizes):
+    search = Documents(there)
+    [known] = look_up_documents(search, [LookUp(OF_PRODUCTS, ["a", "b"], LookUpOptions(size=0), in_bulk=True)])
+    assert (known.found, known.missing) == (set(there), {"a", "b"} - set(there))
+    assert [request.body["size"] for request in search.look_ups] == sizes
+
+
+def test_many_documents_are_asked_for_at_once_in_bulk():
+    ids = [f"d{n}" for n in range(IDS_AT_ONCE + 1)]
+    search = Documents(dict.fromkeys(ids[1:], 1))
+    [known] = look_up_documents(search, [LookUp(OF_PRODUCTS, ids, in_bulk=True)])
+    assert (known.found, known.missing) == (set(ids[1:]), {"d0"})
+    assert [request.body["size"] for request in search.look_ups] == [len(ids)]
+    search = Documents(dict.fromkeys(ids[1:], 2), window=150)
+    [known] = look_up_documents(search, [LookUp(OF_PRODUCTS, ids, in_bulk=True)])
+    assert (known.found, known.missing) == (set(ids[1:]), {"d0"})
+
+
+def test_an_id_of_another_form_is_found():
+    assert find_similar(Documents({"SKU-1": 1, "x": 1}), OF_PRODUCTS, ["sku-1", "y"]) == {"sku-1": "SKU-1"}
+    assert find_similar(FakeSearch({}, error=SearchError("gone")), OF_PRODUCTS, ["sku-1"]) == {}
 
 
 def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
     ids = [f"d{n}" for n in range(2 * TEXTS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 1), failing=["d0"])
-    found, reasons = find_texts(search, ASKED, [*ids, "x"], LookUpOptions(title_field="title", snippet=ANY_TEXT))
-    assert reasons == ["failed shards: gone"]
-    assert set(found) == set(ids[TEXTS_AT_ONCE:])
-    assert found["d39"].title == "title of d39"
+    known = look_up(search, [*ids, "x"], title_field="title", snippet=ANY_TEXT)
+    assert known.reasons == ["failed shards: gone"]
+    assert set(known.hits) == set(ids[TEXTS_AT_ONCE:])
+    assert known.hits["d39"].title == "title of d39"
     assert {(one.title_field, one.snippet) for one in search.look_ups} == {("title", ANY_TEXT)}
-    assert find_texts(search, ASKED, [], LookUpOptions(snippet=ANY_TEXT)) == ({}, [])
+    assert look_up(search, [], snippet=ANY_TEXT) == KnownDocuments()
 
 
 def test_texts_of_an_alias_are_not_cut_by_copies():
     ids = [f"d{n}" for n in range(TEXTS_AT_ONCE)]
-    found, _ = find_texts(Documents(dict.fromkeys(ids, 3)), ASKED, ids, LookUpOptions(snippet=ANY_TEXT))
-    assert set(found) == set(ids)
+    assert set(look_up(Documents(dict.fromkeys(ids, 3)), ids, snippet=ANY_TEXT).hits) == set(ids)
 
 
 def test_a_point_in_time_is_kept():
@@ -131,5 +171,5 @@ def test_a_look_up_searches_what_the_request_searches_and_nothing_else():
 
 def test_titles_of_ids_with_many_documents_are_not_cut():
     ids = [f"d{n}" for n in range(IDS_AT_ONCE)]
-    found, reasons = find_texts(Documents(dict.fromkeys(ids, 25)), ASKED, ids, LookUpOptions(title_field="title"))
-    assert (set(found), reasons) == (set(ids), [])
+    known = look_up(Documents(dict.fromkeys(ids, 25)), ids, title_field="title")
+    assert (set(known.hits), known.unread) == (set(ids), {})

@@ -28,7 +28,7 @@ from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageEr
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Engine, Failure, FailureKind, Ranking
 from harness.search import open_search
-from harness.search.lookup import find_documents
+from harness.search.lookup import LookUp, look_up_documents
 from harness.search.transport import list_urls
 
 ELASTICSEARCH = {
@@ -420,7 +420,7 @@ def test_a_login_for_one_path_is_enough_for_searches_and_look_ups(httpserver: HT
 
     with open_search(cluster(httpserver), {}, engine="opensearch 2.19") as search:
         responses = search.search(requests)
-        known = find_documents(search, requests[0], ["a", "b"])
+        [known] = look_up_documents(search, [LookUp(requests[0], ["a", "b"])])
 
     assert all(isinstance(response, Ranking) for response in responses)
     assert known.found == {"a"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from harness.errors import UsageError
@@ -152,7 +152,7 @@ class IndexKnowledge:
     """The places that were searched, in words."""
     existing: frozenset[str]
     """The ids of documents that exist in one of them."""
-    repeated: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    repeated: Mapping[str, Set[str]] = field(default_factory=dict)
     """For each index, alias or pattern, the ids of several documents."""
     without_field: Mapping[str, str | None] = field(default_factory=dict)
     """

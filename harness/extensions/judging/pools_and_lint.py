@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import TypeAlias
 
 from harness.config import Configs
 from harness.errors import InputError, Problem, SearchError, SuiteError
@@ -32,8 +33,8 @@ from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import Connections, OpenCluster, make_masker, move_to_target
-from harness.search import find_dialect
-from harness.search.lookup import find_documents
+from harness.search import Search, find_dialect
+from harness.search.lookup import LookUp, find_similar, look_up_documents
 from harness.suites import load_suites
 from harness.suites.depth import find_size
 from harness.suites.display import list_shown_fields
@@ -42,7 +43,7 @@ from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.yaml import ListNode, MappingNode, RepeatedKey, ScalarNode, describe
-from harness.words import count, find_nearest, grouped, list_spellings, listed
+from harness.words import count, find_nearest, grouped, listed
 
 __all__ = ["Lint", "PoolOptions", "TextOptions", "lint_suites", "pool_suites", "read_judged"]
 
@@ -189,10 +190,7 @@ def _read_texts(
         if not documents:
             continue
         part = replace(pool, documents=tuple(documents))
-        try:
-            found, notes_there = read_pooled_texts(search, suite, part, runs_there, shown)
-        except SearchError as error:
-            found, notes_there = {}, [f"there are no snippets: {error}"]
+        found, notes_there = read_pooled_texts(search, suite, part, runs_there, shown)
         texts |= found
         notes += notes_there
     return texts, notes
@@ -229,35 +227,36 @@ class _LintedSuite:
     def suite(self) -> Suite:
         return self.judged.suite
 
-    def list_look_ups(self) -> list[_LookUp]:
+    def list_places(self) -> list[_Place]:
         """The places where documents can be looked up, each once on each cluster, without the index of its fixture."""
-        look_ups: dict[tuple[str, str], _LookUp] = {}
+        places: dict[tuple[str, str], _Place] = {}
         for name, template in self.suite.requests.items():
             suite = move_to_target(self.suite, name)
             target = suite.target
             index = template.index or (None if suite.fixture is not None else target.index)
             if template.http is None and index is not None:
                 request = SearchRequest("", index, {}, id_field=target.id_field)
-                look_ups.setdefault((target.cluster, index), _LookUp(suite, index, request))
+                places.setdefault((target.cluster, index), _Place(suite, index, request))
             elif template.http is not None and find_dialect(target.service).looks_up_documents(template):
-                place = f"the service by {name}" if look_ups else "the service"
-                look_ups[target.cluster, place] = _LookUp(suite, place, SearchRequest("", None, None, template.http))
-        return list(look_ups.values())
+                service = f"the service by {name}" if places else "the service"
+                places[target.cluster, service] = _Place(suite, service, SearchRequest("", None, None, template.http))
+        return list(places.values())
 
 
 @dataclass(frozen=True, slots=True)
-class _LookUp:
+class _Place:
     """A place where documents are looked up: an index by its name, or a service."""
 
     suite: Suite
     """On the target of the request that searches there."""
     name: str
     request: SearchRequest
-    cluster: OpenCluster | None = None
-    """None if it is not opened."""
 
     def __str__(self) -> str:
         return self.name if self.request.index is None else f"index {self.name}"
+
+
+_OpenPlace: TypeAlias = tuple[_Place, OpenCluster]
 
 
 def lint_suites(
@@ -286,11 +285,11 @@ def lint_suites(
     if not offline:
         online = [linted for linted in suites if linted.judged.judged]
     with Connections(environ, options) as connections:
-        opened = _open_look_ups(online, connections, configs)
+        opened = _open_places(online, connections, configs)
         for linted in suites:
             suite = linted.suite
-            look_ups = opened.get(suite.path, [])
-            servers = [look_up.cluster.cluster for look_up in look_ups if look_up.cluster is not None]
+            places = opened.get(suite.path, [])
+            servers = [cluster.cluster for _, cluster in places]
             masker = make_masker(suite, servers, environ, connections.hooks) if servers else Masker(suite.variables)
             knowledge = None
             reason = _explain_no_look_up(linted, offline)
@@ -298,7 +297,7 @@ def lint_suites(
                 lint.notes.append(f"{suite.path}: {reason}")
             else:
                 try:
-                    knowledge = _look_up_documents(linted, look_ups)
+                    knowledge = _find_judged_documents(linted, places)
                 except SearchError as error:
                     lint.errors.append(f"{suite.path}: {masker.mask(str(error))}")
             scales = list(list_scales(suite))
@@ -328,31 +327,30 @@ def _read_suites(
     return suites, list(problems)
 
 
-def _open_look_ups(
+def _open_places(
     suites: Sequence[_LintedSuite], connections: Connections, configs: Configs
-) -> dict[str, list[_LookUp]]:
-    """The places where documents of each of *suites* are looked up, by path, with their clusters opened."""
-    look_ups = [look_up for linted in suites for look_up in linted.list_look_ups()]
-    if not look_ups:
+) -> dict[str, list[_OpenPlace]]:
+    """The places where documents of each of *suites* are looked up, by path, with their open clusters."""
+    places = [place for linted in suites for place in linted.list_places()]
+    if not places:
         return {}
-    clusters = connections.open_all([look_up.suite for look_up in look_ups], configs)
-    opened = [replace(look_up, cluster=cluster) for look_up, cluster in zip(look_ups, clusters, strict=True)]
-    return grouped((look_up.suite.path, look_up) for look_up in opened)
+    clusters = connections.open_all([place.suite for place in places], configs)
+    return grouped((place.suite.path, (place, cluster)) for place, cluster in zip(places, clusters, strict=True))
 
 
 def _explain_no_look_up(linted: _LintedSuite, offline: bool) -> str:
     """Why the judged documents are not looked up; empty if they are."""
-    look_ups = linted.list_look_ups()
+    places = linted.list_places()
     services = {linted.suite.find_target(name).service for name in linted.suite.requests}
-    if not look_ups and not any(find_dialect(service).has_indexes for service in services):
+    if not places and not any(find_dialect(service).has_indexes for service in services):
         return "documents cannot be looked up by id in an HTTP service; the requests have no `documents`"
     has_unknown_fixture = linted.fixture is not None and linted.fixture.ids is None
-    if has_unknown_fixture or (offline and look_ups):
+    if has_unknown_fixture or (offline and places):
         return "the judged documents were not looked up"
     return ""
 
 
-def _look_up_documents(linted: _LintedSuite, opened: Sequence[_LookUp]) -> IndexKnowledge | None:
+def _find_judged_documents(linted: _LintedSuite, opened: Sequence[_OpenPlace]) -> IndexKnowledge | None:
     """
     Which judged documents exist; None where there is no place to look.
 
@@ -362,53 +360,38 @@ def _look_up_documents(linted: _LintedSuite, opened: Sequence[_LookUp]) -> Index
         SearchError: One of the places where they may be could not be searched.
     """
     fixture = linted.fixture
-    judged = {judgment.document for judgment in linted.judged.judged}
-    places = list(dict.fromkeys(map(str, linted.list_look_ups())))
+    judged = sorted({judgment.document for judgment in linted.judged.judged})
+    places = list(dict.fromkeys(map(str, linted.list_places())))
     existing: set[str] = set()
     if fixture is not None:
         places.insert(0, fixture.file)
         existing.update(fixture.ids or ())
     if not places:
         return None
-    repeated: dict[str, frozenset[str]] = {}
+    repeated: dict[str, set[str]] = {}
     without_field: dict[str, str | None] = {}
-    for look_up in opened:
-        if look_up.cluster is None:
-            continue
-        name, id_field = look_up.name, look_up.request.id_field
-        found, repeated_ids = _search_ids(look_up.cluster, look_up.request, judged)
+    for place, cluster in opened:
+        name, request = place.name, place.request
+        search = cluster.search
+        if search is None:
+            raise cluster.error or SearchError(f"no server was asked for {name}")
+        [documents] = look_up_documents(search, [LookUp(request, judged)])
+        reasons = [*documents.unwritable.values(), *documents.reasons]
+        if reasons:
+            raise SearchError(f"cannot look up documents in {name}: {reasons[0]}")
+        similar = find_similar(search, request, documents.missing)
+        found = documents.found.union(similar.values())
         existing |= found
-        repeated[name] = repeated.get(name, frozenset()) | repeated_ids
-        if not found and id_field is not None:
-            without_field |= _find_missing_field(look_up.cluster, name, id_field)
+        repeated.setdefault(name, set()).update(documents.repeated)
+        if not found and request.id_field is not None:
+            without_field |= _find_missing_field(search, name, request.id_field)
     return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field)
 
 
-def _search_ids(cluster: OpenCluster, request: SearchRequest, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """
-    The documents of *ids* that exist, with the existing ids that are missing ones in another spelling; and those of
-    *ids* that several documents have.
-    """
-    search = cluster.search
-    if search is None:
-        raise cluster.error or SearchError(f"no server was asked for {request.index or 'the documents'}")
-    documents = find_documents(search, request, sorted(ids))
-    spellings: set[str] = set()
-    for missing in ids - documents.found:
-        spellings |= list_spellings(missing)
-    spellings -= ids
-    if not spellings:
-        return documents.found, documents.repeated
-    respelt = find_documents(search, request, sorted(spellings))
-    return documents.found | respelt.found, documents.repeated
-
-
-def _find_missing_field(cluster: OpenCluster, index: str, id_field: str) -> dict[str, str | None]:
+def _find_missing_field(search: Search, index: str, id_field: str) -> dict[str, str | None]:
     """*index* with its field nearest to *id_field* if it lacks that; empty if it has it, or its fields are unknown."""
-    if cluster.search is None:
-        return {}
     try:
-        types = cluster.search.field_types(index, ["*", id_field], {})
+        types = search.field_types(index, ["*", id_field], {})
     except SearchError:
         return {}
     if not types or id_field in types:

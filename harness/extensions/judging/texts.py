@@ -14,7 +14,7 @@ from harness.model.run import Hit, Ranking
 from harness.model.suite import Display, Suite
 from harness.run.look_ups import add_looked_up_texts
 from harness.search import find_dialect
-from harness.search.lookup import LookUp, find_texts_by_query
+from harness.search.lookup import LookUp, look_up_documents
 from harness.search.protocol import LookUpOptions
 from harness.search.texts import cut_snippet
 from harness.suites.display import list_shown_fields
@@ -62,12 +62,7 @@ HitsByPlace: TypeAlias = dict[tuple[str, str], Hit]
 def read_pooled_texts(
     search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: TextOptions
 ) -> tuple[HitsByPlace, list[str]]:
-    """
-    The documents of *pool* with their titles, texts and URLs; and sentences on why some are missing.
-
-    Raises:
-        SearchError: Nothing could be looked up at all.
-    """
+    """The documents of *pool* with their titles, texts and URLs; and sentences on why some have none."""
     if find_dialect(suite.target.service).has_indexes:
         return look_up_texts(search, suite, pool, runs, options)
     hits = _collect_hits(pool, runs)
@@ -165,14 +160,15 @@ def look_up_texts(
         for query, ids in by_query.items():
             request = replace(build_request(suite, template, queries[query]), index=run.index)
             look_ups.append(LookUp(request, ids, look_up_options))
-        found, reasons = find_texts_by_query(search, look_ups)
+        looked_up = dict(zip(by_query, look_up_documents(search, look_ups), strict=True))
         for document in documents:
             query = document.query if options.highlights else documents[0].query
-            hit = found.get(query, {}).get(document.document)
+            hit = looked_up[query].hits.get(document.document)
             if hit is not None:
                 hits[document.query, document.document] = hit
         place = "the service" if run.index is None else run.index
-        notes |= dict.fromkeys(f"some documents of {place} have no snippet: {reason}" for reason in reasons)
+        for known in looked_up.values():
+            notes |= dict.fromkeys(f"some documents of {place} have no snippet: {reason}" for reason in known.reasons)
     return hits, list(notes)
 
 

@@ -328,7 +328,7 @@ def test_an_engine_that_goes_away_after_the_run_leaves_rows_without_text(folder,
     monkeypatch.setattr(engine, "_respond", respond)
     assert pool("--output", "csv=u.csv") == 0
     assert [(row["document"], row["snippet"]) for row in table(folder / "u.csv")] == [("'=z", ""), ("x", ""), ("y", "")]
-    assert "there are no snippets: it went away" in capsys.readouterr().out
+    assert "some documents of products have no snippet: it went away" in capsys.readouterr().out
 
 
 def test_what_was_written_is_said(folder, engine, capsys):
