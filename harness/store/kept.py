@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from harness.errors import UnansweredBaseline
 from harness.gate.stability import explain_changed_target
@@ -10,7 +11,8 @@ from harness.gate.ties import compute_bands, truncate_ranking
 from harness.masking import Masker
 from harness.metrics.score import measures_of, outcome_of
 from harness.model.kept import Baseline, KeptQuery, KeptRun, Question
-from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.report import QueryReport, SuiteReport
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Query, Suite
 from harness.store.what_changed import fingerprint_judgments
@@ -62,14 +64,84 @@ def restore_ranking(kept: KeptQuery) -> Ranking:
         # Where the engine sorted by score no sort values are kept.
         sort = kept.sort[place] if place < len(kept.sort) else None
         hits.append(Hit(document, score, sort=sort))
-    # Documents of the tail tie with the last hit, and so have its score and its sort values.
-    tail = tuple(Hit(document, hits[-1].score, sort=hits[-1].sort) for document in kept.tail if hits)
+    tail = _restore_tail(hits, kept.tail)
     return Ranking(tuple(hits), tail=tail, closed=kept.closed, exact_scores=exact_scores)
 
 
 def restore_responses(kept_run: KeptRun, queries: Iterable[str], depth: int) -> dict[str, Ranking]:
     """The rankings of *queries* in *kept_run*, at most *depth* hits of each."""
     return {query: truncate_ranking(restore_ranking(kept_run.queries[query]), depth) for query in queries}
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredRun:
+    """A kept run with the queries and the scores that were kept of it."""
+
+    run: Run
+    queries: tuple[Query, ...]
+    """With the texts, tags and grades that were kept."""
+    scores: tuple[Score, ...]
+
+
+def restore_baseline(baseline: Baseline, request: str) -> RestoredRun:
+    """All of *baseline*, that of *request*; it has no grades."""
+    queries, scores = [], []
+    for query, kept in baseline.queries.items():
+        queries.append(Query(query, kept.text, weight=kept.weight))
+        for measure, value in kept.scores.items():
+            scores.append(Score(query, measure, value, Outcome.UNDEFINED if value is None else kept.outcome))
+    return RestoredRun(restore_run(baseline, request, depth=baseline.depth), tuple(queries), tuple(scores))
+
+
+def restore_report(report: SuiteReport) -> RestoredRun:
+    """The run of *report*, without queries that were skipped. Secrets are masked in it."""
+    responses: dict[str, Response] = {}
+    queries: list[Query] = []
+    scores: list[Score] = []
+    for query in report.queries:
+        if query.outcome is Outcome.SKIPPED:
+            continue
+        responses[query.id] = _restore_response(query)
+        grades = _collect_grades(query)
+        queries.append(Query(query.id, query.text, tags=query.tags, judgments=grades, weight=query.weight))
+        scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
+        unscored = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
+        for measure, value in query.scores.items():
+            outcome = unscored if value is None else scored
+            scores.append(Score(query.id, measure, value, outcome, query.reason))
+    run = Run(responses, report.engine, report.request, report.index, target_changed=report.target_changed)
+    return RestoredRun(run, tuple(queries), tuple(scores))
+
+
+def _restore_response(query: QueryReport) -> Response:
+    """The response that *query* reports."""
+    if query.outcome.is_unanswered:
+        kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
+        return query.failure or Failure(kind, query.reason)
+    hits = tuple(Hit(document.id, document.score, document.title, sort=document.sort) for document in query.ranking)
+    return Ranking(
+        hits,
+        query.total,
+        query.timing.took,
+        query.total_is_lower_bound,
+        query.duplicates,
+        tail=_restore_tail(hits, query.tail),
+        closed=query.closed,
+        exact_scores=query.exact_scores,
+        to_last_byte=query.timing.to_last_byte,
+    )
+
+
+def _restore_tail(hits: Sequence[Hit], documents: Sequence[str]) -> tuple[Hit, ...]:
+    """The hits of *documents*, which tie with the last of *hits*, and so have its score and its sort values."""
+    return tuple(Hit(document, hits[-1].score, sort=hits[-1].sort) for document in documents if hits)
+
+
+def _collect_grades(query: QueryReport) -> dict[str, float]:
+    """The grades in the report: of hits, of the ideal ranking and of relevant documents that were not found."""
+    grades = {document.id: document.grade for document in (*query.ideal, *query.ranking)}
+    grades.update({document.id: document.grade for document in query.missing})
+    return {document: grade for document, grade in grades.items() if grade is not None}
 
 
 def restore_run(baseline: Baseline, request: str, *, depth: int) -> Run:

@@ -83,7 +83,7 @@ def assemble_comparison(
             decided, or the packages for statistics are not installed.
         StatisticError: The test is the t test and no query differs.
     """
-    suite, names = scored.suite, (pair[0].side.name, pair[1].side.name)
+    suite, names = scored.suite, (pair[0].name, pair[1].name)
     first, second = (run.responses for run in scored.runs)
     if not any(query.id in first and query.id in second for query in suite.queries):
         raise UsageError(f"there is no query on which to compare {names[1]} with {names[0]}")
@@ -102,11 +102,10 @@ def assemble_comparison(
     if measures is not None and judged is not None:
         measures = _add_ranges(measures, judged)
     verdicts = _decide_thresholds(pair, scored, depth, options)
-    sides = [_select_failures(side.side, suite) for side in pair]
     only_reference, only_candidate, absent = _list_incomplete(pair, scored)
     notes = [*scored.notes, *untested]
-    request = pair[0].side.request
-    if not may_share_request(*pair) and request == pair[1].side.request:
+    request = pair[0].request
+    if not may_share_request(*pair) and request == pair[1].request:
         notes.append(f"the request {request} is not the same on both sides")
     if absent:
         notes.append(f"on neither side: {counted(absent, 'query')}")
@@ -114,8 +113,8 @@ def assemble_comparison(
     if moving:
         notes.append(moving)
     return SideComparison(
-        reference=sides[0],
-        candidate=sides[1],
+        reference=_report_side(pair[0], suite),
+        candidate=_report_side(pair[1], suite),
         gain=str(suite.gain) if scored.is_judged else "",
         profile=suite.profile,
         depth=depth,
@@ -171,7 +170,7 @@ def _decide_thresholds(
         scores=scored.scores[0],
         depth=suite.depth,
         same_request=may_share_request(reference, candidate),
-        name=reference.side.name,
+        name=reference.name,
         changed_questions=reference.changed_questions,
     )
     verdicts = decide(suite, scored.runs[1], scored.scores[1], today=options.today, reference=baseline)
@@ -196,7 +195,7 @@ def _combine_verdicts(pair: tuple[ComparedSide, ComparedSide], reference: Verdic
     blamed = worse.blamed
     if better.status is not Status.PASSED:
         blamed = tuple(dict.fromkeys((*worse.blamed, *better.blamed)))
-    reason = f"{pair[0].side.name}: {reference.reason}; {pair[1].side.name}: {candidate.reason}"
+    reason = f"{pair[0].name}: {reference.reason}; {pair[1].name}: {candidate.reason}"
     return replace(worse, reason=reason, blamed=blamed)
 
 
@@ -209,10 +208,12 @@ def _rate(verdict: Verdict) -> tuple[int, float]:
     return order.index(verdict.status), merit
 
 
-def _select_failures(side: Side, suite: Suite) -> Side:
-    """*side* with only the failures of queries that are compared."""
+def _report_side(side: ComparedSide, suite: Suite) -> Side:
+    """What a report says of *side*, with only the failures of queries that are compared."""
     ids = {query.id for query in suite.queries}
-    return replace(side, unanswered={query: why for query, why in side.unanswered.items() if query in ids})
+    values = {field.name: getattr(side, field.name) for field in fields(Side)}
+    values["unanswered"] = {query: why for query, why in side.unanswered.items() if query in ids}
+    return Side(**values)
 
 
 def _list_incomplete(
@@ -386,7 +387,7 @@ def _find_changed(
 def _note_changed_questions(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
     if changed:
         changes = listed([describe_changed_question(query, *questions) for query, questions in changed.items()])
-        yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {changes}"
+        yield f"{side.name} asked something else for {count(len(changed), 'query')}, not compared: {changes}"
 
 
 def _remove_queries(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> ComparedSide:

@@ -105,13 +105,13 @@ def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> Differ
     return DifferenceRange(measure.text, low, high)
 
 
-def write_pool_command(compared_sides: Iterable[ComparedSide], suite: Suite, searched: Mapping[str, str | bool]) -> str:
+def write_pool_command(sides: Iterable[ComparedSide], suite: Suite, searched: Mapping[str, str | bool]) -> str:
     """
     The command that collects the unjudged hits of all sides, with the options that *searched* them.
 
     Empty where a side has no request of the suite.
     """
-    sides = [compared.side for compared in compared_sides]
+    sides = list(sides)
     if not suite.path or any(side.request not in suite.requests for side in sides):
         return ""
     words = ["relevance", "judgments", "pool", suite.path]

@@ -14,10 +14,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.extensions.compare.model import SideKind
 from harness.files.versioned import read_limited
 from harness.options import RunOptions
 from harness.words import did_you_mean, find_nearest
@@ -30,20 +30,11 @@ RUN_SUFFIXES = (".run", ".trec", ".csv", ".jsonl", ".ndjson", ".parquet")
 PACKED = (".gz", ".zst")
 
 
-class SideWord(StrEnum):
-    """The word before the colon."""
+WORDS = tuple(kind for kind in SideKind if kind is not SideKind.PYTHON)
+"""What is written before the colon."""
 
-    BASELINE = "baseline"
-    REPORT = "report"
-    RUN = "run"
-    REQUEST = "request"
-    INDEX = "index"
-    CLUSTER = "cluster"
-    EMBEDDED = "embedded"
-
-
-OF_FILES = (SideWord.BASELINE, SideWord.REPORT, SideWord.RUN)
-ALONE = (SideWord.BASELINE, SideWord.EMBEDDED)
+OF_FILES = (SideKind.BASELINE, SideKind.REPORT, SideKind.RUN)
+ALONE = (SideKind.BASELINE, SideKind.EMBEDDED)
 """The words that may be written without a colon."""
 
 
@@ -52,11 +43,11 @@ class SideText:
     """
     A side as written.
 
-    >>> str(SideText(SideWord.REQUEST, "candidate"))
+    >>> str(SideText(SideKind.REQUEST, "candidate"))
     'request:candidate'
     """
 
-    word: SideWord
+    kind: SideKind
     value: str = ""
     """The file, the name, the URL or the version; empty for a word without a colon."""
     index: str | None = None
@@ -65,17 +56,17 @@ class SideText:
     @property
     def is_live(self) -> bool:
         """Whether an engine or a service is searched, instead of a file read."""
-        return self.word not in OF_FILES
+        return self.kind not in OF_FILES
 
     def apply_to(self, options: RunOptions) -> RunOptions:
         """*options*, those of both sides, with what this side, which is live, has of its own."""
-        if self.word is SideWord.REQUEST:
+        if self.kind is SideKind.REQUEST:
             return replace(options, request=self.value)
-        if self.word is SideWord.INDEX:
+        if self.kind is SideKind.INDEX:
             return replace(options, index=self.value)
         # The side names another server than the one that the options lead to.
         elsewhere = options.without_server()
-        if self.word is SideWord.EMBEDDED:
+        if self.kind is SideKind.EMBEDDED:
             return replace(elsewhere, embedded=True, engine_version=self.value or None)
         if "://" in self.value:
             return replace(elsewhere, url=self.value)
@@ -83,8 +74,8 @@ class SideText:
 
     def __str__(self) -> str:
         if not self.value:
-            return str(self.word)
-        text = f"{self.word}:{self.value}"
+            return str(self.kind)
+        text = f"{self.kind}:{self.value}"
         return text if self.index is None else f"{text}#{self.index}"
 
 
@@ -101,17 +92,17 @@ def parse_side(text: str, *, requests: Iterable[str] = ()) -> SideText:
     """
     prefix, colon, value = text.partition(":")
     if "://" in text and prefix in ("http", "https"):
-        return SideText(SideWord.CLUSTER, text)
-    if prefix in set(SideWord):
-        word = SideWord(prefix)
-        if value or (not colon and word in ALONE):
-            return _find_file(SideText(word, value))
-        raise UsageError(f"found {text!r}, expected {_describe_value(word)}")
+        return SideText(SideKind.CLUSTER, text)
+    if prefix in WORDS:
+        kind = SideKind(prefix)
+        if value or (not colon and kind in ALONE):
+            return _find_file(SideText(kind, value))
+        raise UsageError(f"found {text!r}, expected {_describe_value(kind)}")
     if Path(text).is_file():
         return SideText(_recognize_file(Path(text)), text)
     file, _, index = text.rpartition("#")
-    if file and index and Path(file).is_file() and _recognize_file(Path(file)) is SideWord.REPORT:
-        return SideText(SideWord.REPORT, file, index)
+    if file and index and Path(file).is_file() and _recognize_file(Path(file)) is SideKind.REPORT:
+        return SideText(SideKind.REPORT, file, index)
     raise UsageError(f"found {text!r}, which is {_suggest(text, list(requests))}; expected {SIDE_FORMS}")
 
 
@@ -119,8 +110,8 @@ def _find_file(side: SideText) -> SideText:
     """*side*, whose file must exist; a file may have a # in its name, so only what is left of one is split."""
     path = Path(side.value)
     file, _, index = side.value.rpartition("#")
-    if side.word is SideWord.REPORT and file and index and not path.exists():
-        return _find_file(SideText(side.word, file, index))
+    if side.kind is SideKind.REPORT and file and index and not path.exists():
+        return _find_file(SideText(side.kind, file, index))
     # A pipe exists and is no regular file: it can be read.
     if side.value and not side.is_live and (path.is_dir() or not path.exists()):
         problem = "is a folder" if path.is_dir() else "does not exist"
@@ -128,30 +119,30 @@ def _find_file(side: SideText) -> SideText:
     return side
 
 
-def _describe_value(word: SideWord) -> str:
-    """What *word* takes after its colon, for a message."""
-    if word is SideWord.CLUSTER:
+def _describe_value(kind: SideKind) -> str:
+    """What *kind* takes after its colon, for a message."""
+    if kind is SideKind.CLUSTER:
         return "cluster:NAME or cluster:URL"
-    if word is SideWord.EMBEDDED:
+    if kind is SideKind.EMBEDDED:
         return "embedded:VERSION, or embedded alone"
-    return f"{word}:FILE" if word in OF_FILES else f"{word}:NAME"
+    return f"{kind}:FILE" if kind in OF_FILES else f"{kind}:NAME"
 
 
-def _recognize_file(path: Path) -> SideWord:
+def _recognize_file(path: Path) -> SideKind:
     """The word for a file: by its members if it is JSON, by its name if that ends like a run file's; else unknown."""
     suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
     last = suffixes[-1] if suffixes else ""
     if last == ".json":
         members = _read_members(path)
         if {"suites", "exit_status"} <= members:
-            return SideWord.REPORT
+            return SideKind.REPORT
         if {"suite", "requests"} <= members:
-            return SideWord.BASELINE
+            return SideKind.BASELINE
         raise UsageError(
             f"{path} is neither a JSON report of relevance run nor a baseline; write report:{path} or baseline:{path}"
         )
     if last in RUN_SUFFIXES:
-        return SideWord.RUN
+        return SideKind.RUN
     raise UsageError(
         f"the name of {path} does not determine its type; write run:{path}, report:{path} or baseline:{path}"
     )
@@ -171,7 +162,7 @@ def _suggest(text: str, requests: list[str]) -> str:
     """What *text* may have been meant to be, in words."""
     prefix, colon, value = text.partition(":")
     if colon:
-        word = find_nearest(prefix, SideWord)
+        word = find_nearest(prefix, WORDS)
         if word is None:
             return "neither a known form nor a file"
         return f"neither a known form nor a file; did you mean {f'{word}:{value}'!r}?"

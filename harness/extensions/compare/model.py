@@ -15,7 +15,7 @@ from harness.model.timing import ReportTiming
 
 
 class SideKind(StrEnum):
-    """The kind of source of one side of a comparison."""
+    """The source of one side of a comparison: the word before the colon where it is written as text."""
 
     BASELINE = "baseline"
     REPORT = "report"
@@ -23,6 +23,8 @@ class SideKind(StrEnum):
     REQUEST = "request"
     INDEX = "index"
     CLUSTER = "cluster"
+    EMBEDDED = "embedded"
+    """A cluster, once it was searched."""
     PYTHON = "python"
 
 

@@ -44,7 +44,7 @@ def plan_comparison(prepared: PreparedComparison, settings: PlanSettings) -> Pla
 
     assert prepared.selection is not None  # a plan has a suite
     pair, scored = prepared.score_sides(prepared.sides[1])
-    names = (pair[0].side.name, pair[1].side.name)
+    names = (pair[0].name, pair[1].name)
     reference = tabulate_scores(scored, scored.scores[0])
     candidate = tabulate_scores(scored, scored.settled or scored.scores[1])
     weights = {query.id: query.weight for query in scored.suite.queries}
@@ -61,11 +61,11 @@ def plan_comparison(prepared: PreparedComparison, settings: PlanSettings) -> Pla
     notes = list(scored.notes)
     compared = {query.id for query in scored.suite.queries}
     is_unanswered = False
-    for compared_side in pair:
-        unanswered = [query for query in compared_side.side.unanswered if query in compared]
+    for side in pair:
+        unanswered = [query for query in side.unanswered if query in compared]
         if unanswered:
             is_unanswered = True
-            notes.append(f"without an answer of {compared_side.side.name}: {counted(unanswered, 'query')}")
+            notes.append(f"without an answer of {side.name}: {counted(unanswered, 'query')}")
     report = PlanReport(
         suite=prepared.selection.whole_suite.path,
         reference=names[0],

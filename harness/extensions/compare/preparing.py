@@ -20,7 +20,7 @@ from harness.extensions.compare.assembly import (
     remove_changed_queries,
 )
 from harness.extensions.compare.coverage import write_pool_command
-from harness.extensions.compare.forms import SideText, SideWord, parse_side
+from harness.extensions.compare.forms import SideText, parse_side
 from harness.extensions.compare.model import ComparisonReport, SideKind
 from harness.extensions.compare.scores import (
     ScoredSides,
@@ -224,7 +224,7 @@ def prepare(request: ComparisonRequest, run: AnswerSuite, environ: Mapping[str, 
                 side.run.responses,
                 judgments.judged_queries,
                 judgments.judgments,
-                side.side.name,
+                side.name,
                 complete=request.complete,
             )
     selection = None
@@ -261,7 +261,7 @@ def add_all_requests(request: ComparisonRequest, environ: Mapping[str, str]) -> 
         from harness.suites import load_suite
 
         suite = load_suite(suite, environ, configs=Configs.from_options(request.run, environ))
-    sides = (*request.sides, *(f"{SideWord.REQUEST}:{name}" for name in suite.requests))
+    sides = (*request.sides, *(f"{SideKind.REQUEST}:{name}" for name in suite.requests))
     return replace(request, sides=sides, suite=suite)
 
 
@@ -327,12 +327,12 @@ def _read_side(
     """The side, if it was given or is read from a file; the text as it is where it has to be searched."""
     if isinstance(choice, ComparedSide):
         return choice
-    if choice.word is SideWord.BASELINE:
+    if choice.kind is SideKind.BASELINE:
         path = Path(choice.value) if choice.value else None
         return read_baseline_side(str(choice), path, suite, request.request)
-    if choice.word is SideWord.REPORT:
+    if choice.kind is SideKind.REPORT:
         return read_report_side(choice, suite, request.request)
-    if choice.word is SideWord.RUN:
+    if choice.kind is SideKind.RUN:
         profile = suite.profile if suite is not None else request.profile
         return read_run_side(
             str(choice), Path(choice.value), profile or Profile.STANDARD, remove_query=request.remove_query
@@ -348,18 +348,18 @@ def _choose_options(side: SideText, suite: Suite, options: RunOptions, texts: It
     """
     from harness.run.connections import keep_own_cluster
 
-    of_suite = (SideWord.REQUEST, SideWord.INDEX)
+    of_suite = (SideKind.REQUEST, SideKind.INDEX)
     options_of_side = side.apply_to(options)
-    if side.word not in of_suite:
+    if side.kind not in of_suite:
         return options_of_side
-    requests = {text.apply_to(options).request for text in texts if text.word in of_suite}
+    requests = {text.apply_to(options).request for text in texts if text.kind in of_suite}
     return keep_own_cluster(options_of_side, suite, options_of_side.request, requests)
 
 
 def _may_share_request(texts: Iterable[SideText]) -> bool:
     """Whether both sides may have the same request, so that their ties are comparable."""
-    same_request = (SideWord.BASELINE, SideWord.INDEX, SideWord.CLUSTER, SideWord.EMBEDDED)
-    return any(text.word in same_request for text in texts)
+    same_request = (SideKind.BASELINE, SideKind.INDEX, SideKind.CLUSTER, SideKind.EMBEDDED)
+    return any(text.kind in same_request for text in texts)
 
 
 def _list_untitled(sides: Iterable[ComparedSide]) -> tuple[str, ...]:
@@ -382,10 +382,10 @@ def _check_request(request: ComparisonRequest, texts: Sequence[SideText], suite:
 
     check_tags([suite], request.run.tags)
     check_query_ids([suite], request.run.queries)
-    requests = [text.value for text in texts if text.word is SideWord.REQUEST]
-    indexes = [text.value for text in texts if text.word is SideWord.INDEX]
+    requests = [text.value for text in texts if text.kind is SideKind.REQUEST]
+    indexes = [text.value for text in texts if text.kind is SideKind.INDEX]
     # Sides that name their own request do not use the one of the comparison.
-    if request.request is not None and any(text.is_live and text.word is not SideWord.REQUEST for text in texts):
+    if request.request is not None and any(text.is_live and text.kind is not SideKind.REQUEST for text in texts):
         requests.append(request.request)
     Matrix(tuple(requests), tuple(indexes)).check([suite])
 
@@ -397,7 +397,7 @@ def _list_contradictions(
     for text in texts:
         if suite is None and text.is_live:
             yield f"{text} is asked with the queries and requests of a suite; give ", SUITE
-        if suite is None and text == SideText(SideWord.BASELINE):
+        if suite is None and text == SideText(SideKind.BASELINE):
             yield "baseline is that of a suite; give ", SUITE, ", or say baseline:FILE"
     if suite is not None and request.qrels is not None:
         yield "found ", SUITE, " and ", QRELS, ", expected one of them: a suite has its own judgments"
@@ -406,7 +406,7 @@ def _list_contradictions(
         yield Option("profile"), " and ", Option("gain"), " go with ", QRELS, own
     if request.complete and suite is None and request.qrels is None:
         yield Option("complete"), " goes with ", SUITE, " or ", QRELS, ", which say what queries there are"
-    takes_request = any(text.word not in (SideWord.REQUEST, SideWord.RUN) for text in texts)
+    takes_request = any(text.kind not in (SideKind.REQUEST, SideKind.RUN) for text in texts)
     if request.request is not None and not takes_request:
         yield REQUEST, f" {request.request} is for index, cluster, embedded, baseline and report sides; none is one"
     if request.qrels is not None and not request.named_measures:
@@ -418,7 +418,7 @@ def _refuse_deeper(request: ComparisonRequest, sides: Iterable[SideText | Compar
     named_depths: list[tuple[str, int | None]] = []
     for side in sides:
         if isinstance(side, ComparedSide):
-            named_depths.append((side.side.name, side.depth))
+            named_depths.append((side.name, side.depth))
         else:
             named_depths.append((str(side), suite.depth))
     depths = make_depths(named_depths, suite)

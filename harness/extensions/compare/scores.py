@@ -113,7 +113,7 @@ def make_depths(sides: Iterable[tuple[str, int | None]], suite: Suite | None) ->
 
 def read_depths(pair: Iterable[ComparedSide], suite: Suite | None) -> Depths:
     """The depths of two sides that were read or run."""
-    return make_depths([(side.side.name, side.depth) for side in pair], suite)
+    return make_depths([(side.name, side.depth) for side in pair], suite)
 
 
 # With judgments both runs are scored anew, so that only the rankings differ. Without judgments the stored scores of
@@ -188,7 +188,7 @@ def _list_unknown_queries(pair: Iterable[ComparedSide], suite: Suite) -> Iterato
         unknown = [query.id for query in side.queries if query.id not in ids]
         if unknown:
             size = count(len(unknown), "query")
-            yield f"{side.side.name} has {size} that the suite does not have: {listed(unknown)}"
+            yield f"{side.name} has {size} that the suite does not have: {listed(unknown)}"
 
 
 def score_by_judgments(
@@ -204,7 +204,7 @@ def score_by_judgments(
     """
     judged = set(judgments.judged_queries)
     judged_of_sides = (judged & pair[0].run.responses.keys(), judged & pair[1].run.responses.keys())
-    check_runs_meet(judged_of_sides, (pair[0].side.name, pair[1].side.name))
+    check_runs_meet(judged_of_sides, (pair[0].name, pair[1].name))
     suite = _join_queries(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
         suite,
@@ -217,7 +217,7 @@ def score_by_judgments(
     absent = [query for query in judgments.judged_queries if query not in ids]
     if absent:
         notes.append(f"judged and in neither run: {counted(absent, 'query')}")
-    if any(side.side.kind is SideKind.RUN and judged - side.run.responses.keys() for side in pair):
+    if any(side.kind is SideKind.RUN and judged - side.run.responses.keys() for side in pair):
         notes.append("`--complete` counts a judged query that is not in a run file as one without hits")
     return _score_both(pair, suite, notes, judgments)
 
@@ -233,8 +233,8 @@ def _score_both(
     suite = replace(suite, depth=depth or _find_longest(first, second))
     notes = [*notes, *_list_near_ids(pair, (first, second), suite)]
     scores = (_score_run(first, suite, judgments), _score_run(second, suite, judgments))
-    _refuse_unscored(pair[0].side.name, first, scores[0])
-    _refuse_unscored(pair[1].side.name, second, scores[1])
+    _refuse_unscored(pair[0].name, first, scores[0])
+    _refuse_unscored(pair[1].name, second, scores[1])
     settled: Sequence[Score] = ()
     if may_share_request(*pair):
         in_order = settle_run(first, second)
@@ -257,7 +257,7 @@ def _list_near_ids(pair: tuple[ComparedSide, ComparedSide], runs: tuple[Run, Run
             if query.id in run.responses
         )
         if sentence:
-            yield f"{side.side.name}: {sentence}"
+            yield f"{side.name}: {sentence}"
 
 
 def _score_run(run: Run, suite: Suite, judgments: FileScorer | None) -> tuple[Score, ...]:
@@ -352,7 +352,7 @@ def use_stored_scores(
     runs = (truncate_run(reference.run, depth), truncate_run(candidate.run, depth))
     suite = _join_queries(pair, profile, gain)
     suite = replace(suite, thresholds=tuple(thresholds), depth=depth or _find_longest(*runs))
-    unscored = [side.side.name for side in pair if not side.scores]
+    unscored = [side.name for side in pair if not side.scores]
     if unscored:
         without = f"{' and '.join(unscored)} {'has' if len(unscored) == 1 else 'have'} no scores"
         if measures:
@@ -383,7 +383,7 @@ def _refuse_unlike(reference: ComparedSide, candidate: ComparedSide) -> None:
         unlike.append(f"profile {reference.profile} and {candidate.profile}")
     if unlike:
         raise UsageError(
-            f"the scores of {reference.side.name} and {candidate.side.name} were computed with different settings: "
+            f"the scores of {reference.name} and {candidate.name} were computed with different settings: "
             f"{', '.join(unlike)}; give ",
             SUITE,
             " or ",
@@ -399,7 +399,7 @@ def _list_shared_measures(reference: ComparedSide, candidate: ComparedSide, name
     shared = [measure for measure in of_reference if measure in of_candidate]
     lacking = [measure.text for measure in named if measure.text not in shared]
     if lacking or not shared:
-        sentence = f"{reference.side.name} and {candidate.side.name} both hold {', '.join(shared) or 'no measure'}"
+        sentence = f"{reference.name} and {candidate.name} both hold {', '.join(shared) or 'no measure'}"
         if lacking:
             sentence += f", and not {', '.join(dict.fromkeys(lacking))}"
         raise UsageError(f"{sentence}; give ", SUITE, " or ", QRELS, " to compute other measures")
@@ -414,7 +414,7 @@ def _mark_unjudged(side: ComparedSide, other: ComparedSide) -> tuple[Score, ...]
     left out as if it had never been judged.
     """
     defined = {(score.query, score.measure) for score in other.scores if score.value is not None}
-    reason = f"undefined, where {other.side.name} has a score: its judgments are missing"
+    reason = f"undefined, where {other.name} has a score: its judgments are missing"
     scores = []
     for score in side.scores:
         if score.outcome is Outcome.UNDEFINED and (score.query, score.measure) in defined:
@@ -477,7 +477,7 @@ def _note_weights(reference: ComparedSide, candidate: ComparedSide) -> Iterator[
     changed = [query.id for query in candidate.queries if before.get(query.id, query.weight) != query.weight]
     if changed:
         size = count(len(changed), "query")
-        yield f"the weights of {candidate.side.name} hold: {size} had another ({listed(changed)})"
+        yield f"the weights of {candidate.name} hold: {size} had another ({listed(changed)})"
 
 
 # Tests.

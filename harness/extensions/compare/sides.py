@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from harness.config import Configs
 from harness.errors import Option, UsageError
-from harness.extensions.compare.forms import SideText, SideWord
+from harness.extensions.compare.forms import SideText
 from harness.extensions.compare.model import Side, SideKind
 from harness.files.runs import read_run
 from harness.gate.ties import truncate_ranking
@@ -18,15 +18,15 @@ from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
 from harness.metrics.score import failure_text
 from harness.model.kept import Baseline, Question
-from harness.model.report import QueryReport, Report, SuiteReport
-from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run
-from harness.model.scores import Outcome, Score
+from harness.model.report import Report, SuiteReport
+from harness.model.run import Engine, Failure, Hit, Ranking, Run
+from harness.model.scores import Score
 from harness.model.suite import Gain, Json, Profile, Query, Suite
 from harness.options import RunOptions
 from harness.store.baseline import choose_entry, rename_baselines
 from harness.store.baseline_files import choose_roots, find_baseline, read_baselines
 from harness.store.contradictions import refuse_contradictions
-from harness.store.kept import restore_run
+from harness.store.kept import restore_baseline, restore_report
 from harness.store.what_changed import UsedValues, build_request_json, fingerprint_request, select_request_values
 from harness.words import did_you_mean
 
@@ -34,11 +34,10 @@ SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("reque
 """Options of a comparison that error messages name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSide:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSide(Side):
     """A side with its rankings and all that its source says about them."""
 
-    side: Side
     run: Run
     depth: int | None
     """The number of hits requested; None where the rankings are whole."""
@@ -82,8 +81,7 @@ def search_side(
         SuiteError: The suite is wrong.
         EngineStartError: The embedded node could not be started.
     """
-    kinds = {SideWord.REQUEST: SideKind.REQUEST, SideWord.INDEX: SideKind.INDEX}
-    kind = kinds.get(text.word, SideKind.CLUSTER)
+    kind = SideKind.CLUSTER if text.kind is SideKind.EMBEDDED else text.kind
     run, cluster = answer(suite, options, configs)
     return make_run_side(str(text), kind, suite, run, cluster)
 
@@ -98,12 +96,18 @@ def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run, cluster: st
         query: failure_text(response) for query, response in run.responses.items() if isinstance(response, Failure)
     }
     if run.request not in suite.requests:
-        return ComparedSide(Side(name, kind, unanswered=unanswered), run, None, suite.queries)
+        return ComparedSide(name, kind, unanswered=unanswered, run=run, depth=None, queries=suite.queries)
     return ComparedSide(
-        Side(name, kind, str(run.engine), run.request, run.index, unanswered=unanswered, cluster=cluster),
-        run,
-        suite.depth,
-        suite.queries,
+        name,
+        kind,
+        str(run.engine),
+        run.request,
+        run.index,
+        unanswered=unanswered,
+        cluster=cluster,
+        run=run,
+        depth=suite.depth,
+        queries=suite.queries,
         template=fingerprint_request(suite, run.request),
         request_json=Masker(suite.variables).mask_json(build_request_json(suite, run.request)),
         questions=read_questions(suite, select_request_values(suite, run.request, hooked=run.hooked)),
@@ -193,7 +197,12 @@ def make_report_side(report: SuiteReport, name: str, *, created: str) -> Compare
 
     Secrets are masked in a report.
     """
-    side = Side(
+    restored = restore_report(report)
+    questions = {}
+    for query in report.queries:
+        if query.id in restored.run.responses:
+            questions[query.id] = Question(query.question, query.text)
+    return ComparedSide(
         name,
         SideKind.REPORT,
         str(report.engine),
@@ -202,70 +211,14 @@ def make_report_side(report: SuiteReport, name: str, *, created: str) -> Compare
         created,
         unanswered={query.id: query.reason for query in report.unanswered.values()},
         cluster=report.cluster,
-    )
-    responses: dict[str, Response] = {}
-    queries: list[Query] = []
-    scores: list[Score] = []
-    questions = {}
-    for query in report.queries:
-        if query.outcome is Outcome.SKIPPED:
-            continue
-        responses[query.id] = _restore_response(query)
-        queries.append(
-            Query(query.id, query.text, tags=query.tags, judgments=_collect_grades(query), weight=query.weight)
-        )
-        scores += _restore_scores(query)
-        questions[query.id] = Question(query.question, query.text)
-    run = Run(responses, report.engine, report.request, report.index, target_changed=report.target_changed)
-    return ComparedSide(
-        side,
-        run,
-        report.depth,
-        tuple(queries),
-        tuple(scores),
-        read_gain(report.gain),
-        report.profile,
+        run=restored.run,
+        depth=report.depth,
+        queries=restored.queries,
+        scores=restored.scores,
+        gain=read_gain(report.gain),
+        profile=report.profile,
         questions=questions,
     )
-
-
-def _restore_response(query: QueryReport) -> Response:
-    """The response that *query* reports."""
-    if query.outcome.is_unanswered:
-        kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
-        return query.failure or Failure(kind, query.reason)
-    hits = tuple(Hit(document.id, document.score, document.title, sort=document.sort) for document in query.ranking)
-    # Only the ids of the tail are reported: its documents tie with the last hit, and so have its score.
-    tail = tuple(replace(hits[-1], id=document, title=None) for document in query.tail if hits)
-    return Ranking(
-        hits,
-        query.total,
-        query.timing.took,
-        query.total_is_lower_bound,
-        query.duplicates,
-        tail=tail,
-        closed=query.closed,
-        exact_scores=query.exact_scores,
-        to_last_byte=query.timing.to_last_byte,
-    )
-
-
-def _collect_grades(query: QueryReport) -> dict[str, float]:
-    """The grades in the report: of hits, of the ideal ranking and of relevant documents that were not found."""
-    grades = {document.id: document.grade for document in (*query.ideal, *query.ranking)}
-    grades.update({document.id: document.grade for document in query.missing})
-    return {document: grade for document, grade in grades.items() if grade is not None}
-
-
-def _restore_scores(query: QueryReport) -> list[Score]:
-    """The scores that *query* reports, each with the outcome that it had."""
-    scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
-    unscored = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
-    scores = []
-    for measure, value in query.scores.items():
-        outcome = unscored if value is None else scored
-        scores.append(Score(query.id, measure, value, outcome, query.reason))
-    return scores
 
 
 # The side of a baseline.
@@ -308,21 +261,19 @@ def _choose_request(name: str, entries: Iterable[str], request: str | None) -> s
 
 def make_baseline_side(name: str, entry: Baseline, request: str) -> ComparedSide:
     """The side of *entry*, the baseline of *request*, called *name*."""
-    side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
-    queries: list[Query] = []
-    scores: list[Score] = []
-    for query, kept in entry.queries.items():
-        queries.append(Query(query, kept.text, weight=kept.weight))
-        for measure, value in kept.scores.items():
-            scores.append(Score(query, measure, value, Outcome.UNDEFINED if value is None else kept.outcome))
+    restored = restore_baseline(entry, request)
     return ComparedSide(
-        side,
-        restore_run(entry, request, depth=entry.depth),
-        entry.depth,
-        tuple(queries),
-        tuple(scores),
-        read_gain(entry.gain),
-        entry.profile,
+        name,
+        SideKind.BASELINE,
+        entry.engine,
+        request,
+        created=entry.created,
+        run=restored.run,
+        depth=entry.depth,
+        queries=restored.queries,
+        scores=restored.scores,
+        gain=read_gain(entry.gain),
+        profile=entry.profile,
         template=entry.template or None,
         request_json=entry.request,
         fingerprints={query: kept.judgments for query, kept in entry.queries.items()},
@@ -354,13 +305,14 @@ def read_run_side(name: str, path: Path, profile: Profile, *, remove_query: bool
         hits = tuple(Hit(document, scores[document]) for document in documents)
         rankings[query] = Ranking(hits, exact_scores=True)
     run = Run(rankings, Engine("run"), "run")
-    return ComparedSide(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))
+    queries = tuple(Query(query, query) for query in rankings)
+    return ComparedSide(name, SideKind.RUN, run=run, depth=None, queries=queries)
 
 
 def add_empty_rankings(side: ComparedSide, queries: Iterable[str]) -> ComparedSide:
     """*side* with those of *queries* that it lacks, as empty rankings; only for run files, which cannot hold these."""
     absent = [query for query in queries if query not in side.run.responses]
-    if side.side.kind is not SideKind.RUN or not absent:
+    if side.kind is not SideKind.RUN or not absent:
         return side
     responses = dict(side.run.responses)
     all_queries = list(side.queries)

@@ -24,7 +24,7 @@ import harness.suites.loading
 from builders.comparing import compare, refused, told
 from harness.cli import main
 from harness.errors import EngineUnreachable
-from harness.extensions.compare.forms import SideWord
+from harness.extensions.compare.forms import WORDS
 from harness.extensions.compare.model import SideKind
 from harness.extensions.compare.outputs import loads_comparison
 from harness.model.run import Engine, Failure, FailureKind, Hit
@@ -768,7 +768,7 @@ def test_files_are_written_beside(shop, capsys):
 def test_the_help_lists_every_form_a_line(capsys):
     assert main(["compare", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for kind in SideWord:
+    for kind in WORDS:
         assert any(line.strip().startswith(str(kind)) for line in lines), kind
 
 

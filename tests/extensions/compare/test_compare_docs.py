@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 
 from harness.cli import main
-from harness.extensions.compare.forms import SideWord
+from harness.extensions.compare.forms import WORDS
 from harness.extensions.compare.preparing import read_thresholds
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "compare.md"
@@ -54,7 +54,7 @@ def test_the_plain_rankings_of_the_page_give_its_figures():
 def test_every_form_is_in_the_table_and_no_other():
     table = TEXT.split("## The two sides")[1].split("\n\n")[1]
     assert set(re.findall(r"`([a-z]+)[:`]", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:]))) == {
-        str(kind) for kind in SideWord
+        str(kind) for kind in WORDS
     }
 
 

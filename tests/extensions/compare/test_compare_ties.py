@@ -8,7 +8,7 @@ import itertools
 import json
 
 from harness.cli import main
-from harness.extensions.compare.model import Side, SideKind
+from harness.extensions.compare.model import SideKind
 from harness.extensions.compare.scores import use_stored_scores
 from harness.extensions.compare.sides import ComparedSide
 from harness.files import runs as run_files
@@ -186,7 +186,15 @@ def stored_side(name, hits, value, template=None):
     queries = (Query("q", "q", judgments={"a": 1.0}), Query("other", "other", judgments={"z": 1.0}))
     scores = (Score("q", "RR", value, Outcome.SCORED), Score("other", "RR", 1.0, Outcome.SCORED))
     return ComparedSide(
-        Side(name, SideKind.REPORT), run, 10, queries, scores, Gain(), Profile.STANDARD, template=template
+        name,
+        SideKind.REPORT,
+        run=run,
+        depth=10,
+        queries=queries,
+        scores=scores,
+        gain=Gain(),
+        profile=Profile.STANDARD,
+        template=template,
     )
 
 

@@ -10,7 +10,7 @@ from datetime import date
 from builders.suites import make_suite
 from harness.errors import MeasureError, UsageError
 from harness.extensions.compare.assembly import assemble_report, sort_by_change
-from harness.extensions.compare.forms import SideText, SideWord
+from harness.extensions.compare.forms import SideText
 from harness.extensions.compare.model import QueryComparison, SideKind
 from harness.extensions.compare.preparing import CompareOptions, assemble_comparison, read_thresholds
 from harness.extensions.compare.scores import score_by_judgments, score_by_suite, use_stored_scores
@@ -92,8 +92,8 @@ def test_a_report_tells_the_run_that_it_was_made_of():
     broken = run_of(q=FIRST.responses["q"], r=Ranking(), s=Failure(FailureKind.SHARDS, "1 of 5: gone", 200))
     side = reported(broken)
     assert side.run.responses == broken.responses
-    assert (side.side.engine, side.side.request, side.side.index) == ("elasticsearch 9.4.3", "current", "products")
-    assert dict(side.side.unanswered) == {"s": "failed shards (200): 1 of 5: gone"}
+    assert (side.engine, side.request, side.index) == ("elasticsearch 9.4.3", "current", "products")
+    assert dict(side.unanswered) == {"s": "failed shards (200): 1 of 5: gone"}
     outcomes = {(score.query, score.measure): (score.value, score.outcome) for score in side.scores}
     assert outcomes["q", "RR"] == (1.0, Outcome.SCORED)
     assert outcomes["r", "RR"] == (0.0, Outcome.ZERO_HITS)
@@ -158,7 +158,7 @@ def test_a_report_has_the_sort_values_of_its_hits():
 
 def test_a_run_knows_what_its_queries_asked():
     side = make_run_side("request:current", SideKind.REQUEST, make_compared_suite(*QUERIES, body=PLAIN), FIRST)
-    assert (side.depth, side.side.index) == (10, "products")
+    assert (side.depth, side.index) == (10, "products")
     assert {query: asked.text for query, asked in side.questions.items()} == {"q": "one", "r": "two", "s": "three"}
     assert whole(make_compared_suite(*QUERIES), FIRST, "A").depth is None
 
@@ -169,12 +169,12 @@ def test_a_run_knows_what_its_queries_asked():
 @pytest.mark.parametrize(
     ("form", "expected"),
     [
-        (SideText(SideWord.REQUEST, "new"), RunOptions(url="http://a", request="new")),
-        (SideText(SideWord.INDEX, "v2"), RunOptions(url="http://a", request="asked", index="v2")),
-        (SideText(SideWord.CLUSTER, "staging"), RunOptions(cluster="staging", request="asked")),
-        (SideText(SideWord.CLUSTER, "https://b"), RunOptions(url="https://b", request="asked")),
-        (SideText(SideWord.EMBEDDED), RunOptions(embedded=True, request="asked")),
-        (SideText(SideWord.EMBEDDED, "2.19"), RunOptions(embedded=True, engine_version="2.19", request="asked")),
+        (SideText(SideKind.REQUEST, "new"), RunOptions(url="http://a", request="new")),
+        (SideText(SideKind.INDEX, "v2"), RunOptions(url="http://a", request="asked", index="v2")),
+        (SideText(SideKind.CLUSTER, "staging"), RunOptions(cluster="staging", request="asked")),
+        (SideText(SideKind.CLUSTER, "https://b"), RunOptions(url="https://b", request="asked")),
+        (SideText(SideKind.EMBEDDED), RunOptions(embedded=True, request="asked")),
+        (SideText(SideKind.EMBEDDED, "2.19"), RunOptions(embedded=True, engine_version="2.19", request="asked")),
     ],
 )
 def test_what_a_form_asks_for_stands_beside_what_holds_for_both(form, expected):
@@ -300,7 +300,7 @@ def test_judgments_score_a_measure_that_only_a_threshold_on_a_tag_names(judged):
 
 def test_only_a_run_file_is_filled_with_queries_without_hits():
     plain = whole(make_compared_suite(*QUERIES), FIRST, "A")
-    of_file = replace(plain, side=replace(plain.side, kind=SideKind.RUN))
+    of_file = replace(plain, kind=SideKind.RUN)
     assert "new" not in add_empty_rankings(plain, ["q", "new"]).run.responses
     filled = add_empty_rankings(of_file, ["q", "new"])
     assert filled.run.responses["new"] == Ranking()
