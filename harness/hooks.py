@@ -351,13 +351,13 @@ class HookedSearch(Search):
         for place, error in errors.items():
             yield StreamedResponse(place, requests[place], Failure(FailureKind.ERROR, str(error)))
         for streamed in stream:
-            place, response = sent[streamed.place], streamed.response
+            place, response = sent[streamed.position], streamed.response
             try:
                 response = self.hooks.change_response(response, streamed.request)
             except HookError as error:
                 errors[place] = error
                 response = Failure(FailureKind.ERROR, str(error))
-            yield replace(streamed, place=place, response=response)
+            yield replace(streamed, position=place, response=response)
         _raise_if_all(errors, requests)
 
     def index_facts(self, index: str | None) -> IndexFacts:

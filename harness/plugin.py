@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = getattr(config, "workerinput", {}).get(_FOLDER)
     relevance_session = RelevanceSession(read_options(config), Path(folder) if folder else None)
     paths = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    relevance_session.named = frozenset(Path(os.path.normpath(path)) for path in paths)
+    relevance_session.command_line_paths = frozenset(Path(os.path.normpath(path)) for path in paths)
     config.stash[SESSION] = relevance_session
     config.pluginmanager.register(_Outcomes(relevance_session))
 
@@ -91,17 +91,23 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Receive the refusals of a worker of pytest-xdist; a killed worker sends none."""
+    """
+    Receive what a worker of pytest-xdist has recorded, as plain values; `pytest_sessionfinish` sends it.
+
+    A worker that was killed sends nothing.
+    """
     output = getattr(node, "workeroutput", {})
     relevance_session = node.config.stash[SESSION]
-    problems = output.get(PROBLEMS, [])
-    relevance_session.problems.extend(problem for problem in problems if problem not in relevance_session.problems)
+    for problem in output.get(PROBLEMS, []):
+        # Each worker may have found it.
+        if problem not in relevance_session.problems:
+            relevance_session.problems.append(problem)
     relevance_session.record_refusals(Problem(*fields) for fields in output.get(REFUSALS, []))
-    relevance_session.left_out.extend(Path(path) for path in output.get(_LEFT_OUT, []))
-    relevance_session.suites_without_items.extend(Path(path) for path in output.get(SUITES_WITHOUT_ITEMS, []))
-    relevance_session.ungated.extend(output.get(UNGATED, []))
-    relevance_session.uncollected.update(output.get(UNCOLLECTED, {}))
-    relevance_session.assertions.extend(Assertion(*fields) for fields in output.get(ASSERTIONS, []))
+    relevance_session.left_out += map(Path, output.get(_LEFT_OUT, []))
+    relevance_session.suites_without_items += map(Path, output.get(SUITES_WITHOUT_ITEMS, []))
+    relevance_session.ungated += output.get(UNGATED, [])
+    relevance_session.uncollected |= output.get(UNCOLLECTED, {})
+    relevance_session.assertions += [Assertion(*fields) for fields in output.get(ASSERTIONS, [])]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -127,7 +133,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix.lower() not in (".yaml", ".yml"):
         return None
     relevance_session = parent.config.stash[SESSION]
-    is_named = file_path in relevance_session.named
+    is_named = file_path in relevance_session.command_line_paths
     if is_named or is_suite_name(file_path.name):
         from harness.pytest_plugin.items import SuiteFile, looks_like_suite
 

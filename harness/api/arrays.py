@@ -180,6 +180,7 @@ class IdColumns:
 
 
 def _require_numpy() -> Any:
+    """The module of numpy; raises UsageError where it is not installed."""
     try:
         import numpy
     except ImportError:
@@ -210,6 +211,7 @@ def _number_ids(ids: Iterable[str]) -> dict[str, int]:
 
 
 def _encode(text: str) -> bytes:
+    """A key that sorts texts as trec_eval does, by their bytes; half of a character is kept."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -217,10 +219,10 @@ def _code_rows(
     rows: IdColumns, query_codes: Mapping[str, int], document_codes: Mapping[str, int], *, repeated: str
 ) -> tuple[Codes, Codes]:
     """
-    The code of the query and of the document of each row.
+    The code of the query of each row, and the code of the document of each row.
 
     Raises:
-        UsageError: a document is *repeated* for a query.
+        UsageError: a document is there twice for a query; *repeated* is what the sentence says of it.
     """
     import numpy as np
 
@@ -243,6 +245,7 @@ def _read_texts(frame: Frame, name: str, what: str) -> list[str]:
 
 
 def _read_floats(frame: Frame, name: str, what: str) -> list[float]:
+    """A column of numbers."""
     try:
         return list(map(float, _read_column(frame, name, what)))
     except (TypeError, ValueError, OverflowError):
@@ -261,6 +264,12 @@ def _list_columns(frame: object, what: str) -> list[Any]:
 
 
 def _read_column(frame: Frame, name: str, what: str) -> list[Any]:
+    """
+    The values of the column *name* of *frame*; *what* is what an error calls the frame.
+
+    Raises:
+        UsageError: There is no such column, there are several, or a value is missing.
+    """
     names = _list_columns(frame, what)
     if name not in names:
         raise UsageError(f"the frame of the {what} has no column {name!r}; it has {', '.join(map(repr, names))}")

@@ -62,11 +62,14 @@ def read_argument(name: str, value: Any) -> Any:
     if value is None and kind.optional:
         return None
     if not kind.accepts(value):
-        refuse(name, value, f"{kind.expected} or None" if kind.optional else kind.expected)
+        expected = kind.expected
+        if kind.optional:
+            expected += " or None"
+        refuse(name, value, expected)
     if kind.element is not None:
-        for place, element in enumerate(value):
+        for number, element in enumerate(value):
             if not kind.element.accepts(element):
-                refuse(f"{name}[{place}]", element, kind.element.expected)
+                refuse(f"{name}[{number}]", element, kind.element.expected)
     return kind.convert(value)
 
 
@@ -116,9 +119,10 @@ def merge_options(defaults: RunOptions, arguments: Mapping[str, Any]) -> RunOpti
     refuse_unknown(arguments, RUN_ARGUMENTS)
     values = {name: read_argument(name, value) for name, value in arguments.items()}
     no_server: dict[str, Any] = {"url": None, "cluster": None, "embedded": False, "client": None}
-    # A call that names a server names it instead of the default: both together would be refused.
-    servers = [name for name in no_server if is_given(values.get(name))]
-    if servers:
-        version = defaults.engine_version if "embedded" in servers else None
-        defaults = replace(defaults, **no_server, engine_version=version)
+    # A call that names a server replaces the default one: both together would be refused.
+    if any(is_given(values.get(name)) for name in no_server):
+        defaults = replace(defaults, **no_server)
+        # A version is that of the embedded node.
+        if not is_given(values.get("embedded")):
+            defaults = replace(defaults, engine_version=None)
     return replace(defaults, **values)

@@ -172,10 +172,18 @@ class Scores:
 
 
 def _read_measure(text: object) -> Measure:
+    """The measure that an argument names; raises MeasureError, or UsageError if it is no text."""
     return parse_measure(read_argument("measure", text))
 
 
 def _check_complete(measure: Measure, scope: Scope, *, skip_undefined: bool) -> None:
+    """
+    Refuse a figure over the queries of *scope* where one that has to count has no score.
+
+    Raises:
+        SearchError: A query has no answer.
+        UndefinedScore: A query has no score and is not to be skipped, or none has one.
+    """
     if scope.unanswered:
         missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
         raise SearchError(
@@ -245,14 +253,17 @@ def evaluate(
     for query, documents in _read_by_query("rankings", rankings):
         hits = map(Hit, dict.fromkeys(_read_ids(query, documents)))
         responses[query] = Ranking(tuple(hits), total=None)
-    grades = {query: _read_grades(query, judged) for query, judged in _read_by_query("judgments", judgments)}
+    grades = {}
+    for query, judgments_of_query in _read_by_query("judgments", judgments):
+        grades[query] = _read_grades(query, judgments_of_query)
+    query_ids = dict.fromkeys([*grades, *responses])
     suite = Suite(
         name="evaluation",
         path="",
         target=Target(),
         requests={},
         measures=tuple(parsed_measures),
-        queries=tuple(Query(query, query, judgments=grades.get(query, {})) for query in {**grades, **responses}),
+        queries=tuple(Query(query, query, judgments=grades.get(query, {})) for query in query_ids),
         gain=profile_gain(parsed_profile) if parsed_gain is None else parsed_gain,
         profile=parsed_profile,
         skip_undefined=read_argument("skip_undefined", skip_undefined),
@@ -266,6 +277,7 @@ def evaluate(
 
 
 def _read_by_query(name: str, argument: object) -> Iterable[tuple[str, Any]]:
+    """The items of the mapping *argument*, whose keys are ids of queries; *name* is its name in an error."""
     if not isinstance(argument, Mapping):
         refuse(name, argument, "a mapping by query id")
     for query in argument:
@@ -287,11 +299,12 @@ def _read_ids(query: str, documents: object) -> list[str]:
     return list(map(str, ids))
 
 
-def _read_grades(query: str, judged: object) -> dict[str, float]:
-    if not isinstance(judged, Mapping):
-        refuse(f"judgments of query {query!r}", judged, "a mapping from document id to grade")
+def _read_grades(query: str, judgments: object) -> dict[str, float]:
+    """The grades of *query* by document id; raises UsageError where *judgments* are no such mapping."""
+    if not isinstance(judgments, Mapping):
+        refuse(f"judgments of query {query!r}", judgments, "a mapping from document id to grade")
     grades: dict[str, float] = {}
-    for document, value in judged.items():
+    for document, value in judgments.items():
         if not isinstance(document, str):
             refuse(f"a document id in the judgments of query {query!r}", document, "a text")
         grade = finite(value)

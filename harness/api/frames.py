@@ -85,20 +85,27 @@ def make_frame(columns: Sequence[TypedColumn], package: object) -> Any:
 
 
 def _escape_halves(column: TypedColumn) -> Sequence[Any]:
-    """The values of *column*; both packages refuse a text with half of a character, which JSON may have."""
+    r"""
+    The values of *column*, with an escape such as ``\\ud800`` in place of each half of a character.
+
+    Both packages refuse a text with half of a character (a lone surrogate), which JSON may have.
+    """
     if column.type is ColumnType.TEXT:
-        return [None if text is None else _escape_text(text) for text in column.values]
+        return [_escape_text(text) for text in column.values]
     if column.type is ColumnType.TEXTS:
-        return [[_escape_text(text) for text in texts] for texts in column.values]
+        return [list(map(_escape_text, texts)) for texts in column.values]
     return column.values
 
 
-def _escape_text(text: str) -> str:
+def _escape_text(text: str | None) -> str | None:
+    """*text* with escapes for halves of characters; None stays a missing value."""
+    if text is None:
+        return None
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _import_package(names: Sequence[str]) -> tuple[str, Any]:
-    """The first package of *names* that is installed, with its name."""
+    """The name of the first package of *names* that is installed, and its module; raises UsageError if none is."""
     for name in names:
         try:
             return name, import_module(name)
@@ -126,8 +133,8 @@ def list_ranking_columns(rankings: Iterable[tuple[str, Sequence[RankedDocument]]
 
 
 def make_columns(heads: Sequence[tuple[str, ColumnType]], rows: Sequence[tuple[Any, ...]]) -> list[TypedColumn]:
-    """A column for each of *heads*, a name and a type, of the values at its place in all *rows*."""
+    """A column for each of *heads*, its name and type; each of *rows* has a value for each column, in their order."""
     columns = []
-    for place, (name, column_type) in enumerate(heads):
-        columns.append(TypedColumn(name, column_type, [row[place] for row in rows]))
+    for number, (name, column_type) in enumerate(heads):
+        columns.append(TypedColumn(name, column_type, [row[number] for row in rows]))
     return columns

@@ -170,6 +170,7 @@ def _raise_here(call: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(call)
     def call_here(*arguments: P.args, **named_arguments: P.kwargs) -> T:
+        """Call it, and raise its error from here. pytest shows no frame that has the name below."""
         __tracebackhide__ = True
         try:
             return call(*arguments, **named_arguments)

@@ -21,7 +21,7 @@ from harness.errors import UsageError
 from harness.extensions import load_extensions
 from harness.words import did_you_mean
 
-_OF_THE_CORE = {
+_CORE_COMMANDS = {
     "Daily": {
         "validate": "Check suites without an engine and report all problems.",
         "run": "Run suites against an engine and report the results.",
@@ -41,22 +41,27 @@ _OF_THE_CORE = {
 }
 """The commands of the core and what they do, in all groups of the help."""
 
-_ADDED = {command.name: command for extension in load_extensions() for command in extension.commands}
+_EXTENSION_COMMANDS = {command.name: command for extension in load_extensions() for command in extension.commands}
 """The commands of extensions."""
 
 
 def _list_group(title: str) -> dict[str, str]:
-    """The commands of a group, those of the core and of extensions."""
-    added = [command for command in _ADDED.values() if command.group == title]
+    """The commands of the group *title* and what they do, in the order of the help."""
+    added = [command for command in _EXTENSION_COMMANDS.values() if command.group == title]
     sentences = {}
-    for name, sentence in _OF_THE_CORE[title].items():
-        sentences.update({command.name: command.sentence for command in added if command.before == name})
+    for name, sentence in _CORE_COMMANDS[title].items():
+        # An extension may say before which command of the core its own stands.
+        for command in added:
+            if command.before == name:
+                sentences[command.name] = command.sentence
         sentences[name] = sentence
-    sentences.update({command.name: command.sentence for command in added if not command.before})
+    for command in added:
+        if not command.before:
+            sentences[command.name] = command.sentence
     return sentences
 
 
-COMMAND_GROUPS = {title: _list_group(title) for title in _OF_THE_CORE}
+COMMAND_GROUPS = {title: _list_group(title) for title in _CORE_COMMANDS}
 """Each command and what it does, in the groups of the help."""
 
 COMMANDS = {name: sentence for group in COMMAND_GROUPS.values() for name, sentence in group.items()}
@@ -75,7 +80,9 @@ class LazyGroup(click.Group):
             return None
         from harness.cli.added_options import add_options_of_extensions
 
-        module = _ADDED[cmd_name].module if cmd_name in _ADDED else f"harness.cli.{cmd_name}"
+        module = f"harness.cli.{cmd_name}"
+        if cmd_name in _EXTENSION_COMMANDS:
+            module = _EXTENSION_COMMANDS[cmd_name].module
         command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         return add_options_of_extensions(command)
@@ -132,11 +139,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What follows the word ``relevance``; None takes the process's own.
     """
-    words = None if arguments is None else list(arguments)
+    words = None
+    if arguments is not None:
+        words = list(arguments)
     return run_guarded(partial(_run_command, words))
 
 
 def _run_command(words: list[str] | None) -> Any:
+    """The result of the command that *words* name; None takes those of the process."""
     for word in words or ():
         # The system takes no such file name, and Python would raise a ValueError.
         if "\0" in word:

@@ -28,6 +28,7 @@ def _add_options(command: click.Command, added: AddedOptions) -> click.Command:
     assert own_callback is not None, "a command that is no group has a function"
 
     def run_either(**arguments: Any) -> Any:
+        """Run the extension's command if one of its options is given, else the core's."""
         values = {option.field: arguments.pop(option.field) for option in added.options}
         if all(value is None for value in values.values()):
             return own_callback(**arguments)

@@ -24,8 +24,7 @@ from harness.cli.shared_options import (
     root_option,
     suites_argument,
 )
-from harness.cli.terminal import run_progress
-from harness.cli.terminal import show as print_all
+from harness.cli.terminal import print_all, run_progress
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.extensions import load_extensions

@@ -15,8 +15,8 @@ class Delivery:
     """
     Gives the result of a command to its outputs: standard output, and files.
 
-    Each is written whatever becomes of the others, so that no result is lost with one of them. `settle` says what could
-    not be written::
+    Each is written whatever becomes of the others, so that no result is lost with one of them. `report_errors` says
+    what could not be written::
 
         delivery = Delivery()
         with delivery.printing():
@@ -24,7 +24,7 @@ class Delivery:
         for file in files:
             with delivery.writing():
                 write(report, file)
-        return delivery.settle(report.exit_status)
+        return delivery.report_errors(report.exit_status)
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Delivery:
         """Whether everything could be written so far."""
         return not self._errors
 
-    def settle(self, status: int) -> int:
+    def report_errors(self, status: int) -> int:
         """
         Print what could not be written; returns the worst of the exit *status* of the result and those of the errors.
 

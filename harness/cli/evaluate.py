@@ -10,7 +10,7 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import json_option
-from harness.cli.terminal import show
+from harness.cli.terminal import print_all
 from harness.errors import UsageError
 from harness.files.partitions import join_evaluations, list_partitions
 from harness.files.query_ids import check_common_queries
@@ -65,14 +65,16 @@ def command(qrels: Path, run: Path, per_query: bool, as_json: bool, **choices: A
     files with the same names.
     """
     options = make_file_options(**choices)
-    give_evaluation(_score(qrels, run, options), options, qrels, run, per_query=per_query, as_json=as_json)
+    print_evaluation(_score(qrels, run, options), options, qrels, run, per_query=per_query, as_json=as_json)
 
 
 def make_file_options(
     *, measures: tuple[str, ...], profile: str, gain: str | None, complete: bool, remove_query: bool
 ) -> FileOptions:
     """How files are scored, from the arguments of the command."""
-    parsed_gain = None if gain is None else read_gain(gain)
+    parsed_gain = None
+    if gain is not None:
+        parsed_gain = read_gain(gain)
     return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
 
 
@@ -93,7 +95,7 @@ def _score(qrels: Path, run: Path, options: FileOptions) -> RunScores:
     return join_evaluations(parts, [scorers[part.judgments].score(part.run) for part in parts])
 
 
-def give_evaluation(
+def print_evaluation(
     evaluation: RunScores, options: FileOptions, qrels: Path, run: Path, *, per_query: bool, as_json: bool
 ) -> None:
     """Print *evaluation*, and on standard error what it leaves out."""
@@ -105,4 +107,4 @@ def give_evaluation(
         click.echo(dump_scores(evaluation, options.measures, complete=complete))
     else:
         document = build_scores_document(evaluation, options.measures, list_gains(options), per_query=per_query)
-        show(print_document(document))
+        print_all(print_document(document))

@@ -48,8 +48,8 @@ def _run_reported(action: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("relevance: interrupted", err=True)
         return INTERRUPTED
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.ClickException as error:
         error.show()
         return WRONG_USE
@@ -108,6 +108,7 @@ def find_conftest_hint(problems: Iterable[Problem]) -> str | None:
 
 
 def _registers_measures(file: Path) -> bool:
+    """Whether *file* is there and seems to register measures."""
     try:
         return REGISTERS in file.read_bytes()
     except OSError:

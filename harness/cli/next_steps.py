@@ -23,10 +23,10 @@ def describe_next_steps(folder: Path) -> list[str]:
     """The lines that say what *folder* has, and what to do next."""
     suites = _find_near_suites(folder)
     if suites:
-        where = suites[0].parent
-        if any(suite.parent != where for suite in suites):
-            where = folder
-        target = shlex.quote(str(where.relative_to(folder)))
+        folder_of_suites = suites[0].parent
+        if any(suite.parent != folder_of_suites for suite in suites):
+            folder_of_suites = folder
+        target = shlex.quote(str(folder_of_suites.relative_to(folder)))
         lines = [_describe_suites(folder, suites)]
         steps = [Step(f"relevance validate {target}", "check the suites, without an engine")]
         if Configs().path is None:
@@ -57,6 +57,7 @@ def _find_near_suites(folder: Path) -> Sequence[Path]:
 
 
 def _list_near_files(folder: Path) -> Sequence[Path]:
+    """The files of *folder*, and of the folders in it, that are named nearly as suites are."""
     files = [*folder.glob("*.relevance.*"), *folder.glob("[!.]*/*.relevance.*")]
     return sorted(path for path in files if path.is_file())
 
@@ -70,6 +71,7 @@ def _has_fixture(suite: Path) -> bool:
 
 
 def _describe_suites(folder: Path, suites: Sequence[Path]) -> str:
+    """How many *suites* there are, and the paths of the first ones."""
     names = [make_loggable(str(suite.relative_to(folder))) for suite in suites]
     return f"{count(len(suites), 'suite')}: {listed(names, _SHOWN)}"
 

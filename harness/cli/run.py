@@ -29,7 +29,7 @@ from harness.cli.shared_options import (
     suites_argument,
 )
 from harness.cli.streams import print_command
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.errors import HistoryError
 from harness.model.report import Report
 from harness.options import ALL_QUERIES, RunOptions
@@ -122,7 +122,7 @@ def command(
                 )
     # From here on there is a report to give: an error while it is written does not remove what is written already.
     delivery = Delivery()
-    give_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
+    deliver_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
     # The journal stays until the report is written: a run whose report is lost goes on with it.
     if journal is not None:
         is_answered = not any(suite.unanswered for suite in report.suites)
@@ -130,7 +130,7 @@ def command(
             journal.finish(is_complete=is_answered and delivery.is_complete)
     if not quiet:
         print_left_out(found)
-    return delivery.settle(report.exit_status)
+    return delivery.report_errors(report.exit_status)
 
 
 def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
@@ -160,7 +160,11 @@ def _find_journal(options: RunOptions, outputs: Sequence[Output]) -> Output | No
 
 
 def _open_journal(suites: Sequence[Path], options: RunOptions, file: Output | None) -> Journal | None:
-    """The journal in *file*, which that of an option stays in."""
+    """
+    The journal of the run in *file*; None without one.
+
+    That of the option ``--journal`` stays after the run, any other is removed when the report is written.
+    """
     if file is None:
         if options.resume:
             print_note("starting anew: without --journal and --output no run leaves a journal")
@@ -180,7 +184,7 @@ def print_note(line: str) -> None:
 # The report.
 
 
-def give_report(
+def deliver_report(
     report: Report,
     delivery: Delivery,
     step: GitHubStep | None,
@@ -209,16 +213,17 @@ def give_report(
 
 
 def _print_report(report: Report, delivery: Delivery, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
+    """Print *report* on standard output, and its annotations for the log of *step*, if any."""
     with delivery.printing():
         if as_json:
             for part in dump_report_parts(report):
                 click.echo(part, nl=False)
         elif step is None:
-            show(print_report(report, quiet=quiet))
+            print_all(print_report(report, quiet=quiet))
         else:
             # A line of the report, such as the title of a document, must not be a command of GitHub Actions.
             with stop_commands(print_command):
-                show(print_report(report, quiet=quiet))
+                print_all(print_report(report, quiet=quiet))
     if step is not None:
         with delivery.printing():
             for line in step.annotations(report):

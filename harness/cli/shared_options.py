@@ -99,6 +99,7 @@ def add_options(command: Decorated, options: Iterable[Callable[[Decorated], Deco
 
 
 def _list_options(commands: Commands) -> list[Callable[[Decorated], Decorated]]:
+    """The options of runs that *commands* have, as decorators of click."""
     return [make_click_option(option) for option in OPTIONS.values() if option.commands is commands]
 
 
@@ -217,14 +218,17 @@ github_option = click.option(
 )
 
 
-def open_github_step(github: bool) -> GitHubStep | None:
+def open_github_step(is_wanted: bool) -> GitHubStep | None:
     """
-    The step of GitHub Actions to write to; None without ``--github``.
+    The step of a GitHub Actions job that runs this command, whose log and summary a report is added to.
+
+    Args:
+        is_wanted: Whether the command has the option ``--github``; without it there is no step.
 
     Raises:
-        UsageError: this is not a step of GitHub Actions.
+        UsageError: The option was given, and this is not a step of GitHub Actions.
     """
-    if not github:
+    if not is_wanted:
         return None
     return find_github_step(os.environ, option="--github", markdown="--output markdown=FILE")
 
@@ -288,13 +292,14 @@ class EarlierReports:
     states: Mapping[Path, FileState]
     journal: Journal | None = None
 
-    def settle(self, error: BaseException) -> None:
+    def remove_after(self, error: BaseException) -> None:
         """
         Remove them if the run has failed by *error*, so that nobody takes one for its report.
 
         A command that is refused leaves all files as they were: the report may be that of a run which goes on. The
         first line of the journal is written when the first request is about to be sent, under its lock.
         """
+        # A command line or a suite that is wrong, and not a server that gives no answer.
         is_refused = isinstance(error, click.ClickException)
         if isinstance(error, HarnessError):
             is_refused = error.exit_status != SearchError.exit_status
@@ -322,7 +327,7 @@ def remove_outdated_on_error(
     try:
         yield earlier_reports
     except BaseException as error:
-        earlier_reports.settle(error)
+        earlier_reports.remove_after(error)
         if earlier_reports.journal is not None:
             earlier_reports.journal.close()
         raise

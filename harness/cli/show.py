@@ -13,7 +13,7 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
 from harness.cli.headings import Command
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
-from harness.cli.terminal import show
+from harness.cli.terminal import print_all
 from harness.report.inspection_document import build_inspection_document
 from harness.report.json import dumps_inspection
 from harness.report.terminal import print_document
@@ -69,8 +69,8 @@ def command(
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:
-            show(print_document(build_inspection_document(inspection, whole_request=whole_request)))
-    return delivery.settle(NO_ANSWER if inspection.query.outcome.is_unanswered else 0)
+            print_all(print_document(build_inspection_document(inspection, whole_request=whole_request)))
+    return delivery.report_errors(NO_ANSWER if inspection.query.outcome.is_unanswered else 0)
 
 
 def _join_documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:

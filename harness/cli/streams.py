@@ -120,14 +120,16 @@ class _LogStream:
         return len(text)
 
     def _escape(self, text: str) -> str:
+        """*text*, in which nothing is a command of a CI system any more."""
         if "::" not in text and "##" not in text:
             return text
         from harness.report.sentences import escape_commands
 
-        # A command stands behind nothing but blanks.
-        before = "" if not self._line.strip() else "x"
         escape = r"\u00" if self._is_json else r"\x"
-        return escape_commands(before + text, escape)[len(before) :]
+        if not self._line.strip():
+            return escape_commands(text, escape)
+        # A command stands behind nothing but blanks. The letter stands for what was written of the line before.
+        return escape_commands(f"x{text}", escape)[1:]
 
     def __getattr__(self, name: str) -> Any:
         # What is below would let click write past this.

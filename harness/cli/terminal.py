@@ -25,11 +25,12 @@ LEAST_WIDTH = 80
 """Columns that a layout takes in any case, so that no figure is cut; a narrower terminal wraps its lines."""
 
 
-def show(renderables: Iterable[RenderableType]) -> None:
+def print_all(renderables: Iterable[RenderableType]) -> None:
     """
-    Print on standard output: with colors on a terminal, unless NO_COLOR is set, and plain elsewhere.
+    Print *renderables* of rich, or plain texts, below each other on standard output.
 
-    A log has the same width everywhere, unless COLUMNS is set. Plain texts are not wrapped, so that they can be copied.
+    They have colors on a terminal, unless NO_COLOR is set, and none elsewhere. A log has the same width everywhere,
+    unless COLUMNS is set. Plain texts are not wrapped, so that they can be copied.
     """
     width = max(get_terminal_size((WIDTH, 0)).columns, LEAST_WIDTH)
     console = _Terminal(width)
@@ -89,8 +90,8 @@ class LineProgress:
 
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
         """Print how long it took, and the statuses of its thresholds where they are decided."""
-        tally = _count_answered(run) if verdicts is None else format_tally(verdict.status for verdict in verdicts)
-        self._print(f"{self._name}: {tally} in {run.seconds:.2f} s")
+        result = _count_answered(run) if verdicts is None else format_tally(verdict.status for verdict in verdicts)
+        self._print(f"{self._name}: {result} in {run.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
         # A log of GitHub Actions runs lines that are commands, and a suite's name may be one.
@@ -125,10 +126,13 @@ class BarProgress:
 
 
 def _count_answered(run: Run) -> str:
+    """How many of the queries have an answer, in words."""
     answered = sum(isinstance(response, Ranking) for response in run.responses.values())
     return f"{answered:,} of {count(len(run.responses), 'query')} answered"
 
 
 def _name_cell(suite: Suite, chosen: str) -> str:
-    """The suite, and the selected request and index, in words."""
-    return f"{suite.name}, {chosen}" if chosen else suite.name
+    """The suite, and *chosen*, the selected request and index in words, if any."""
+    if not chosen:
+        return suite.name
+    return f"{suite.name}, {chosen}"

@@ -120,22 +120,24 @@ class Draft:
     _by_text: dict[str, DraftQuery] = field(default_factory=dict, repr=False)
     _ids: set[str] = field(default_factory=set, repr=False)
 
-    def leave(self, place: Mark, what: str, count: int = 1, first: str = "") -> None:
+    def add_leftover(self, place: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Note that *what* at *place* is not carried over; *first* describes the first occurrence."""
         self.leftovers.add(place, what, count, first)
 
-    def leave_document(self, query: DraftQuery, document: str, place: Mark, what: str, details: str = "") -> None:
+    def add_document_leftover(
+        self, query: DraftQuery, document: str, place: Mark, what: str, details: str = ""
+    ) -> None:
         """Note *what* about *document*; the first document is named, followed by *details*."""
         self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{details}")
 
-    def leave_damage(self, place: Mark, text: str) -> None:
+    def note_damage(self, place: Mark, text: str) -> None:
         """Note that *text*, an id or the text of a query, is what a spreadsheet made of another one."""
         damage = find_damage(text)
         if damage is not None:
             what = f"an id or text that a spreadsheet has changed, {damage}; it is kept as it is here"
-            self.leave(place, what, first=repr(text))
+            self.add_leftover(place, what, first=repr(text))
 
-    def leave_below_0(self) -> None:
+    def note_grades_below_0(self) -> None:
         """Note documents with a grade below 0 if the first measure uses gains: other systems compute 2^grade - 1."""
         first_measure = self.measures[0] if self.measures else "nDCG"
         if not first_measure.startswith(("CG", "DCG", "nDCG", "ERR")):
@@ -144,15 +146,17 @@ class Draft:
             for document, grade in query.judgments.items():
                 if grade < 0:
                     what = "the gain of grades below 0; in a suite it is 0"
-                    self.leave_document(query, document, query.places[document], what, f": {format_exactly(grade)}")
+                    self.add_document_leftover(
+                        query, document, query.places[document], what, f": {format_exactly(grade)}"
+                    )
 
     def add(self, wanted: str, place: Mark, text: str | None = None) -> DraftQuery:
         """Add a query with the id *wanted*; if that is taken or cannot be an id, use a similar one and note it."""
-        self.leave_damage(place, wanted)
+        self.note_damage(place, wanted)
         query = DraftQuery(self._choose_id(wanted), text, place=place)
         if query.id != wanted:
             what = "ids of queries that are repeated, empty, not printable, or have blanks around them"
-            self.leave(place, what, first=f"{wanted!r}, which is {query.id!r} in the suite")
+            self.add_leftover(place, what, first=f"{wanted!r}, which is {query.id!r} in the suite")
         self.queries.append(query)
         return query
 
@@ -182,7 +186,7 @@ class Draft:
         """The stranger *query_id*, a query that only the judgments at *place* name."""
         return self.strangers.setdefault(query_id, DraftQuery(query_id, place=place))
 
-    def judge(self, query: DraftQuery, document: str, grade: float, place: Mark) -> None:
+    def add_judgment(self, query: DraftQuery, document: str, grade: float, place: Mark) -> None:
         """
         Set the grade of *document* for *query*; the same grade again is noted.
 
@@ -191,13 +195,13 @@ class Draft:
         """
         if not document.strip():
             raise make_error(place, f"the document's id is empty for query {query.id!r}")
-        self.leave_damage(place, document)
+        self.note_damage(place, document)
         earlier = query.judgments.get(document)
         if earlier is None:
             query.judgments[document] = grade
             query.places[document] = place
         elif earlier == grade:
-            self.leave_document(
+            self.add_document_leftover(
                 query, document, place, "a document that is judged twice for its query, with the same grade"
             )
         else:
@@ -207,7 +211,7 @@ class Draft:
             )
             raise make_error(place, f"{message}; keep the right one")
 
-    def judge_by_machine(self, query: DraftQuery, document: str, grade: float, machine: str, place: Mark) -> None:
+    def add_machine_judgment(self, query: DraftQuery, document: str, grade: float, machine: str, place: Mark) -> None:
         """
         Set the grade of *document* for *query* by *machine*, which is not people's.
 
@@ -223,17 +227,19 @@ class Draft:
             message = f"document {document!r} has two grades of {machine} for query {query.id!r}; keep the right one"
             raise make_error(place, message)
 
-    def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
+    def add_highest_judgment(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
         """
         Set the grade of *document* to the highest of *grades*, such as those for subtopics; see `judge`.
 
         That there are lower grades is noted.
         """
         distinct = sorted(set(grades))
-        self.judge(query, document, distinct[-1], place)
+        self.add_judgment(query, document, distinct[-1], place)
         if len(distinct) > 1:
             details = f": {', '.join(format_exactly(grade) for grade in distinct)}"
-            self.leave_document(query, document, place, "other grades of a document; the highest is kept", details)
+            self.add_document_leftover(
+                query, document, place, "other grades of a document; the highest is kept", details
+            )
 
     def _choose_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"

@@ -9,19 +9,19 @@ from harness.model.suite import Mark
 from harness.words import fold_spelling, is_seen
 
 
-def leave_look_alikes(draft: Draft) -> None:
+def note_look_alikes(draft: Draft) -> None:
     """Note queries of *draft* that differ only in spelling, and ids and texts with characters that do not show."""
     ids: dict[str, str] = {}
     texts: dict[str, str] = {}
     for query in draft.queries:
-        _leave_unseen(draft, query)
-        is_listed = _leave_similar(draft, query, query.text or "", texts)
+        _note_unseen(draft, query)
+        is_listed = _note_similar(draft, query, query.text or "", texts)
         # Where ids are made from texts, they differ as the texts do.
         if not is_listed:
-            _leave_similar(draft, query, query.id, ids)
+            _note_similar(draft, query, query.id, ids)
 
 
-def _leave_similar(draft: Draft, query: DraftQuery, text: str, texts_by_form: dict[str, str]) -> bool:
+def _note_similar(draft: Draft, query: DraftQuery, text: str, texts_by_form: dict[str, str]) -> bool:
     """
     Note where *text*, the id or the text of *query*, is another one but for its spelling.
 
@@ -43,11 +43,11 @@ def _leave_similar(draft: Draft, query: DraftQuery, text: str, texts_by_form: di
     if unicodedata.normalize("NFC", earlier) == unicodedata.normalize("NFC", text):
         spellings = f"{earlier!a} and {text!a}"  # they look the same
     what = "queries that differ only in letter case, blanks or Unicode form; each is a query of the suite"
-    draft.leave(_find_place(query), what, first=spellings)
+    draft.add_leftover(_find_place(query), what, first=spellings)
     return True
 
 
-def _leave_unseen(draft: Draft, query: DraftQuery) -> None:
+def _note_unseen(draft: Draft, query: DraftQuery) -> None:
     """Note the text and the documents of *query* that have characters which do not show, such as U+FEFF."""
     places = {query.text or "": _find_place(query)} | query.places
     for text, place in places.items():
@@ -57,7 +57,7 @@ def _leave_unseen(draft: Draft, query: DraftQuery) -> None:
         unseen = sorted({f"U+{ord(character):04X}" for character in text if not is_seen(character)})
         if unseen:
             what = f"an id or text with {', '.join(unseen)}, which does not show; it is kept as it is here"
-            draft.leave(place, what, first=f"{text!a}")
+            draft.add_leftover(place, what, first=f"{text!a}")
 
 
 def _find_place(query: DraftQuery) -> Mark:

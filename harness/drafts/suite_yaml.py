@@ -33,7 +33,9 @@ def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
     if sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS:
         remarked = [query for query in draft.queries if query.remarks]
         if remarked:
-            draft.leave(Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked))
+            draft.add_leftover(
+                Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked)
+            )
         queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
         sections.append(format_members({"queries": queries}))
         sections.append(format_members({"judgments": judgments}))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.drafts.draft import Draft, Leftover
-from harness.drafts.look_alikes import leave_look_alikes
+from harness.drafts.look_alikes import note_look_alikes
 from harness.drafts.suite_yaml import render_suite
 from harness.errors import Problem, SuiteError, UsageError
 from harness.files.writing import refuse_existing, write_whole
@@ -75,7 +75,7 @@ def write_drafts(
     paths = _choose_suite_paths(output, drafts, given.name)
     for draft, path in zip(drafts, paths, strict=True):
         _apply_options(draft, given)
-        leave_look_alikes(draft)
+        note_look_alikes(draft)
         files |= render_suite(draft, path)
         leftovers += draft.leftovers.values()
     if beside is not None:
@@ -122,7 +122,7 @@ def _apply_options(draft: Draft, given: DraftOptions) -> None:
         # A suite with a param that no request uses would be refused.
         superfluous = [name for name in query.params if name not in placeholders]
         for name in superfluous:
-            draft.leave(query.place, f"{name!r} of queries, which no request uses")
+            draft.add_leftover(query.place, f"{name!r} of queries, which no request uses")
             del query.params[name]
 
 

@@ -116,6 +116,7 @@ def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
 
 
 def _launch(version: str, port: int, *, quiet: bool) -> EmbeddedNode:
+    """Start a node that outlives this process, and write its state file."""
     node, process = launch(version, port=port, background=True, quiet=quiet)
     with warnings.catch_warnings():
         # Python warns of a process that is still running when its object is deleted; this one keeps running.
@@ -128,14 +129,18 @@ def _launch(version: str, port: int, *, quiet: bool) -> EmbeddedNode:
 def _stop_node(version: str) -> EmbeddedNode | None:
     """Stop the node of *version*, also one that no longer answers, and remove its files; None if it was not running."""
     state = read_state(version)
-    process = None if state is None else find_process(state)
-    if process is not None:
-        _end_process(process)
+    stopped_node = None
+    if state is not None:
+        process = find_process(state)
+        if process is not None:
+            _end_process(process)
+            stopped_node = state.node
     remove_state(version)
-    return None if state is None or process is None else state.node
+    return stopped_node
 
 
 def _end_process(process: psutil.Process) -> None:
+    """Terminate *process*; kill it if it does not end in time."""
     import psutil
 
     try:

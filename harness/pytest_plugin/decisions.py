@@ -81,13 +81,20 @@ def _is_decided(verdict: Verdict, nodeids: Sequence[str], outcomes: Mapping[str,
 
 
 def _note_undecided(before: Sequence[Verdict], after: Sequence[Verdict], items: DecidingItems) -> list[str]:
-    changed = [verdict for verdict, decided in zip(before, after, strict=True) if verdict.status is not decided.status]
-    if not changed:
+    """
+    A remark on the thresholds that no item decides; none where all are decided.
+
+    *before* are the verdicts of the run, *after* the same as its *items* decide them.
+    """
+    undecided = 0
+    for verdict_before, verdict_after in zip(before, after, strict=True):
+        undecided += verdict_before.status is not verdict_after.status
+    if not undecided:
         return []
     if not items.due:
         return ["a test in Python ran this suite and no item decides it: its thresholds are not decided"]
-    are = "is not decided: its item was" if len(changed) == 1 else "are not decided: their items were"
-    return [f"{count(len(changed), 'threshold')} {are} deselected, or skipped by pytest"]
+    are = "is not decided: its item was" if undecided == 1 else "are not decided: their items were"
+    return [f"{count(undecided, 'threshold')} {are} deselected, or skipped by pytest"]
 
 
 def _note_failures(status: int, items: DecidingItems) -> list[str]:

@@ -31,6 +31,7 @@ class SessionRelevance(Relevance):
         self._runs = runs
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
+        """As `Relevance` does; the suite runs once per session, and its figures are properties of the test."""
         finished = self._finish(path, options)
         item = self._runs.relevance_session.item
         if item is not None:
@@ -40,10 +41,12 @@ class SessionRelevance(Relevance):
         return SessionSuiteRun(finished, path, options, self._runs)
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> tuple[Run, str]:  # noqa: ARG002
+        """As `Relevance` does, from the run of the session."""
         finished = self._finish(Path(suite.path), options)
         return finished.run, finished.report.cluster
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
+        """The suite at *path* with its run; one that cannot run is recorded as an error, and raised."""
         try:
             return self._runs.run_suite(path, options)
         except HarnessError:

@@ -53,8 +53,8 @@ class SuiteFile(pytest.File):
 
     def __init__(self, *, runs: SessionRuns, path: Path, parent: pytest.Collector, **others: Any) -> None:
         rootdir = parent.config.rootpath
-        shown = path.relative_to(rootdir) if path.is_relative_to(rootdir) else path
-        others["nodeid"] = make_loggable(shown.as_posix())
+        shown_path = path.relative_to(rootdir) if path.is_relative_to(rootdir) else path
+        others["nodeid"] = make_loggable(shown_path.as_posix())
         super().__init__(path=path, parent=parent, **others)
         self.runs = runs
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
@@ -79,7 +79,7 @@ class SuiteFile(pytest.File):
             items = [item for item in self._planned if (item.request, item.index) == cell]
             indexed = IndexedReport(
                 report,
-                self.runs.make_lone_queries(self.path, request, index),
+                self.runs.find_single_queries(self.path, request, index),
                 [replace(item, selected=item.name in names) for item in items],
                 each_query=self.runs.relevance_session.options.each_query,
                 by_rank=self.config.get_verbosity() > 1,
@@ -101,6 +101,7 @@ class SuiteFile(pytest.File):
             raise
 
     def _make_items(self) -> Iterator[SuiteItem]:
+        """Load the suite, and make an item of each that is planned; raises as `collect`."""
         refusal = self.runs.relevance_session.explain_link_refusal(self.path, self.config.rootpath)
         if refusal:
             raise self.CollectError(f"{shorten_path(self.path)}: {refusal}")
@@ -219,9 +220,12 @@ class SuiteItem(pytest.Item):
         assert self.parent is not None
         # The path of the node id: pytest prints both where they differ.
         path = self.config.rootpath / self.parent.nodeid
-        return path, line - 1 if line else None, make_loggable(self.planned.headline)
+        # pytest counts lines from 0.
+        line_index = line - 1 if line else None
+        return path, line_index, make_loggable(self.planned.headline)
 
     def _find_outcome(self) -> ItemOutcome:
+        """The outcome of this item; the suite runs if it has not yet, and if it cannot, the item fails."""
         assert isinstance(self.parent, SuiteFile)
         try:
             return find_outcome(self.planned, self.parent.obtain_report(self.planned.request, self.planned.index))
@@ -262,7 +266,7 @@ def check_choices(relevance_session: RelevanceSession) -> None:
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take the items that `--relevance-tag` and `--relevance-query` do not select out of *items*, as `-k` would."""
+    """Remove the items that `--relevance-tag` and `--relevance-query` do not select from *items*, as `-k` would."""
     deselected = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
     if deselected:
         config.hook.pytest_deselected(items=deselected)

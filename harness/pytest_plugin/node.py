@@ -93,23 +93,24 @@ class NodeHost:
     def __init__(self, version: str | None, folder: Path) -> None:
         self._node = LocalNode(version)
         self._folder = folder
-        self._ended = threading.Event()
+        self._must_stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="relevance-node", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Stop the node; waits for a start in progress only as long as one usually takes."""
-        self._ended.set()
+        self._must_stop.set()
         self._thread.join(_END_LIMIT)
 
     def _serve(self) -> None:
+        """Wait for the request of a worker, start the node, and keep it until `close`; runs in the thread."""
         # Most sessions need no node: it starts when the first worker requests it.
         while not (self._folder / "node.wanted").exists():
-            if self._ended.wait(_POLL):
+            if self._must_stop.wait(_POLL):
                 return
         try:
             self._answer()
-            self._ended.wait()
+            self._must_stop.wait()
         finally:
             self._node.close()
 

@@ -71,8 +71,8 @@ def list_properties(
     properties: list[Property] = [("relevance.verdict", str(status))]
     for verdict in verdicts:
         # The item of a query may have several thresholds, each with figures of its own.
-        place = f".{verdict.id}" if len(verdicts) > 1 else ""
-        properties += list_verdict_figures(verdict, place)
+        suffix = f".{verdict.id}" if len(verdicts) > 1 else ""
+        properties += list_verdict_figures(verdict, suffix)
     if query is not None:
         properties += list_query_properties(query)
     return properties + list_facts(report)
@@ -80,9 +80,11 @@ def list_properties(
 
 def list_run_properties(report: SuiteReport) -> list[Property]:
     """The properties of a test in Python that ran a suite: what ran, and the means."""
-    means = {summary.measure: summary.mean for summary in report.summaries}
     properties: list[Property] = [("relevance.suite", report.name)]
-    properties += [(f"relevance.mean-{measure}", mean) for measure, mean in means.items() if mean is not None]
+    for summary in report.summaries:
+        mean = summary.mean
+        if mean is not None:
+            properties.append((f"relevance.mean-{summary.measure}", mean))
     return properties + list_facts(report)
 
 
@@ -118,12 +120,12 @@ class FinishedSuiteIndex:
     queries: Mapping[str, Query]
 
 
-class LoneQueries:
+class SingleQueries:
     """
-    Judges queries one by one, as the gate would if each were the only one.
+    Decides thresholds for single queries, as the gate would if each were the only query of the suite.
 
     A verdict on many queries has one status and blames some; what it would be of one query alone is not in the report.
-    So the gate decides again, on the run that is there. The suite is loaded when the first query is judged: most
+    So the gate decides again, on the run that is there. The suite is loaded when the first query is decided: most
     outcomes follow from the report alone.
     """
 
@@ -148,9 +150,9 @@ class LoneQueries:
         if threshold not in loaded.thresholds or query not in loaded.queries:
             return None
         # Its own thresholds have items of their own, and its xfail is applied to the outcome: see `_decide_item`.
-        lone_query = replace(loaded.queries[query], thresholds=(), xfail=None)
-        suite = replace(loaded.finished.suite, queries=(lone_query,), thresholds=(loaded.thresholds[threshold],))
-        run = _take_query(loaded.finished.run, query)
+        query_alone = replace(loaded.queries[query], thresholds=(), xfail=None)
+        suite = replace(loaded.finished.suite, queries=(query_alone,), thresholds=(loaded.thresholds[threshold],))
+        run = _select_query(loaded.finished.run, query)
         scores = score_run(suite, run)
         repeated = [score_run(suite, replace(run, responses=repeat.responses)) for repeat in run.repeats]
         [verdict] = decide(
@@ -180,6 +182,7 @@ class LoneQueries:
         return contributions_of(loaded.finished.suite, loaded.queries[query], ranking)
 
     def _load(self) -> FinishedSuiteIndex:
+        """The suite that ran; loaded on the first call."""
         if self._loaded is None:
             finished = self._source.load()
             thresholds = {}
@@ -192,14 +195,17 @@ class LoneQueries:
         return self._loaded
 
 
-def _take_query(run: Run, query: str) -> Run:
+def _select_query(run: Run, query: str) -> Run:
     """*run* and its repeats with the response to *query* alone."""
-    repeats = [replace(repeat, responses=_take_response(repeat.responses, query)) for repeat in run.repeats]
-    return replace(run, responses=_take_response(run.responses, query), repeats=tuple(repeats))
+    repeats = [replace(repeat, responses=_select_response(repeat.responses, query)) for repeat in run.repeats]
+    return replace(run, responses=_select_response(run.responses, query), repeats=tuple(repeats))
 
 
-def _take_response(responses: Mapping[str, Response], query: str) -> dict[str, Response]:
-    return {query: responses[query]} if query in responses else {}
+def _select_response(responses: Mapping[str, Response], query: str) -> dict[str, Response]:
+    """The response to *query* alone; nothing where it has none."""
+    if query not in responses:
+        return {}
+    return {query: responses[query]}
 
 
 # The report of a suite, for all of its items.
@@ -211,7 +217,7 @@ class IndexedReport:
     def __init__(
         self,
         report: SuiteReport,
-        lone: LoneQueries,
+        single_queries: SingleQueries,
         items: Sequence[PlannedItem],
         *,
         each_query: bool = False,
@@ -220,17 +226,17 @@ class IndexedReport:
         """
         Args:
             report: The report on the suite as it ran.
-            lone: Judges single queries that the report does not decide.
+            single_queries: Judges single queries that the report does not decide.
             items: The items of the suite as it was collected; those that do not run are not `selected`.
             each_query: Whether every query has an item.
             by_rank: Whether failures show what each rank adds and loses: ``-vv``.
         """
         self.report = report
         self.repeated_causes = find_repeated_causes(report)
-        self.lone = lone
+        self.single_queries = single_queries
         self.by_rank = by_rank
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
-        self.places = {query.id: place for place, query in enumerate(report.queries)}
+        self.positions = {query.id: position for position, query in enumerate(report.queries)}
         unstable = report.repeats.unstable if report.repeats is not None else ()
         self.unstable = {query.query: query.cause for query in unstable}
         self.causes = tuple(describe_ranking_causes(report.queries, report.checks))
@@ -238,14 +244,16 @@ class IndexedReport:
         self.unexpected = _list_unexpected(report, items, each_query=each_query)
         """The ids of verdicts and queries that no item is about."""
         self.missing = _describe_missing(report, items)
-        """A sentence on queries without an answer that no item names, for *teller* to tell."""
-        self.teller = next((item.name for item in items if item.skip is None and item.selected), None)
+        """A sentence on queries without an answer that no item names, for *first_item* to report."""
+        self.first_item = next((item.name for item in items if item.skip is None and item.selected), None)
         """The name of the first item that runs."""
         self._blamed: dict[str, frozenset[str]] = {}
 
     def find_query(self, name: str | None) -> QueryReport | None:
         """The report on the query of that id; None where there is none."""
-        return self.report.queries[self.places[name]] if name in self.places else None
+        if name not in self.positions:
+            return None
+        return self.report.queries[self.positions[name]]
 
     def is_blamed(self, query: str, verdict: Verdict) -> bool:
         """Whether *query* is one of those that *verdict* blames."""
@@ -277,8 +285,8 @@ def _list_unexpected(report: SuiteReport, items: Sequence[PlannedItem], *, each_
 
 def _describe_missing(report: SuiteReport, items: Sequence[PlannedItem]) -> str:
     """A sentence on the queries without an answer that no item names; empty if there is none."""
-    named: set[str | None] = set()
-    decided: set[str] = set()
+    named_by_items: set[str | None] = set()
+    decided_verdicts: set[str] = set()
     for item in items:
         # Whoever skips an item did not ask for silence on its query.
         if item.skip is not None:
@@ -286,13 +294,13 @@ def _describe_missing(report: SuiteReport, items: Sequence[PlannedItem]) -> str:
         # An item is an error if its query has no answer, unless its own thresholds alone say what becomes of it.
         # Whoever deselects it does not want to hear of its query.
         if item.shared or not item.verdicts or not item.selected:
-            named.add(item.query)
+            named_by_items.add(item.query)
         if item.selected:
-            decided.update(item.verdicts)
+            decided_verdicts.update(item.verdicts)
     for verdict in report.verdicts:
-        if verdict.status is Status.ERROR and verdict.id in decided:
-            named.update(verdict.blamed)
-    return describe_unnamed(list_unanswered(report), named)
+        if verdict.status is Status.ERROR and verdict.id in decided_verdicts:
+            named_by_items.update(verdict.blamed)
+    return describe_unnamed(list_unanswered(report), named_by_items)
 
 
 # The outcome of one item.
@@ -332,7 +340,7 @@ class _Decision:
 # 3. The item's query has no answer: an error, unless a verdict is that error, or only its own thresholds decide it.
 # 4. The verdicts, in the order of _WORST_FIRST: the item's own, and those of shared thresholds that concern its query.
 #    A shared verdict that says nothing about the query is decided a second time, for the query alone, unless the
-#    threshold is waived: see `_judge_shared`.
+#    threshold is waived: see `_find_shared_verdict`.
 # 5. Without a verdict the outcome of the query: skipped, undefined, or passed.
 #
 # The xfail of the query then turns a failure by 4 or 5 into an expected one, and a pass into an unexpected one.
@@ -361,7 +369,7 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
         return ItemOutcome(Status.ERROR, make_loggable(reason))
 
     decision = _decide_item(item, query, verdicts, indexed)
-    if indexed.missing and item.name == indexed.teller:
+    if indexed.missing and item.name == indexed.first_item:
         decision = _add_missing(decision, indexed.missing)
 
     sections: list[tuple[str, str]] = []
@@ -388,7 +396,9 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
 def _explain_verdict(verdict: Verdict, indexed: IndexedReport) -> str:
     """The reason of *verdict*; where another one has the same cause, which one."""
     first = indexed.repeated_causes.get(verdict.id)
-    return verdict.reason if first is None else refer_to_cause(verdict, first)
+    if first is None:
+        return verdict.reason
+    return refer_to_cause(verdict, first)
 
 
 def _decide_item(
@@ -460,32 +470,32 @@ def _list_verdicts(item: PlannedItem, query: QueryReport | None, indexed: Indexe
     verdicts = [indexed.verdicts[name] for name in item.verdicts if name in indexed.verdicts]
     if query is not None:
         for name in item.shared:
-            verdict = _judge_shared(name, query, item, indexed)
+            verdict = _find_shared_verdict(name, query, item, indexed)
             if verdict is not None:
                 verdicts.append(verdict)
     return verdicts
 
 
-def _judge_shared(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedReport) -> Verdict | None:
+def _find_shared_verdict(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedReport) -> Verdict | None:
     """
-    The shared verdict on *query* alone if it blames that query, or the verdict itself if it is inconclusive and blames
-    none.
+    The verdict on *query* of the threshold *name*, which many queries share; None if it holds for this query.
 
-    A verdict that other queries kept undecided, or that was left out with the queries of other tags, says nothing about
-    this query. It is then judged alone, or it would pass for want of a verdict.
+    If the verdict of the report blames the query, it is the one on the query alone. An inconclusive verdict that blames
+    no query is itself. A verdict that other queries kept undecided, or that was left out with the queries of other
+    tags, says nothing about this query. It is then decided alone, or it would pass for want of a verdict.
     """
     verdict = indexed.verdicts.get(name)
     if verdict is not None:
         if verdict.status is Status.INCONCLUSIVE and not verdict.blamed:
             return verdict
         if indexed.is_blamed(query.id, verdict):
-            return indexed.lone.find_shortfall(name, query.id) or replace(verdict, blamed=(query.id,))
+            return indexed.single_queries.find_shortfall(name, query.id) or replace(verdict, blamed=(query.id,))
         # It was decided, and this query is not to blame.
         if verdict.observed is not None:
             return None
     if name in item.waived or query.outcome.is_unanswered or query.outcome is Outcome.SKIPPED:
         return None
-    return indexed.lone.find_shortfall(name, query.id)
+    return indexed.single_queries.find_shortfall(name, query.id)
 
 
 # What is printed of an item that did not hold.
@@ -494,7 +504,11 @@ def _judge_shared(name: str, query: QueryReport, item: PlannedItem, indexed: Ind
 def _list_sections(
     item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, indexed: IndexedReport
 ) -> list[tuple[str, str]]:
-    """For a query its ranking; for a threshold over many queries the worst of them. The command to show it is last."""
+    """
+    Titles and texts of what is printed below a failure, the command to show it last.
+
+    For a query it is its ranking, for a threshold over many queries the worst of them.
+    """
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
         sections = [(f"query {query.id} ({item.mark})", _render_query(query, measure, indexed))]
@@ -511,7 +525,7 @@ def _render_query(query: QueryReport, measure: str | None, indexed: IndexedRepor
     """The ranking of *query*, and with ``-vv`` what each rank adds and loses."""
     block = format_query(query, measure)
     if indexed.by_rank:
-        contributions = indexed.lone.find_contributions(query.id)
+        contributions = indexed.single_queries.find_contributions(query.id)
         if contributions is not None:
             table = print_table(build_short_contributions_table(query, contributions))
             block += f"\n\n{render_plain([describe_contributions(contributions), *table])}"

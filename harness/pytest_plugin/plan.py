@@ -91,8 +91,8 @@ def plan_items(
     for query in suite.queries:
         own = own_thresholds.get(query.id, [])
         if own or each_query:
-            shared = [gated for gated in shared_by_all if gated.threshold.tag in (None, *query.tags)]
-            item = _plan_query(query, own, shared, suite, today)
+            shared_by_query = [gated for gated in shared_by_all if gated.threshold.tag in (None, *query.tags)]
+            item = _plan_query(query, own, shared_by_query, suite, today)
             items.append(replace(item, name=names[query.id], selected=query_filter.has(query)))
     return tuple(items)
 
@@ -112,7 +112,10 @@ def repeat_for_cells(
     if len(items) > 1:
         ids = assign_ids(suite.requests)
         request_ids = {request: ids[request] for request in items if request is not None and request in ids}
-    index_ids = _list_distinct_ids(assign_ids(indexes), indexes)
+    index_ids: Mapping[str | None, str] = {None: ""}
+    if len(indexes) > 1:
+        ids = assign_ids(indexes)
+        index_ids = {index: ids[index] for index in indexes}
     repeated = []
     for request, request_id in request_ids.items():
         for index, index_id in index_ids.items():
@@ -120,13 +123,6 @@ def repeat_for_cells(
             named_request = request if request_id else None
             repeated += [_name_cell(item, named_request, index, label) for item in items[request]]
     return tuple(repeated)
-
-
-def _list_distinct_ids(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
-    """The ids of *names*; a single name needs no id and is None."""
-    if len(names) < 2:
-        return {None: ""}
-    return {name: ids[name] for name in names if name in ids}
 
 
 def _name_cell(item: PlannedItem, request: str | None, index: str | None, label: str) -> PlannedItem:
@@ -157,13 +153,17 @@ def _is_per_query(gated: GatedThreshold) -> bool:
 
 
 def _plan_threshold(gated: GatedThreshold, suite: Suite, today: date) -> PlannedItem:
+    """The item of a threshold of *suite* over many queries."""
     threshold = gated.threshold
+    keywords = [suite.name]
+    if threshold.tag is not None:
+        keywords.append(threshold.tag)
     return PlannedItem(
         name=gated.id,
         headline=f"{suite.name}: {threshold.text}",
         mark=threshold.mark,
         verdicts=(gated.id,),
-        keywords=(suite.name,) if threshold.tag is None else (suite.name, threshold.tag),
+        keywords=tuple(keywords),
         markers=_merge_markers(suite.markers, threshold.markers),
         properties=(
             ("relevance.suite", suite.name),

@@ -90,6 +90,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _add_run_option(group: pytest.OptionGroup, option: RunOption) -> None:
+    """Register an *option* of runs for the command line."""
     name = option.name.name_in(PYTEST)
     if option.kind is FLAG:
         # None where the flag is not given: the ini file decides then.
@@ -100,6 +101,7 @@ def _add_run_option(group: pytest.OptionGroup, option: RunOption) -> None:
 
 
 def _add_ini_line(parser: pytest.Parser, option: RunOption) -> None:
+    """Register the line of an *option* of runs in the ini file."""
     ini_type: IniType = "string"
     if option.several:
         ini_type = "args"
@@ -190,6 +192,7 @@ def _read_value(config: pytest.Config, option: RunOption) -> Any:
 
 
 def _read_path(option: str, folder: Path, name: str) -> Path:
+    """The absolute path of the file *name*, which *option* gives relative to *folder*."""
     if not FILE.accepts(name):
         raise pytest.UsageError(f"{option}: found {name!r}, expected {FILE.expected}")
     return (folder / name).absolute()
@@ -257,6 +260,7 @@ def _read_update_baseline(config: pytest.Config) -> bool:
 
 
 def _read_reports(config: pytest.Config) -> tuple[Output, ...]:
+    """The reports to write, of the command line, else of the ini file."""
     names, folder = config.getoption("relevance_report"), config.invocation_params.dir
     if not names:
         names, folder = config.getini("relevance_report"), config.rootpath
@@ -265,6 +269,7 @@ def _read_reports(config: pytest.Config) -> tuple[Output, ...]:
 
 
 def _find_output(path: Path) -> Output:
+    """The report in the file at *path*, whose name says its kind; raises pytest.UsageError if it does not."""
     output = find_output(path)
     if output is None:
         raise pytest.UsageError(f"--relevance-report {path.name}: the name of a report ends with {one_of(SUFFIXES)}")
@@ -327,7 +332,9 @@ def describe_options(options: PluginOptions) -> str | None:
         parts.append(f"baseline {run.baseline.name}")
     if run.save_baseline:
         parts.append("baselines are updated")
-    return f"relevance: {', '.join(parts)}" if parts else None
+    if not parts:
+        return None
+    return f"relevance: {', '.join(parts)}"
 
 
 def _describe_selection(options: PluginOptions) -> list[str]:
@@ -345,4 +352,6 @@ def _describe_selection(options: PluginOptions) -> list[str]:
 
 
 def _list_names(singular: str, plural: str, names: Sequence[str]) -> str:
-    return f"{singular if len(names) == 1 else plural} {', '.join(names)}"
+    """*names* behind the word for them."""
+    word = singular if len(names) == 1 else plural
+    return f"{word} {', '.join(names)}"

@@ -136,7 +136,10 @@ class RunCache:
         return {file.stem: read_cached(file) for file in sorted(self._folder.glob("*.json"))}
 
     def _share_entry(self, file: Path, path: Path, options: RunOptions, known: CacheEntry | None) -> CacheEntry:
-        """What *file* has; where there is no file, or it has only what is *known* here, the suite runs now."""
+        """
+        The entry in *file*, which processes share; where there is none, or only what is *known* here, the suite runs
+        now and is written to it.
+        """
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with hold_lock(Folder(file.parent), f"{file.stem}.lock", waits=True):
@@ -155,10 +158,11 @@ class RunCache:
             return CachedError(str(locate_suite(path)), sentence, sentence)
 
     def _make_entry(self, path: Path, options: RunOptions, known: CacheEntry | None) -> CacheEntry:
-        """Run the suite, or the queries without an answer of the run that is *known*."""
+        """Run the suite; of a run that is *known* only the queries without an answer are sent again."""
         path = locate_suite(path)
+        known_run = known if isinstance(known, CachedRun) else None
         try:
-            finished = self._execute(path, options, known if isinstance(known, CachedRun) else None)
+            finished = self._execute(path, options, known_run)
         except HarnessError as error:
             text = error.text(EntryPoint.PYTEST)
             problems = error.problems if isinstance(error, InputError) else ()
@@ -173,6 +177,7 @@ class RunCache:
 
 
 def _is_incomplete(entry: CacheEntry) -> bool:
+    """Whether the suite could not run, or a query has no answer."""
     return isinstance(entry, CachedError) or bool(entry.report.unanswered)
 
 

@@ -23,7 +23,7 @@ from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.decisions import DecidingItems, mark_undecided_verdicts
 from harness.pytest_plugin.node import LocalNode, RemoteNode
-from harness.pytest_plugin.outcomes import CHANGED, LoneQueries
+from harness.pytest_plugin.outcomes import CHANGED, SingleQueries
 from harness.pytest_plugin.plan import PlannedItem, plan_items, repeat_for_cells
 from harness.pytest_plugin.run_cache import (
     ENDING,
@@ -105,13 +105,21 @@ class SessionRuns:
         return repeat_for_cells(items, suite, options.indexes)
 
     def list_ungated(self, suite: Suite) -> list[str]:
-        """A sentence for each request of the session that gates nothing of *suite*, and so has no items."""
-        sentences: list[str] = []
-        first_request = tuple(suite.requests)[:1]
-        for request in self.relevance_session.options.requests or first_request:
+        """
+        Sentences on the requests of the session that *suite* has no items for.
+
+        A request has none if all thresholds and expectations are for other requests, which the sentences name.
+        """
+        requests = self.relevance_session.options.requests
+        if not requests:
+            # Without the option the first request of the suite is sent.
+            requests = tuple(suite.requests)[:1]
+        shown_path = shorten_path(Path(suite.path))
+        sentences = []
+        for request in requests:
             if request in suite.requests and not gates_anything(suite, request):
-                sentences += describe_other_requests(suite, request)
-        return [f"{shorten_path(Path(suite.path))}: {sentence}" for sentence in sentences]
+                sentences += [f"{shown_path}: {sentence}" for sentence in describe_other_requests(suite, request)]
+        return sentences
 
     def make_options(self) -> RunOptions:
         """The options of a run of the session, with the first request and the first index that it selects."""
@@ -172,11 +180,10 @@ class SessionRuns:
         """
         return self._complete(self._run_once(path, options), path, options)
 
-    def make_lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
-        """A judge of single queries of the suite at *path*, as it ran for its items."""
-        return LoneQueries(
-            SuiteOfItems(self, path, self.make_item_options(path, request, index)), self.relevance_session.today
-        )
+    def find_single_queries(self, path: Path, request: str | None = None, index: str | None = None) -> SingleQueries:
+        """What decides thresholds for single queries of the suite at *path*, on its run for items."""
+        suite = SuiteOfItems(self, path, self.make_item_options(path, request, index))
+        return SingleQueries(suite, self.relevance_session.today)
 
     def record_assertion(self, path: Path, options: RunOptions, status: int) -> None:
         """Record that the item that runs asserts the thresholds of a run, whose exit status is *status*."""
@@ -185,6 +192,7 @@ class SessionRuns:
         self.relevance_session.assertions.append(Assertion(nodeid, name, status))
 
     def _run_once(self, path: Path, options: RunOptions) -> CachedRun:
+        """The run of the suite at *path*, which runs now if it has not yet under these *options*."""
         options = self._normalize_options(path, options)
         return self._cache.run_once(path, options, again=self.relevance_session.runs_again)
 
@@ -205,7 +213,7 @@ class SessionRuns:
         return FinishedSuite(suite, run, score_run(suite, run), cached.report, selection.others, options)
 
     def _normalize_options(self, path: Path, options: RunOptions) -> RunOptions:
-        """*options* with neither the first request nor the suite's own index named: the run is the same."""
+        """*options* without the first request and the suite's own index: the run is the same where these are given."""
         if options.request is None and options.index is None:
             return options
         try:
@@ -221,7 +229,11 @@ class SessionRuns:
         return replace(options, request=request, index=index)
 
     def _find_outline(self, path: Path, *, needs_variables: bool = False) -> Suite:
-        """The suite without its queries; with variables replaced in its indexes where the caller needs that."""
+        """
+        The suite at *path* without its queries.
+
+        Where the caller *needs_variables*, the variables of its indexes are replaced.
+        """
         key = path.resolve()
         if key not in self._outlines:
             self.load(path, None)
@@ -385,20 +397,33 @@ class SessionRuns:
         return due
 
     def _find_deciding_items(self, name: str, due: Mapping[str, Mapping[str, Sequence[str]]]) -> DecidingItems:
-        """The items that decide the run *name*."""
+        """
+        The items that decide the run *name*: thresholds and queries of its suite, and tests in Python that assert it.
+
+        *due* is what `_list_due_items` returns.
+        """
         outcomes = self.relevance_session.outcomes
-        assertions = [assertion for assertion in self.relevance_session.assertions if assertion.run == name]
-        # A test that passed although its assertion failed expects that, and decides nothing.
-        deciding = [assertion for assertion in assertions if assertion.status == 0 or outcomes.get(assertion.nodeid)]
-        return DecidingItems(due.get(name, {}), outcomes, [assertion.status for assertion in deciding])
+        asserted_statuses = []
+        for assertion in self.relevance_session.assertions:
+            has_failed = assertion.status != 0
+            test_has_passed = not outcomes.get(assertion.nodeid)
+            # A test that passed although its assertion failed expects that, and decides nothing.
+            is_expected = has_failed and test_has_passed
+            if assertion.run == name and not is_expected:
+                asserted_statuses.append(assertion.status)
+        return DecidingItems(due.get(name, {}), outcomes, asserted_statuses)
 
     def _sort_key(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
-        """Sorts *report*; runs of a fixture with other requests or indexes than the session's come last."""
+        """
+        A key that sorts reports by path, then by the order of the session's requests, then by that of its indexes.
+
+        Those with other requests or indexes come last: a test in Python has run them.
+        """
         requests, indexes = self.relevance_session.options.requests, self.relevance_session.options.indexes
         index = report.index or ""
-        place_of_request = requests.index(report.request) if report.request in requests else len(requests)
-        place_of_index = indexes.index(index) if index in indexes else len(indexes)
-        return report.path, place_of_request, report.request, place_of_index, index
+        request_rank = requests.index(report.request) if report.request in requests else len(requests)
+        index_rank = indexes.index(index) if index in indexes else len(indexes)
+        return report.path, request_rank, report.request, index_rank, index
 
     def _update_baselines(self) -> None:
         """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
@@ -455,6 +480,11 @@ class SessionRuns:
         return suites
 
     def _write_reports(self, report: Report | None, *, is_refused: bool) -> None:
+        """
+        Write *report* to the files of the options.
+
+        Without one, remove the reports of an earlier session, unless the session *is_refused* and had no runs to do.
+        """
         relevance_session = self.relevance_session
         try:
             self.refuse_reports()
@@ -531,6 +561,8 @@ def _list_own_indexes(suite: Suite) -> dict[str, str | None]:
     """The index of each request if none is selected; None where it has no name before the run, or there is none."""
     indexes: dict[str, str | None] = {}
     for name, template in suite.requests.items():
-        has_name = template.http is None and suite.fixture is None
-        indexes[name] = (template.index or suite.find_target(name).index) if has_name else None
+        indexes[name] = None
+        # The index of a fixture gets its name when it is built.
+        if template.http is None and suite.fixture is None:
+            indexes[name] = template.index or suite.find_target(name).index
     return indexes

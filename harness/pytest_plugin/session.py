@@ -76,7 +76,7 @@ class RelevanceSession:
         self.collector: pytest.Session | None = None
 
         # Collecting.
-        self.named: frozenset[Path] = frozenset()
+        self.command_line_paths: frozenset[Path] = frozenset()
         """The paths of the command line."""
         self.suites_collected: list[Suite] = []
         self.uncollected: dict[str, str] = {}
@@ -124,8 +124,11 @@ class RelevanceSession:
     def explain_baseline_refusal(self, suites: int) -> str:
         """As `harness.options.explain_baseline_refusal`, of the baseline that the options name."""
         file = self.options.run.baseline
-        refusal = explain_baseline_refusal(None if file is None else shorten_path(file), suites, "chosen")
-        return f"--relevance-baseline: {refusal}" if refusal else ""
+        shown_file = None if file is None else shorten_path(file)
+        refusal = explain_baseline_refusal(shown_file, suites, "chosen")
+        if not refusal:
+            return ""
+        return f"--relevance-baseline: {refusal}"
 
     def has_named_suites(self, path: Path) -> bool:
         """
@@ -133,13 +136,13 @@ class RelevanceSession:
 
         pytest 9 would collect only the first of ``. build`` otherwise, as it ignores a folder named build.
         """
-        for named in self.named:
-            if not named.is_relative_to(path):
+        for named_path in self.command_line_paths:
+            if not named_path.is_relative_to(path):
                 continue
-            if named.is_dir():
-                if find_suites_left_in(named):
+            if named_path.is_dir():
+                if find_suites_left_in(named_path):
                     return True
-            elif named.suffix in (".yaml", ".yml"):
+            elif named_path.suffix in (".yaml", ".yml"):
                 return True
         return False
 
@@ -148,11 +151,15 @@ class RelevanceSession:
         self.ignored.setdefault(path.parent, []).append(path)
 
     def explain_link_refusal(self, path: Path, rootdir: Path) -> str | None:
-        """Why the suite at *path* must not be read: it was found, and is a link out of *rootdir* and what was named."""
-        if path in self.named:
+        """
+        Why the suite at *path* must not be read, as it is a link out of *rootdir* and of the folders of the command
+        line; None if it may be.
+        """
+        if path in self.command_line_paths:
             return None
         folders = [rootdir]
-        folders += [named for named in self.named if named.is_dir() and path.is_relative_to(named)]
+        named_folders = filter(Path.is_dir, self.command_line_paths)
+        folders += [folder for folder in named_folders if path.is_relative_to(folder)]
         if self.options.run.root is not None:
             folders.append(self.options.run.root)
         return explain_refusal(path, folders)

@@ -67,6 +67,7 @@ def _print_suites(
     report: Report | None,
     failures: Iterable[CachedError],
 ) -> None:
+    """Print the suites that ran or could not, the files that were written or removed, and the problems."""
     terminal.write_sep("=", "relevance")
     suites = report.suites if report else ()
     for name, suite in zip(_name_suites(suites), suites, strict=True):
@@ -95,6 +96,7 @@ def _print_links(terminal: pytest.TerminalReporter, report: Report | None, refus
 
 
 def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteReport, *, with_index: bool) -> None:
+    """Print the line of *suite*, and what its items do not say: causes, caveats of what holds, and remarks."""
     terminal.write_line(_format_suite(name, suite, with_index=with_index))
     warnings: list[str] = []
     # Where no query has an answer, the items only refer to this line.
@@ -125,9 +127,15 @@ def _list_without_items(relevance_session: RelevanceSession, report: Report | No
 def _name_suites(suites: Sequence[SuiteReport]) -> list[str]:
     """The name of each of *suites*, with its path where several files have suites of that name."""
     # A suite has a report for each of its requests and indexes.
-    files = {(suite.name, suite.path) for suite in suites}
-    uses = Counter(name for name, _ in files)
-    return [f"{suite.name} ({suite.path})" if uses[suite.name] > 1 else suite.name for suite in suites]
+    names_and_paths = {(suite.name, suite.path) for suite in suites}
+    uses = Counter(name for name, _ in names_and_paths)
+    names = []
+    for suite in suites:
+        if uses[suite.name] > 1:
+            names.append(f"{suite.name} ({suite.path})")
+        else:
+            names.append(suite.name)
+    return names
 
 
 def _format_suite(name: str, suite: SuiteReport, *, with_index: bool) -> str:

@@ -95,19 +95,25 @@ def order_blamed(suite: SuiteReport, verdict: Verdict) -> list[str]:
     blamed = list(verdict.blamed)
     if suite.baseline is None or verdict.unit in COMPARING or len(blamed) < 2:
         return blamed
-    expected = {other.query for other in suite.verdicts if other.status is Status.XFAILED}
+    expected_to_fail = {other.query for other in suite.verdicts if other.status is Status.XFAILED}
     falls = {query.id: measure_fall(query, verdict.measure) for query in suite.find_queries(blamed)}
-    return sorted(blamed, key=lambda query: (-falls.get(query, 0.0), query in expected))
+
+    def rank_query(query: str) -> tuple[float, bool]:
+        return -falls.get(query, 0.0), query in expected_to_fail
+
+    return sorted(blamed, key=rank_query)
 
 
 def _order_by_fall(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[QueryReport]:
     """*queries* by the worst status of *verdicts* that blame them, and those of one status by their fall."""
-    keys: dict[str, tuple[int, float]] = {}
-    for query in queries:
+
+    def rank_query(query: QueryReport) -> tuple[int, float]:
         blaming = [verdict for verdict in verdicts if query.id in verdict.blamed]
-        falls = [measure_fall(query, verdict.measure) for verdict in blaming]
-        keys[query.id] = (min(_WORST_FIRST.index(verdict.status) for verdict in blaming), -max(falls))
-    return sorted(queries, key=lambda query: keys[query.id])
+        worst_status = min(_WORST_FIRST.index(verdict.status) for verdict in blaming)
+        greatest_fall = max(measure_fall(query, verdict.measure) for verdict in blaming)
+        return worst_status, -greatest_fall
+
+    return sorted(queries, key=rank_query)
 
 
 def measure_fall(query: QueryReport, measure: str | None) -> float:

@@ -79,9 +79,13 @@ def build_inspection_document(inspection: QueryInspection, *, whole_request: boo
     """
     blocks = [*_build_facts(inspection), *_build_ranking(inspection), *_build_explanations(inspection)]
     blocks.append(Heading("request as sent"))
-    blocks += _build_request(inspection.sent) if whole_request else _build_short_request(inspection.sent)
+    if whole_request:
+        blocks += _build_request(inspection.sent)
+    else:
+        blocks += _build_short_request(inspection.sent)
     title = (Span(inspection.suite, Tone.STRONG), Span(f"  {inspection.path}", Tone.QUIET))
-    return Document("", make_notes(inspection.notes, Tone.QUIET), (Section(title, tuple(blocks)),))
+    section = Section(title, tuple(blocks))
+    return Document("", make_notes(inspection.notes, Tone.QUIET), (section,))
 
 
 def _build_facts(inspection: QueryInspection) -> Iterator[Block]:
@@ -107,6 +111,7 @@ def _build_facts(inspection: QueryInspection) -> Iterator[Block]:
 
 
 def _build_short_request(sent: SentRequest) -> Iterator[Block]:
+    """The beginning of the request, and the option that shows all of it."""
     lines = f"{sent.method} {sent.url}"
     if sent.body is not None:
         body = json.dumps(shorten_vectors(sent.body), ensure_ascii=False)
@@ -126,11 +131,12 @@ def _build_request(sent: SentRequest) -> Iterator[Block]:
     yield Code("\n".join(lines))
     yield Code(format_curl(sent))
     if sent.fingerprint:
-        told = "curl does not check the `fingerprint` of the certificate: add --cacert FILE"
-        yield Paragraph(make_words(told, Tone.QUIET))
+        remark = "curl does not check the `fingerprint` of the certificate: add --cacert FILE"
+        yield Paragraph(make_words(remark, Tone.QUIET))
 
 
 def _shorten_line(line: str) -> str:
+    """The beginning of a *line* of a body, with its length; all of it if it is not too long."""
     if len(line) <= _LONGEST_LINE:
         return line
     return f"{line[:_LONGEST_LINE]}… {len(line):,} characters in all, which the curl line has"
@@ -215,7 +221,10 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
             row.append(make_words(old_rank.get(document.id, ""), Tone.STRONG))
         row += [make_name(document.id), make_grade_cell(document)]
         rank = by_document.get(document.id)
-        row += NO_CONTRIBUTION if rank is None else _list_figures(rank)
+        if rank is None:
+            row += NO_CONTRIBUTION
+        else:
+            row += _list_figures(rank)
         row.append(make_words(format_hit_score(document.score)))
         if has_ties:
             row.append(make_words("tied" if document.tied else ""))
@@ -223,13 +232,17 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
         rows.append(row)
 
     # The ideal ranking may be longer than the one returned.
-    was: list[Cell] = [()] if old_rank else []
-    no_hit: list[Cell] = [*was, make_words("no hit", Tone.QUIET), ()]
-    rows += [[make_words(str(rank.rank)), *no_hit, *_list_figures(rank)] for rank in ranks if rank.document is None]
+    no_old_rank: list[Cell] = [()] if old_rank else []
+    for rank in ranks:
+        if rank.document is None:
+            no_grade: Cell = ()
+            no_hit = [*no_old_rank, make_words("no hit", Tone.QUIET), no_grade]
+            rows.append([make_words(str(rank.rank)), *no_hit, *_list_figures(rank)])
     if contributions is not None:
         lost = format_score(contributions.ideal - contributions.dcg)
         sums = [make_words(format_score(contributions.dcg)), make_words(lost)]
-        rows.append([(), *was, make_words("sum", Tone.QUIET), (), (), (), *sums])
+        # Nothing below the grade, the gain and the discount.
+        rows.append([(), *no_old_rank, make_words("sum", Tone.QUIET), (), (), (), *sums])
     return Table(table_columns, tuple(_fill_row(row, len(table_columns)) for row in rows))
 
 
@@ -251,8 +264,9 @@ def build_short_contributions_table(query: QueryReport, contributions: Contribut
 
 
 def _list_figures(rank: RankContribution) -> list[Cell]:
+    """The gain and the discount of *rank*, what it adds, and what it loses."""
     texts = (format_value(rank.gain), format_score(rank.discount), format_score(rank.adds), format_score(rank.loses))
-    return [make_words(text) for text in texts]
+    return list(map(make_words, texts))
 
 
 def _fill_row(row: Sequence[Cell], size: int) -> tuple[Cell, ...]:
@@ -264,6 +278,7 @@ def _fill_row(row: Sequence[Cell], size: int) -> tuple[Cell, ...]:
 
 
 def _build_explanations(inspection: QueryInspection) -> Iterator[Block]:
+    """Each explanation under a heading, and what differs between two of them."""
     titles = {document.id: document.title for document in inspection.query.ranking}
     titles |= {document.id: document.title for document in inspection.query.missing}
     for explanation in inspection.explanations:
@@ -282,6 +297,7 @@ def _build_explanations(inspection: QueryInspection) -> Iterator[Block]:
 
 
 def _build_explanation(explanation: Explanation) -> Iterator[Block]:
+    """What is said of the document, the parts of its score with their details, and the clauses that were tried."""
     facts = list(describe_explanation(explanation))
     if facts:
         yield Notes(make_notes(facts, Tone.PLAIN))
@@ -297,27 +313,36 @@ def _build_explanation(explanation: Explanation) -> Iterator[Block]:
 
 def _build_parts(explanation: Explanation) -> Table:
     """The parts of a score, with a column for each figure that any part has."""
-    parts = explanation.parts
-    figures: dict[str, list[str]] = {
-        "boost": [_format_figure(part.boost) for part in parts],
-        "idf": [_format_figure(part.idf) for part in parts],
-        "tf": [_format_figure(part.tf) for part in parts],
-        "freq": [_format_figure(part.frequency) for part in parts],
-        "length (mean)": [_format_length(part) for part in parts],
-        "times": [_format_factors(part) for part in parts],
-    }
-    shown = {heading: texts for heading, texts in figures.items() if any(texts)}
+    figures_of_parts = [_list_part_figures(part) for part in explanation.parts]
+    headings = [heading for heading in PART_FIGURES if any(figures[heading] for figures in figures_of_parts)]
     columns = [Column("adds", ColumnKind.FIGURE), Column("clause")]
-    for heading in shown:
+    for heading in headings:
         kind = ColumnKind.NAME if heading == "times" else ColumnKind.FIGURE
         columns.append(Column(heading, kind))
     rows = []
-    for part, *texts in zip(parts, *shown.values(), strict=True):
+    for part, figures in zip(explanation.parts, figures_of_parts, strict=True):
         tone = Tone.PLAIN if part.score else Tone.QUIET
-        rows.append([make_words(text, tone) for text in (format_score(part.score), part.clause, *texts)])
-    total = format_score(math.fsum(part.score for part in parts))
-    rows.append([make_words(total), make_words("sum", Tone.QUIET)])
-    return Table(tuple(columns), tuple(_fill_row(row, len(columns)) for row in rows))
+        texts = [format_score(part.score), part.clause, *(figures[heading] for heading in headings)]
+        rows.append(tuple(make_words(text, tone) for text in texts))
+    total = format_score(math.fsum(part.score for part in explanation.parts))
+    rows.append(_fill_row([make_words(total), make_words("sum", Tone.QUIET)], len(columns)))
+    return Table(tuple(columns), tuple(rows))
+
+
+PART_FIGURES = ("boost", "idf", "tf", "freq", "length (mean)", "times")
+"""The headings of the figures of a part, in their order."""
+
+
+def _list_part_figures(part: ScorePart) -> dict[str, str]:
+    """The figures of *part* by their headings; empty texts for those that it does not have."""
+    return {
+        "boost": _format_figure(part.boost),
+        "idf": _format_figure(part.idf),
+        "tf": _format_figure(part.tf),
+        "freq": _format_figure(part.frequency),
+        "length (mean)": _format_length(part),
+        "times": _format_factors(part),
+    }
 
 
 def build_details(parts: Sequence[ScorePart]) -> Iterator[Table]:
@@ -340,6 +365,7 @@ def build_details(parts: Sequence[ScorePart]) -> Iterator[Table]:
 
 
 def _format_length(part: ScorePart) -> str:
+    """The length of the field, and the mean length in the index in parentheses; empty where there is none."""
     if part.length is None:
         return ""
     return f"{format_value(part.length)} ({format_score(part.average_length, 1)})"
@@ -347,15 +373,24 @@ def _format_length(part: ScorePart) -> str:
 
 def _format_factors(part: ScorePart) -> str:
     """The factors of *part*, in words."""
-    texts = [f"{factor.name} {factor.value:.4g}" if factor.value else factor.name for factor in part.factors]
+    texts = []
+    for factor in part.factors:
+        text = factor.name
+        if factor.value:
+            text += f" {factor.value:.4g}"
+        texts.append(text)
     return ", ".join(texts)
 
 
 def _format_figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    """*value* with four digits; empty where there is none."""
+    if value is None:
+        return ""
+    return f"{value:.4g}"
 
 
 def _build_clauses(explanation: Explanation) -> Table:
+    """A row for each clause that was tried: whether the document matches it, and where it is in the body."""
     rows = []
     for clause in explanation.clauses:
         matches = "matches" if clause.matches else "no match"
@@ -365,6 +400,7 @@ def _build_clauses(explanation: Explanation) -> Table:
 
 
 def _build_differences(differences: Sequence[PartDifference], first: Explanation, second: Explanation) -> Table:
+    """A row for each clause: what it adds to the scores of two documents, and why that differs."""
     # Of parts with one clause the first one counts.
     first_parts = {part.clause: part for part in reversed(first.parts)}
     second_parts = {part.clause: part for part in reversed(second.parts)}
@@ -397,7 +433,8 @@ def describe_explanation(explanation: Explanation) -> Iterator[str]:
         colon = ":" if deciding else ""
         yield f"it is in the index {explanation.index}, and the request does not find it{colon}"
         for clause in deciding:
-            yield f"{clause.place} {'matches, and must not' if clause.matches else 'does not match'}"
+            result = "matches, and must not" if clause.matches else "does not match"
+            yield f"{clause.place} {result}"
     if explanation.reason:
         yield explanation.reason
 

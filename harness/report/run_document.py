@@ -251,25 +251,25 @@ def build_thresholds(suite: SuiteReport) -> Thresholds:
 
     If no query has an answer, those that say no more than that are only counted.
     """
-    repeating, others = split_unanswered(suite)
-    listed = [verdict for verdict in order_verdicts(others) if not is_passed_of_query(verdict)]
-    thresholds = build_threshold_lines(suite, listed)
-    return Thresholds(tuple(thresholds), unanswered=len(repeating), passed_of_queries=len(others) - len(listed))
+    unanswered, others = split_unanswered(suite)
+    shown = [verdict for verdict in order_verdicts(others) if not is_passed_of_query(verdict)]
+    lines = build_threshold_lines(suite, shown)
+    return Thresholds(tuple(lines), unanswered=len(unanswered), passed_of_queries=len(others) - len(shown))
 
 
 def build_threshold_lines(suite: SuiteReport, verdicts: Iterable[Verdict]) -> list[ThresholdLine]:
     """The thresholds of *verdicts*; of those with one cause, the first says it and names the others."""
     unanswered = suite.unanswered
-    repeated = find_repeated_causes(suite)
-    others_by_first = grouped((first.id, name) for name, first in repeated.items())
+    first_by_id = find_repeated_causes(suite)
+    ids_by_first = grouped((first.id, repeating_id) for repeating_id, first in first_by_id.items())
     threshold_by_id = {verdict.id: verdict.threshold for verdict in suite.verdicts}
     lines = []
     for verdict in verdicts:
         line = build_threshold(suite, verdict, unanswered)
-        first = repeated.get(verdict.id)
+        first = first_by_id.get(verdict.id)
         if first is not None:
             line = replace(line, details=(refer_to_cause(verdict, first),), command="", is_repeated=True)
-        others = [threshold_by_id[name] for name in others_by_first.get(verdict.id, ())]
+        others = [threshold_by_id[repeating_id] for repeating_id in ids_by_first.get(verdict.id, ())]
         if others:
             line = replace(line, details=(*line.details, f"for the same reason: {', '.join(others)}"))
         lines.append(line)
@@ -334,7 +334,8 @@ def build_measures_table(suite: SuiteReport) -> Table:
         row += [make_words(format_score(score)) for score in scores]
         row += [make_words(f"{summary.counted:,}"), make_words(f"{summary.left_out:,}")]
         if is_compared:
-            row.append(_make_change_cell(format_mean_change(summary) or "–"))
+            change = format_mean_change(summary) or "–"
+            row.append(make_words(change, _choose_tone(change)))
         if has_machines:
             row.append(make_words(format_machine_share(summary.machine_share)))
         if has_gains:
@@ -461,13 +462,13 @@ def _make_figure_cell(figure: Figure | None) -> Cell:
     return (mean, mark, Span(f" {compared}", _choose_tone(compared)))
 
 
-def _make_change_cell(text: str) -> Cell:
-    return make_words(text, _choose_tone(text))
-
-
 def _choose_tone(text: str) -> Tone:
     """The tone of a difference, by its sign."""
-    return {"+": Tone.GOOD, "-": Tone.POOR}.get(text[:1], Tone.QUIET)
+    if text.startswith("+"):
+        return Tone.GOOD
+    if text.startswith("-"):
+        return Tone.POOR
+    return Tone.QUIET
 
 
 # Changes since the baseline.
@@ -539,7 +540,14 @@ def build_ranking_table(query: QueryReport) -> Table:
 
 
 def make_ranking_columns(figures: Sequence[str], *, has_old_ranks: bool, has_ties: bool) -> tuple[Column, ...]:
-    """The columns of ranked documents with *figures*, and the old ranks and ties where they are known."""
+    """
+    The columns of a table of ranked documents, in their order.
+
+    Args:
+        figures: The headings of the columns with figures, such as "grade".
+        has_old_ranks: Whether a column has the rank of each document in the baseline.
+        has_ties: Whether a column says which documents tie with others.
+    """
     columns = [Column("rank", FIGURE)]
     if has_old_ranks:
         columns.append(Column("was", FIGURE))

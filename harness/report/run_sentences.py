@@ -145,6 +145,14 @@ def format_show_command(path: str, query: str, searched: Mapping[str, str | bool
 
 
 def _format_command(command: str, names: Sequence[str], searched: Mapping[str, str | bool]) -> str:
+    """
+    A line to copy into a shell.
+
+    Args:
+        command: Of `relevance`, such as "show".
+        names: Its arguments.
+        searched: Its options, with which the same is searched as in the run.
+    """
     options = format_options(searched)
     # A name that begins with a dash would be read as an option.
     if any(name.startswith("-") for name in names):

@@ -403,14 +403,14 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
         # Closed at once where an interrupt ends the loop: nothing more is sent then.
         with closing(source.stream(requests, budget=target.watch.seconds_left)) as stream:
             for streamed in stream:
-                responses_by_place[streamed.place] = streamed.response
-                if streamed.place < len(plan.checks):
+                responses_by_place[streamed.position] = streamed.response
+                if streamed.position < len(plan.checks):
                     continue
                 # A full window is a fact of the index, which a run keeps as such: the request does not count as resent.
                 if streamed.lacks_further_hit:
                     window_is_full = True
                 elif streamed.resent:
-                    resent[requests[streamed.place].query] = streamed.resent
+                    resent[requests[streamed.position].query] = streamed.resent
     except LoginRefused as error:
         # The engine refused all requests, maybe only because of the checks among them: what has no ranking counts as
         # refused, and `send_without_checks` sends it again.
@@ -463,7 +463,7 @@ def send_without_checks(
     try:
         with closing(source.stream(lost, budget=watch.seconds_left)) as stream:
             for streamed in stream:
-                again[lost[streamed.place].query] = streamed.response
+                again[lost[streamed.position].query] = streamed.response
     except SearchError:
         if not any(isinstance(response, Ranking) for response in responses.values()):
             raise

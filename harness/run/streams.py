@@ -55,7 +55,7 @@ class NeededHits:
         with closing(self._stream_in_window(requests, budget)) as stream:
             for streamed in stream:
                 # The request as it was made: hooks may have changed the one that was sent.
-                request = requests[streamed.place]
+                request = requests[streamed.position]
                 if request.built_for is None:
                     yield streamed
                     continue
@@ -71,7 +71,7 @@ class NeededHits:
             for streamed in stream:
                 is_of_query = streamed.request.built_for is not None
                 if self.plan.further and is_of_query and exceeds_window(streamed.response):
-                    refused[streamed.place] = streamed
+                    refused[streamed.position] = streamed
                 else:
                     yield streamed
         if not refused:
@@ -82,9 +82,9 @@ class NeededHits:
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
         with suppress(SearchError), closing(self.inner.stream(again, budget=seconds_left)) as stream:
             for streamed in stream:
-                place = places[streamed.place]
+                place = places[streamed.position]
                 del refused[place]
-                yield replace(streamed, place=place, lacks_further_hit=True)
+                yield replace(streamed, position=place, lacks_further_hit=True)
         # What was not answered the second time stays refused.
         for streamed in refused.values():
             yield replace(streamed, lacks_further_hit=True)
@@ -142,7 +142,7 @@ class RecordedSearch:
             for streamed in stream:
                 if streamed.request.built_for is not None:
                     self.record.add(streamed.request.query, streamed.response)
-                yield replace(streamed, place=places[streamed.place])
+                yield replace(streamed, position=places[streamed.position])
 
 
 @dataclass(frozen=True, slots=True)

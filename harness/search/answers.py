@@ -338,6 +338,7 @@ def _has_stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:
 
 
 def _read_error(error: Json, status: int | None) -> Failure:
+    """The failure that *error*, the member of an answer with *status*, is: a timeout, lacking shards, or any other."""
     kinds: set[str] = set()
     is_timeout = False
     for cause in walk_causes(error):
@@ -365,13 +366,17 @@ def _lacks_shards(error: Json) -> bool:
 
 
 def _list_failed_shards(error: Json) -> str:
-    """The failed shards in *error* as the beginning of a sentence; empty if none is named."""
-    shards = error.get("failed_shards") if isinstance(error, Mapping) else None
-    if not isinstance(shards, list):
+    """The beginning of a sentence that names the failed shards in *error*, such as "shard products[2] failed: "."""
+    if not isinstance(error, Mapping) or not isinstance(error.get("failed_shards"), list):
         return ""
-    failed = [shard for shard in shards if isinstance(shard, Mapping)]
-    places = [f"{shard.get('index', 'index')}[{shard.get('shard', '?')}]" for shard in failed]
-    return f"shard {', '.join(places)} failed: " if places else ""
+    names = []
+    for shard in error["failed_shards"]:
+        if isinstance(shard, Mapping):
+            index, number = shard.get("index", "index"), shard.get("shard", "?")
+            names.append(f"{index}[{number}]")
+    if not names:
+        return ""
+    return f"shard {', '.join(names)} failed: "
 
 
 def find_missing_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
@@ -495,6 +500,7 @@ def explain_error(error: Json) -> str:
 
 
 def _find_hint(cause: Mapping[str, Any]) -> str | None:
+    """What to do about an error of this kind; None where nothing is known."""
     kind = str(cause.get("type"))
     if kind != "cluster_block_exception":
         return HINTS.get(kind)
@@ -519,6 +525,7 @@ def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 
 def _find_root_cause(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first root cause that *error* names; *error* itself if it names none."""
     causes = error.get("root_cause")
     if isinstance(causes, list) and causes and isinstance(causes[0], Mapping):
         return causes[0]
@@ -526,6 +533,7 @@ def _find_root_cause(error: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _describe_cause(error: Mapping[str, Any]) -> str:
+    """The type and the reason of *error*, as far as it has them."""
     kind, reason = error.get("type"), error.get("reason")
     if kind and isinstance(reason, str) and reason:
         return f"{kind}: {reason.rstrip(';')}"

@@ -65,11 +65,11 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         health = ServerHealth(self.retries, timeout=self.timeout, budget=budget, nodes=self._nodes)
         refusals: set[Failure | None] = set()
         with closing(self._send_all(requests, health)) as responses:
-            for place, response in responses:
+            for position, response in responses:
                 if isinstance(response, Failure):
                     response = replace(response, reason=make_printable(self.connection.mask(response.reason)))
                 refusals.add(find_login_refusal(response))
-                yield StreamedResponse(place, requests[place], response, health.resent.get(place, ""))
+                yield StreamedResponse(position, requests[position], response, health.resent.get(position, ""))
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
         self._raise_if_refused(refusals)
@@ -87,7 +87,7 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
     def _send_all(
         self, requests: Sequence[SearchRequest], health: ServerHealth
     ) -> Generator[tuple[int, Response], None, None]:
-        """Send *requests*, and yield each response once, with the place of its request."""
+        """Send *requests*, and yield each response once, with the position of its request."""
 
     def _raise_if_refused(self, refusals: Collection[Failure | None]) -> None:
         """Raise if the login was refused in all responses; *refusals* has what `find_login_refusal` says of each."""

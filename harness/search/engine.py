@@ -112,18 +112,20 @@ class EngineSearch(ConnectedSearch[Connection]):
         self, requests: Sequence[SearchRequest], health: ServerHealth
     ) -> Generator[tuple[int, Response], None, None]:
         # Requests are written while others are under way.
-        entries = (self._write_entry(place, request) for place, request in enumerate(requests))
+        entries = (self._write_entry(position, request) for position, request in enumerate(requests))
         batches = Batches(entries, len(requests), health, senders=self._concurrency, most=self._batch)
         yield from BatchSender(self.connection, health, batches).send_all(len(requests), self._concurrency)
         self._gone = health.gone
         self._gone_until = health.now() + SECONDS_GONE
 
-    def _write_entry(self, place: int, request: SearchRequest) -> Entry:
-        """*request* as lines of an `_msearch`."""
+    def _write_entry(self, position: int, request: SearchRequest) -> Entry:
+        """*request* as lines of an `_msearch`, in the point in time that is searched."""
         if request.http is not None:
-            return Entry(place, b"", refusal=_NO_REQUEST)
-        entry = make_entry(place, self.pin(request))
-        return Entry(place, b"", refusal=entry) if isinstance(entry, Failure) else entry
+            return Entry(position, b"", refusal=_NO_REQUEST)
+        entry = make_entry(position, self.pin(request))
+        if isinstance(entry, Failure):
+            return Entry(position, b"", refusal=entry)
+        return entry
 
     def _ask_if_gone(self) -> Failure | None:
         """Why the server was given up, if it does not answer now either; asks it if that was a while ago."""
@@ -297,7 +299,9 @@ def identify_engine(
             raise
         return assumed
     # A refusal only suggests which engine it is. A serverless Elasticsearch has no number, and says so.
-    return engine if engine.version or assumed is None else assumed
+    if not engine.version and assumed is not None:
+        return assumed
+    return engine
 
 
 def _read_identity(answer: Answer, connection: Connection) -> Engine:
@@ -317,13 +321,20 @@ def _read_identity(answer: Answer, connection: Connection) -> Engine:
 
 
 def _find_refusing_engine(answer: Answer) -> str | None:
-    """Which engine says that the login may not ask for its version; None if it may be a proxy that says so."""
+    """
+    The kind of engine that gave *answer*, which refuses the login: "elasticsearch" or "opensearch".
+
+    None if it may be a proxy that refuses.
+    """
     if answer.headers.get("x-elastic-product") == "Elasticsearch":
         return "elasticsearch"
     reason = describe_refusal(answer)
+    # Both engines name the privilege that the login lacks, in different sentences.
     if "[cluster:monitor/main]" not in reason:
         return None
-    return "opensearch" if "no permissions for" in reason else "elasticsearch"
+    if "no permissions for" in reason:
+        return "opensearch"
+    return "elasticsearch"
 
 
 def _read_engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:

@@ -64,10 +64,14 @@ def _ask_fact(connection: Connection, retries: Retries, path: str, read: Callabl
 
 
 def _read_mappings(content: Mapping[str, Json]) -> Json:
-    """The mapping of each index without `_meta`, which does not affect searches; None if one is missing."""
+    """
+    The mappings in *content*, an answer to `_mapping`, without the names of their indexes; None if one is missing.
+
+    `_meta`, which does not affect searches, is left out.
+    """
     mappings = []
-    for member in content.values():
-        mapping = _get_member(member, "mappings")
+    for answer_of_index in content.values():
+        mapping = _get_member(answer_of_index, "mappings")
         if not isinstance(mapping, Mapping):
             return None
         mappings.append({key: value for key, value in mapping.items() if key != "_meta"})
@@ -75,10 +79,10 @@ def _read_mappings(content: Mapping[str, Json]) -> Json:
 
 
 def _read_settings(content: Mapping[str, Json]) -> Json:
-    """The settings of each index without its own; None if those of one are missing."""
+    """The settings in *content*, an answer to `_settings`, without `OWN_SETTINGS`; None if those of one are missing."""
     all_settings = []
-    for member in content.values():
-        settings = _get_member(member, "settings", "index")
+    for answer_of_index in content.values():
+        settings = _get_member(answer_of_index, "settings", "index")
         if not isinstance(settings, Mapping):
             return None
         all_settings.append({key: value for key, value in settings.items() if key not in OWN_SETTINGS})
@@ -87,13 +91,17 @@ def _read_settings(content: Mapping[str, Json]) -> Json:
 
 def _sort_parts(parts: list[dict[str, Json]]) -> Json:
     """*parts*, one of each index, in an order that does not depend on the names of the indexes; None if empty."""
-    return sorted(parts, key=fingerprint) if parts else None
+    if not parts:
+        return None
+    return sorted(parts, key=fingerprint)
 
 
 def read_document_count(content: Mapping[str, Json]) -> int | None:
     """The number in the answer to `_count`; None if there is none, or if a shard did not answer."""
     try:
-        return None if find_missing_shards(content, None) else read_count(content, "count")
+        if find_missing_shards(content, None) is not None:
+            return None
+        return read_count(content, "count")
     except MalformedAnswer:
         return None
 
@@ -280,5 +288,7 @@ def _read_content(answer: Answer, read: Callable[[Mapping[str, Json]], Json]) ->
 def _get_member(value: Json, *path: str) -> Json:
     """What is at *path* in *value*; None where there is nothing."""
     for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
     return value

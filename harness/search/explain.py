@@ -93,7 +93,9 @@ class _Explainer:
         self._request = request
         self._ranked: dict[str, Mapping[str, Json]] | None = None
         """The hits of the request with their explanations, by id; None before they are asked for."""
-        self.body: Mapping[str, Json] = request.body if isinstance(request.body, Mapping) else {}
+        self.body: Mapping[str, Json] = {}
+        if isinstance(request.body, Mapping):
+            self.body = request.body
 
     def render_template(self) -> None:
         """Fill the search template of the request, which the engine may keep."""
@@ -119,7 +121,11 @@ class _Explainer:
             return Explanation(document, Explained.UNKNOWN, rank=rank, reason=str(error))
 
     def _find_explained(self, document: str, *, in_ranking: bool) -> Mapping[str, Json] | None:
-        """The hit that *document* is, with its explanation; None if the request does not find it."""
+        """
+        The hit that *document* is, with its explanation; None if the request does not find it.
+
+        If it is *in_ranking*, the request itself is sent again, once for all documents of the ranking.
+        """
         if in_ranking:
             if self._ranked is None:
                 self._ranked = self._search_explained(self.body)
@@ -140,10 +146,15 @@ class _Explainer:
         return explained
 
     def _make_query(self, document: str) -> Json:
+        """A query that finds *document* by its id."""
         return make_ids_query([document], self._request.id_field)
 
     def _add_doubt(self, explanation: Explanation, hit: Mapping[str, Json]) -> Explanation:
-        """*explanation* of a document that matches the query and is not among the hits, with what the request does."""
+        """
+        *explanation*, with the reason why its document is not among the hits although it matches the query.
+
+        *hit* is the document as a search of it alone returns it.
+        """
         left_out = replace(explanation, outcome=Explained.LEFT_OUT)
         if "post_filter" in self.body and self._match(hit, [self.body["post_filter"]]) == [False]:
             return replace(left_out, reason="the `post_filter` of the request leaves it out")
@@ -230,14 +241,21 @@ class _Explainer:
 
     def _search_hits(self, body: Mapping[str, Json], request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
         """
-        The hits of *body*, sent to the index and with the parameters of *request*, in the point in time of the request
-        that is explained; None sends it as that.
+        Send *body* as a `_search`, and return the hits of the answer.
+
+        Args:
+            body: It is sent in the point in time of the request that is explained, if that has one.
+            request: Gives the index and the URL parameters; by default the request that is explained.
         """
+        if request is None:
+            request = self._request
         if "pit" in self.body:
             body = {"pit": self.body["pit"], **body}
-        path, content = make_single_search(replace(request or self._request, body=body, title_field=None))
+        path, content = make_single_search(replace(request, body=body, title_field=None))
         outer = self._ask(path, content).get("hits")
-        hits = outer.get("hits") if isinstance(outer, Mapping) else None
+        hits = None
+        if isinstance(outer, Mapping):
+            hits = outer.get("hits")
         if not isinstance(hits, list):
             raise MalformedAnswer("the answer should have a list `hits.hits`")
         return hits
@@ -275,7 +293,7 @@ _INNER: Mapping[str, str] = {
 
 
 def _walk_clauses(query: Json, place: str, *, required: bool | None = True) -> Iterator[_Clause]:
-    """The clauses of *query*, a bool and its like by their own clauses."""
+    """The clauses of *query*, which is at *place* in the body: for a bool and its like the clauses inside it."""
     if not isinstance(query, Mapping) or len(query) != 1:
         return
     [(kind, content)] = query.items()
@@ -297,28 +315,32 @@ def _walk_clauses(query: Json, place: str, *, required: bool | None = True) -> I
 
 
 def _walk_bool(content: Mapping[str, Json], place: str, required: bool | None) -> Iterator[_Clause]:
-    """The clauses of a bool query."""
+    """The clauses of the *content* of a bool query at *place*; *required* is that of the query, see `_Clause`."""
     has_required = bool(content.get("must") or content.get("filter"))
     # Beside required clauses a `should` only adds to the score, unless it says how many must match.
     if content.get("should") and (not has_required or "minimum_should_match" in content):
         shoulds = {key: content[key] for key in ("should", "minimum_should_match") if key in content}
         yield _Clause(f"{place}.should", {"bool": shoulds}, required)
     for occurrence, is_needed in (("must", True), ("filter", True), ("should", None), ("must_not", False)):
-        held = content.get(occurrence) or []
-        clauses = held if isinstance(held, list) else [held]
+        value = content.get(occurrence) or []
+        clauses = value if isinstance(value, list) else [value]
         for number, clause in enumerate(clauses):
             clause_place = f"{place}.{occurrence}"
-            if isinstance(held, list):
+            if isinstance(value, list):
                 clause_place += f"[{number}]"
             if is_needed is False:
                 yield _Clause(clause_place, clause, False if required else None)
             else:
-                # What a clause that need not match holds need not match either.
+                # Where a clause need not match, those inside it need not match either.
                 yield from _walk_clauses(clause, clause_place, required=required if is_needed else None)
 
 
 def _weaken(kind: str, content: Mapping[str, Json], place: str) -> Iterator[_Clause]:
-    """Weaker forms of a clause: on each single field, and without the requirement of several terms."""
+    """
+    Weaker forms of the clause at *place*: on each single field, and without the requirement of several terms.
+
+    They show which field, or which requirement, keeps a document out.
+    """
     if kind == "multi_match":
         fields = content.get("fields")
         if isinstance(fields, list) and len(fields) > 1:

@@ -49,7 +49,7 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {describe_kind(inner)}")
     read = _read_hit if entry.reads_fields else _read_bare_hit
-    all_hits = [read(hit, place, entry) for place, hit in enumerate(inner)]
+    all_hits = [read(hit, position, entry) for position, hit in enumerate(inner)]
     if not entry.unique_ids:
         ambiguity = _explain_ambiguity(all_hits, inner, with_id=entry.id_field is not None)
         if ambiguity:
@@ -79,34 +79,36 @@ def _check_number(returned: int, total: int | None, size: int | None) -> None:
         raise MalformedAnswer(f"`hits.hits` has {returned} hits, and {size} were asked for")
 
 
-def _read_bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
+def _read_bare_hit(hit: Json, position: int, entry: Entry) -> Hit:
     """As `_read_hit`, in two thirds of the time, if only ids and scores are read: a run has many hits."""
     if type(hit) is dict:
         identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
         if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
             return Hit(identity, score)
-    return _read_hit(hit, place, entry)
+    return _read_hit(hit, position, entry)
 
 
-def _read_hit(hit: Json, place: int, entry: Entry) -> Hit:
-    """The *hit* at *place* of the answer, with what *entry* reads of it."""
+def _read_hit(hit: Json, position: int, entry: Entry) -> Hit:
+    """The *hit* at *position* of the answer, with what *entry* reads of it."""
     if not isinstance(hit, dict):
-        raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {describe_kind(hit)}")
+        raise MalformedAnswer(f"`hits.hits[{position}]` should be an object, found {describe_kind(hit)}")
     identity, score = hit.get("_id"), hit.get("_score")
     if not (is_text(identity) and is_text(hit.get("_index"))):
         key = "_index" if is_text(identity) else "_id"
-        raise MalformedAnswer(f"`hits.hits[{place}]` should have a text `{key}`, found {describe_value(hit.get(key))}")
+        raise MalformedAnswer(
+            f"`hits.hits[{position}]` should have a text `{key}`, found {describe_value(hit.get(key))}"
+        )
     if type(score) is not float or not math.isfinite(score):
-        score = read_score(score, f"`hits.hits[{place}]._score`")
+        score = read_score(score, f"`hits.hits[{position}]._score`")
     if entry.id_field is not None:
-        identity = read_id(hit, entry.id_field, f"`hits.hits[{place}]`")
+        identity = read_id(hit, entry.id_field, f"`hits.hits[{position}]`")
     title = snippet = sort = None
     if entry.title_field is not None:
         title = _read_title(hit, entry.title_field)
     if entry.snippet is not None:
         snippet = make_snippet(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.sort_places != ():
-        sort = _read_sort_values(hit.get("sort"), entry.sort_places, place)
+        sort = _read_sort_values(hit.get("sort"), entry.sort_places, position)
     document = Hit(identity, score, title, snippet, sort=sort)
     if entry.value_fields:
         document = replace(document, values=read_values(hit, entry.value_fields))

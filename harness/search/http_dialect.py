@@ -88,16 +88,18 @@ class HttpDialect(Dialect):
 
     def read_scope(self, request: SearchRequest) -> Json:
         """
-        See `Dialect.read_scope`: the request that looks documents up by their ids, in full.
+        See `Dialect.read_scope`: all fields of the request that looks documents up by their ids, as JSON; None if
+        there is none.
 
         Two services whose look-ups differ may have different documents, also where only a header or a path differs.
         """
         if request.http is None or request.http.documents is None:
             return None
-        documents = asdict(request.http.documents)
+        look_up = request.http.documents
+        scope = asdict(look_up)
         # JSON has no sets.
-        documents["http"]["preset_paths"] = sorted(request.http.documents.http.preset_paths)
-        return documents
+        scope["http"]["preset_paths"] = sorted(look_up.http.preset_paths)
+        return scope
 
     def explain_unwritable(self, request: SearchRequest, document: str) -> str:
         """See `Dialect.explain_unwritable`."""

@@ -368,18 +368,18 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
-            places: dict[Future[Response], int] = {}
+            positions: dict[Future[Response], int] = {}
             parts: dict[int, list[Future[Response]]] = {}
-            for place, request in enumerate(requests):
-                parts[place] = self._submit(pool, health, place, request)
-                places |= dict.fromkeys(parts[place], place)
-            unanswered = Counter(places.values())
-            for future in as_completed(places):
-                place = places[future]
-                unanswered[place] -= 1
-                if not unanswered[place]:
-                    responses = [part.result() for part in parts[place]]
-                    yield place, _join_parts(responses, requests[place].document_ids)
+            for position, request in enumerate(requests):
+                parts[position] = self._submit(pool, health, position, request)
+                positions |= dict.fromkeys(parts[position], position)
+            unanswered = Counter(positions.values())
+            for future in as_completed(positions):
+                position = positions[future]
+                unanswered[position] -= 1
+                if not unanswered[position]:
+                    responses = [part.result() for part in parts[position]]
+                    yield position, _join_parts(responses, requests[position].document_ids)
         except BaseException:
             health.given_up = INTERRUPTED
             raise
@@ -387,18 +387,18 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _submit(
-        self, pool: ThreadPoolExecutor, health: ServerHealth, place: int, request: SearchRequest
+        self, pool: ThreadPoolExecutor, health: ServerHealth, position: int, request: SearchRequest
     ) -> list[Future[Response]]:
         """Give *request* to threads of *pool*, in several parts if it looks up many documents."""
         documents = None if request.http is None else request.http.documents
         if not request.document_ids or documents is None:
-            return [pool.submit(self._send, health, place, request.http)]
+            return [pool.submit(self._send, health, position, request.http)]
         parts = split_ids(documents, request.document_ids)
-        return [pool.submit(self._look_up, health, place, documents, ids) for ids in parts]
+        return [pool.submit(self._look_up, health, position, documents, ids) for ids in parts]
 
-    def _send(self, health: ServerHealth, place: int, http: HttpRequest | None) -> Response:
+    def _send(self, health: ServerHealth, position: int, http: HttpRequest | None) -> Response:
         """
-        The response to *http*, the request at *place*, retried while the service is busy and there is time.
+        The response to *http*, the request at *position*, retried while the service is busy and there is time.
 
         One search may make the service close its connection, so each is given up by itself while others are answered.
         """
@@ -409,14 +409,14 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             health.wait_until(0.0)
             health.wait_for_turn(1)
             outages = health.outages
-            if health.given_up is not None and place not in health.resent:
+            if health.given_up is not None and position not in health.resent:
                 return health.explain_unsent() or health.given_up
             result = self._send_once(health, http)
             if not isinstance(result.response, Failure):
                 return result.response
-            if result.response.kind is FailureKind.TIMEOUT and place not in health.resent and not health.given_up:
+            if result.response.kind is FailureKind.TIMEOUT and position not in health.resent and not health.given_up:
                 # It may have met a node that was stopped.
-                health.resent[place] = TIMEOUT
+                health.resent[position] = TIMEOUT
                 continue
             if not result.may_retry:
                 return result.response
@@ -425,12 +425,14 @@ class HttpSearch(ConnectedSearch[WebConnection]):
                 return health.given_up
             if health.find_retry_time(attempt, result.server_pause) is None:
                 return result.with_attempts(attempt)
-            health.resent[place] = result.cause
+            health.resent[position] = result.cause
             if outages == 0:
                 # What is sent to see whether an outage is over costs no attempt: the patience of the health limits it.
                 attempt += 1
 
-    def _look_up(self, health: ServerHealth, place: int, documents: DocumentsRequest, ids: Sequence[str]) -> Response:
+    def _look_up(
+        self, health: ServerHealth, position: int, documents: DocumentsRequest, ids: Sequence[str]
+    ) -> Response:
         """
         The documents of *ids* that the service has, or a failure where it does not say which.
 
@@ -445,7 +447,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             if problem:
                 # `_check` has seen the request for all of these ids, and not the one for the rest of them.
                 return Failure(FailureKind.ERROR, f"{http.method} {http.path} was not sent: {problem}")
-            response = self._send(health, place, http)
+            response = self._send(health, position, http)
             if isinstance(response, Failure):
                 return response
             wanted = set(remaining)

@@ -75,7 +75,7 @@ class MissingList(MalformedAnswer):
         self.has_parent = has_parent
 
 
-Place: TypeAlias = tuple[int, ...]
+ListIndexes: TypeAlias = tuple[int, ...]
 """The list indexes in the path of a value, which an item's id, score and title have in common."""
 
 
@@ -147,9 +147,9 @@ def find_all(value: Json, text: str) -> list[Json]:
     return [] if path.segments else [value]
 
 
-def find_items(content: Json, text: str) -> dict[Place, Json]:
+def find_items(content: Json, text: str) -> dict[ListIndexes, Json]:
     """
-    The items at the path *text* by their place: the elements of a list, or the matches.
+    The items at the path *text* by their list indexes: the elements of a list, or the matches.
 
     Raises:
         MissingList: There is nothing in place of their list.
@@ -157,22 +157,26 @@ def find_items(content: Json, text: str) -> dict[Place, Json]:
     """
     path = compile_path(text)
     if path.singular_query():
-        return {(place,): value for place, value in enumerate(_find_list(content, path, text))}
+        return {(number,): value for number, value in enumerate(_find_list(content, path, text))}
     items = _find_last_matches(content, path, text)
-    values = _place_values(path.finditer(content))
+    values = _index_matches(path.finditer(content))
     if len(values) != len(items):
         raise MalformedAnswer(f"`{text}` finds {len(values)} values in {len(items)} items")
     return values
 
 
-def _place_values(matches: Iterable[JSONPathMatch]) -> dict[Place, Json]:
-    """The values of *matches* by the list indexes in their paths."""
-    all_matches = list(matches)
-    places = [tuple(part for part in match.parts if isinstance(part, int)) for match in all_matches]
-    if len(set(places)) < len(places):
-        # Members of an object have no index: their order is their place.
-        places = [(place,) for place in range(len(all_matches))]
-    return {place: match.obj for place, match in zip(places, all_matches, strict=True)}
+def _index_matches(matches: Iterable[JSONPathMatch]) -> dict[ListIndexes, Json]:
+    """The values of *matches* by the list indexes in their paths: that of `hits[3].tags[0]` by (3, 0)."""
+    values: list[Json] = []
+    values_by_indexes: dict[ListIndexes, Json] = {}
+    for match in matches:
+        indexes = tuple(part for part in match.parts if isinstance(part, int))
+        values.append(match.obj)
+        values_by_indexes[indexes] = match.obj
+    if len(values_by_indexes) == len(values):
+        return values_by_indexes
+    # Members of an object have no list index, so several have the same ones: they are numbered in their order.
+    return {(number,): value for number, value in enumerate(values)}
 
 
 def _find_list(content: Json, path: JSONPath, text: str) -> list[Json]:
@@ -242,18 +246,20 @@ def list_members(content: Json, name: str = "the answer") -> str:
     return f"; {name} has {names or 'no members'}"
 
 
-def find_column(content: Json, text: str, items: Mapping[Place, Json]) -> Mapping[Place, Json]:
+def find_column(content: Json, text: str, items: Mapping[ListIndexes, Json]) -> Mapping[ListIndexes, Json]:
     """
-    The values at the path *text* by the place of their item; an item may lack one, but each must belong to an item.
+    The values at the path *text* by the list indexes of their item. An item may lack one, but each must belong to an
+    item.
 
     Raises:
         MalformedAnswer: A value belongs to none of *items*.
     """
     path = compile_path(text)
     if path.singular_query():
-        column: Mapping[Place, Json] = {(place,): value for place, value in enumerate(_find_list(content, path, text))}
+        values = _find_list(content, path, text)
+        column: Mapping[ListIndexes, Json] = {(number,): value for number, value in enumerate(values)}
     else:
-        column = _place_values(path.finditer(content))
+        column = _index_matches(path.finditer(content))
     if not column.keys() <= items.keys():
         raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to the {len(items)} ids")
     return column

@@ -49,7 +49,7 @@ class Entry:
     *may_stop_early* that the request has or may have `terminate_after`.
     """
 
-    place: int
+    position: int
     lines: bytes
     is_template: bool = False
     title_field: str | None = None
@@ -68,7 +68,7 @@ class Entry:
     highlights: bool = False
     """Whether words are marked in the title and in *fields*."""
     sort_places: tuple[int, ...] | None = ()
-    """The places in a hit's `sort` of the values that order it: none if its score does; None if they are unknown."""
+    """The indexes in a hit's `sort` of the values that order it: none if its score does; None if they are unknown."""
     index: str | None = None
     """What is searched. It is not in *lines*, see `choose_path`."""
     refusal: Failure | None = None
@@ -81,9 +81,9 @@ class Entry:
         return bool(self.fields or self.value_fields) or self.sort_places != () or others != (None, None, None)
 
 
-def make_entry(place: int, request: SearchRequest) -> Entry | Failure:
+def make_entry(position: int, request: SearchRequest) -> Entry | Failure:
     """
-    *request*, the one at *place*, as lines; a Failure if it cannot be part of an `_msearch`.
+    *request*, the one at *position*, as lines; a Failure if it cannot be part of an `_msearch`.
 
     A body with the one key `template` is a search template: ``{template: {id: products, params: {q: "{{text}}"}}}``.
     """
@@ -92,19 +92,19 @@ def make_entry(place: int, request: SearchRequest) -> Entry | Failure:
         return Failure(FailureKind.ERROR, "the body of a search request should be an object")
     try:
         if "template" in body:
-            return _make_template_entry(place, request, body)
-        return _make_body_entry(place, request, body)
+            return _make_template_entry(position, request, body)
+        return _make_body_entry(position, request, body)
     except (TypeError, ValueError) as error:
         return Failure(FailureKind.ERROR, f"the body of the request cannot be written as JSON: {error}")
 
 
-def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
+def _make_body_entry(position: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
     path, lines = _write(request, _add_content(request, body))
     size = body.get("size")
     # Most bodies lack the key, which is quickly seen in what was written: scripts/bench/runner measures it.
     may_stop_early = STOPS_EARLY.encode() in lines and _has_stop_key(body)
     return Entry(
-        place,
+        position,
         lines,
         index=_find_index(request),
         path=path,
@@ -121,7 +121,7 @@ def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json
     )
 
 
-def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
+def _make_template_entry(position: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
     """
     The entry of a search template; a Failure where *body* is none.
 
@@ -147,7 +147,7 @@ def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, 
     if isinstance(source, str) and STOPS_EARLY in source:
         may_stop_early = True
     return Entry(
-        place,
+        position,
         lines,
         index=_find_index(request),
         path=path,

@@ -232,9 +232,9 @@ class Dialect(ABC):
 
 @dataclass(frozen=True, slots=True)
 class StreamedResponse:
-    """A request, its *place* among those that were sent together, and its response."""
+    """A request, its *position* among those that were sent together, and its response."""
 
-    place: int
+    position: int
     request: SearchRequest
     response: Response
     resent: str = ""
@@ -249,8 +249,8 @@ ResponseStream: TypeAlias = Generator[StreamedResponse, None, None]
 
 def in_order(stream: Iterable[StreamedResponse]) -> list[Response]:
     """The responses of *stream* in the order of their requests."""
-    responses = {streamed.place: streamed.response for streamed in stream}
-    return [responses[place] for place in sorted(responses)]
+    responses = {streamed.position: streamed.response for streamed in stream}
+    return [responses[position] for position in sorted(responses)]
 
 
 NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))

@@ -62,9 +62,9 @@ def find_score_parts(tree: Json) -> tuple[float, tuple[ScorePart, ...]]:
     """
     root = _read_node(tree)
     parts = [part for part in _list_parts(root, ()) if part.value]  # a filter adds nothing
-    # Where the parts do not add up, something was taken apart that is no sum: the whole is then the only part.
+    # Where the parts do not add up, something was taken apart that is no sum: the score is then one part.
     if not _is_near(math.fsum(part.score for part in parts), root.value):
-        parts = [_make_whole_part(root, ())]
+        parts = [_make_unsplit_part(root, ())]
     return root.value, tuple(sorted(parts, key=lambda part: -part.score))
 
 
@@ -85,6 +85,7 @@ def _sum_by_clause(parts: Iterable[ScorePart]) -> dict[str, float]:
 
 
 def _read_node(tree: Json) -> _Node:
+    """*tree*, which is an explanation as JSON, and all below it; raises MalformedAnswer if it is none."""
     if not isinstance(tree, Mapping):
         raise MalformedAnswer("an explanation should be an object")
     value, details = tree.get("value"), tree.get("details", [])
@@ -97,31 +98,39 @@ def _is_near(value: float, other: float) -> bool:
     return math.isclose(value, other, rel_tol=_EXACT, abs_tol=_EXACT)
 
 
-# Each function takes one form of explanation apart, and gives None for any other.
+# Each function takes one form of explanation apart, and returns None for any other.
+
+Split: TypeAlias = Sequence[tuple[_Node, Factors]]
+"""The children that a node is taken apart into, each with the factors by which the engine multiplies its value."""
 
 
 def _list_parts(node: _Node, factors: Factors) -> Iterator[ScorePart]:
-    """The parts of *node*, whose value is multiplied by *factors*."""
-    for take_apart in (
-        _take_function,
-        _take_weight,
-        _take_sum,
-        _take_best,
-        _take_product,
-        _take_average,
-        _take_least,
-        _take_wrapper,
-    ):
-        taken = take_apart(node)
-        if taken is not None:
-            for child, factors_of_child in taken:
+    """
+    The parts of the score of *node*, down to nodes that no function below takes apart.
+
+    *factors* are those of the nodes above it, by which its value is multiplied in the score of the document.
+    """
+    split_functions = (
+        _split_function,
+        _split_weight,
+        _split_sum,
+        _split_best,
+        _split_product,
+        _split_average,
+        _split_least,
+        _split_wrapper,
+    )
+    for split_node in split_functions:
+        children = split_node(node)
+        if children is not None:
+            for child, factors_of_child in children:
                 yield from _list_parts(child, (*factors, *factors_of_child))
             return
-    yield _make_term_part(node, factors) or _make_whole_part(node, factors)
+    part = _make_term_part(node, factors)
+    if part is None:
+        part = _make_unsplit_part(node, factors)
+    yield part
 
-
-Taken: TypeAlias = Sequence[tuple[_Node, Factors]]
-"""The nodes that a node is taken apart into, each with what its value is multiplied by."""
 
 _MULTIPLIED_BY: Mapping[str, str] = {
     "primaryWeight": "query_weight",
@@ -131,11 +140,13 @@ _MULTIPLIED_BY: Mapping[str, str] = {
 """The words of a request for terms that an explanation names differently."""
 
 
-def _take_function(node: _Node) -> Taken | None:
+def _split_function(node: _Node) -> Split | None:
     """A query whose score is multiplied by a function."""
     if node.description != "function score, product of:" or len(node.details) != 2:
         return None
-    return _take_multiplied(node) if _is_function(node.details[1]) else None
+    if not _is_function(node.details[1]):
+        return None
+    return _split_multiplied(node)
 
 
 def _is_function(node: _Node) -> bool:
@@ -143,47 +154,58 @@ def _is_function(node: _Node) -> bool:
     return node.description.startswith("min of") and any(child.description == "maxBoost" for child in node.details)
 
 
-def _take_weight(node: _Node) -> Taken | None:
+def _split_weight(node: _Node) -> Split | None:
     """A query with a constant weight."""
     if node.description.startswith("weight(FunctionScoreQuery") and len(node.details) == 1:
         return [(node.details[0], ())]
     return None
 
 
-def _take_sum(node: _Node) -> Taken | None:
+def _split_sum(node: _Node) -> Split | None:
+    """A query whose score is the sum of those of its clauses, such as a `bool`."""
     if not re.match(r"sum of:?$", node.description):
         return None
-    return _check_taken([(child, ()) for child in node.details], node)
+    return _check_total([(child, ()) for child in node.details], node)
 
 
-def _take_best(node: _Node) -> Taken | None:
-    """The best of several counts, and a share of each other one if there is a tie breaker."""
+def _split_best(node: _Node) -> Split | None:
+    """A `dis_max`: the best of several clauses counts, and a share of each other one if there is a tie breaker."""
     match = re.match(r"max(?: plus ([\d.eE+-]+) times others)? of:?$", node.description)
     if match is None or not node.details:
         return None
-    tie_breaker = ScoreFactor("tie_breaker", float(match[1])) if match[1] else ScoreFactor("not the best", 0.0)
+    factor_of_others = ScoreFactor("not the best", 0.0)
+    tie_breaker = match[1]
+    if tie_breaker:
+        factor_of_others = ScoreFactor("tie_breaker", float(tie_breaker))
     best = max(node.details, key=lambda child: child.value)
-    taken = [(child, () if child is best else (tie_breaker,)) for child in node.details]
-    return _check_taken(taken, node)
+    children: list[tuple[_Node, Factors]] = []
+    for child in node.details:
+        if child is best:
+            children.append((child, ()))
+        else:
+            children.append((child, (factor_of_others,)))
+    return _check_total(children, node)
 
 
-def _take_product(node: _Node) -> Taken | None:
+def _split_product(node: _Node) -> Split | None:
+    """A query whose score is multiplied, as by the weight of a rescore."""
     if not re.match(r"product of:?$", node.description) or not node.details:
         return None
-    return _take_multiplied(node)
+    return _split_multiplied(node)
 
 
-def _take_multiplied(node: _Node) -> Taken | None:
+def _split_multiplied(node: _Node) -> Split | None:
     """The first child is scored, the others are factors of it."""
     scored, *others = node.details
     factors = []
     for child in others:
         name = _name_factor(child.description)
         factors.append(ScoreFactor(name, child.value, _list_details(child, name)))
-    return _check_taken([(scored, tuple(factors))], node)
+    return _check_total([(scored, tuple(factors))], node)
 
 
 def _name_factor(description: str) -> str:
+    """The name under which a factor is shown: a term of the request where there is one, else the engine's words."""
     if description in _MULTIPLIED_BY:
         return _MULTIPLIED_BY[description]
     if description.startswith("Matched boosting query"):
@@ -191,33 +213,36 @@ def _name_factor(description: str) -> str:
     return make_excerpt(description, 60)
 
 
-def _take_average(node: _Node) -> Taken | None:
+def _split_average(node: _Node) -> Split | None:
+    """A query whose score is the mean of several, as `score_mode: avg` makes it."""
     if not re.match(r"avg of:?$", node.description):
         return None
     share = ScoreFactor("average", 1 / len(node.details))
-    return _check_taken([(child, (share,)) for child in node.details], node)
+    return _check_total([(child, (share,)) for child in node.details], node)
 
 
-def _take_least(node: _Node) -> Taken | None:
+def _split_least(node: _Node) -> Split | None:
     """The lesser of a query and a function counts."""
     if not node.description.startswith("min of") or not node.details or _is_function(node):
         return None
     least = min(node.details, key=lambda child: child.value)
-    return _check_taken([(least, ())], node)
+    return _check_total([(least, ())], node)
 
 
-def _take_wrapper(node: _Node) -> Taken | None:
+def _split_wrapper(node: _Node) -> Split | None:
     """A node with the same value as its only child."""
     is_wrapper = node.description.startswith(("_score", "ConstantScore", "score of")) or not node.description
     if not is_wrapper or len(node.details) != 1:
         return None
-    return _check_taken([(node.details[0], ())], node)
+    return _check_total([(node.details[0], ())], node)
 
 
-def _check_taken(taken: Taken, node: _Node) -> Taken | None:
-    """*taken*, if it adds up to the value of *node*; else the engine did something that its words do not say."""
-    total = math.fsum(child.value * _multiply(factors) for child, factors in taken)
-    return taken if _is_near(total, node.value) else None
+def _check_total(children: Split, node: _Node) -> Split | None:
+    """*children*, if they add up to the value of *node*; else the engine did something that its words do not say."""
+    total = math.fsum(child.value * _multiply(factors) for child, factors in children)
+    if not _is_near(total, node.value):
+        return None
+    return children
 
 
 def _multiply(factors: Factors) -> float:
@@ -228,7 +253,7 @@ def _multiply(factors: Factors) -> float:
 
 
 _WEIGHT = re.compile(r"weight\((.*) in \d+\)(?: \[[^\]]*\])?, result of:?$", re.DOTALL)
-_NAMED = re.compile(r"([\w.@-]+):(.+)$", re.DOTALL)
+_FIELD_AND_TERM = re.compile(r"([\w.@-]+):(.+)$", re.DOTALL)
 _SYNONYMS = re.compile(r"Synonym\((.*)\)$", re.DOTALL)
 
 
@@ -239,12 +264,15 @@ def _make_term_part(node: _Node, factors: Factors) -> ScorePart | None:
         return None
     field, term = _split_field_and_term(match[1])
     frequency = node.find_component("freq,", "termFreq=", "phraseFreq=", "freq=")
-    containing = node.find_component("n,")
+    containing = _read_value(node.find_component("n,"))
     if node.find_component("phraseFreq="):
         containing = None  # it is of one term of the phrase
+    clause = make_excerpt(match[1], LONGEST_CLAUSE)
+    if field:
+        clause = f"{field}:{term}"
     return ScorePart(
         kind=PartKind.TERM,
-        clause=f"{field}:{term}" if field else make_excerpt(match[1], LONGEST_CLAUSE),
+        clause=clause,
         score=node.value * _multiply(factors),
         value=node.value,
         factors=factors,
@@ -256,20 +284,22 @@ def _make_term_part(node: _Node, factors: Factors) -> ScorePart | None:
         frequency=_read_value(frequency),
         length=_read_value(node.find_component("dl,", "fieldLength")),
         average_length=_read_value(node.find_component("avgdl,", "avgFieldLength")),
-        containing=None if containing is None else int(containing.value),
+        containing=None if containing is None else int(containing),
     )
 
 
 def _split_field_and_term(text: str) -> tuple[str | None, str | None]:
-    """The field and the term in the engine's words for a query; synonyms are separated by commas."""
+    """
+    The field and the term in the engine's words for a query, such as "title:shoe"; None twice where it has neither.
+
+    The terms of synonyms are separated by commas.
+    """
     synonyms = _SYNONYMS.match(text)
-    if synonyms is None:
-        match = _NAMED.match(text)
-        return (None, None) if match is None else (match[1], match[2])
+    texts = [text] if synonyms is None else synonyms[1].split()
     fields: set[str] = set()
     terms = []
-    for synonym in synonyms[1].split():
-        match = _NAMED.match(synonym)
+    for field_and_term in texts:
+        match = _FIELD_AND_TERM.match(field_and_term)
         if match is None:
             return None, None
         fields.add(match[1])
@@ -292,7 +322,7 @@ _PATTERNS: Sequence[tuple[PartKind, re.Pattern[str]]] = (
 """The beginnings of explanations without finer parts."""
 
 
-def _make_whole_part(node: _Node, factors: Factors) -> ScorePart:
+def _make_unsplit_part(node: _Node, factors: Factors) -> ScorePart:
     """A part that is not taken apart."""
     kind = _find_kind(node)
     clause = str(kind)
@@ -336,8 +366,10 @@ def _find_kind(node: _Node) -> PartKind:
     for kind, pattern in _PATTERNS:
         if pattern.match(description):
             return kind
-    is_constant = description.startswith(("ConstantScore(", "*:*")) or _NAMED.match(description) is not None
-    return PartKind.CONSTANT if is_constant and not node.details else PartKind.OTHER
+    is_constant = description.startswith(("ConstantScore(", "*:*")) or _FIELD_AND_TERM.match(description) is not None
+    if is_constant and not node.details:
+        return PartKind.CONSTANT
+    return PartKind.OTHER
 
 
 def _strip_wrapper(description: str) -> str:

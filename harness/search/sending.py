@@ -51,11 +51,14 @@ NO_ENGINE = "an answer that is no engine's"
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of a batch: *responses* by place, *parts* to send next, batches to send *again* when they are due."""
+    """What becomes of the searches of a batch: each has a response, or is sent again."""
 
     responses: Mapping[int, Response] = field(default_factory=dict)
+    """By the position of the search."""
     parts: Sequence[SearchBatch] = ()
+    """Of the batch, to send next."""
     again: Sequence[SearchBatch] = ()
+    """To send again when they are due."""
 
 
 SentBatch: TypeAlias = tuple[SearchBatch, Answer | BatchResult]
@@ -72,7 +75,7 @@ class BatchSender:
 
     def send_all(self, searches: int, senders: int) -> Generator[tuple[int, Response], None, None]:
         """
-        Send everything, and yield each response once, with the place of its search.
+        Send everything, and yield each response once, with the position of its search.
 
         An interrupt, or closing the generator, ends the waiting at once; a thread that waits for an answer then sends
         nothing more.
@@ -203,11 +206,11 @@ class BatchSender:
             if response.may_retry:
                 retry_at = self._health.find_retry_time(batch.attempt, response.server_pause)
             if retry_at is None:
-                concluded[entry.place] = response.with_attempts(batch.attempt)
+                concluded[entry.position] = response.with_attempts(batch.attempt)
             else:
                 retried.append(entry)
                 due = max(due, retry_at)
-                self._health.resent[entry.place] = response.cause
+                self._health.resent[entry.position] = response.cause
         if not retried:
             return BatchResult(concluded)
         self._batches.record_refusal(len(batch.entries), least=FEWEST)
@@ -272,14 +275,14 @@ class BatchSender:
 
     def _is_unsent(self, entry: Entry) -> bool:
         """Whether *entry* was never sent before this time."""
-        return entry.place not in self._health.resent
+        return entry.position not in self._health.resent
 
     def _answer_unsent(self, batch: SearchBatch, failure: Failure) -> BatchResult:
         """Each search of *batch* has *failure*, why nothing more is sent; those that were never sent say so."""
         unsent_failure = self._health.explain_unsent() or failure
         responses: dict[int, Response] = {}
         for entry in batch.entries:
-            responses[entry.place] = unsent_failure if self._is_unsent(entry) else failure
+            responses[entry.position] = unsent_failure if self._is_unsent(entry) else failure
         return BatchResult(responses)
 
     def _divide(self, batch: SearchBatch, failure: Failure, cause: str, due: float = 0.0) -> BatchResult:
@@ -311,9 +314,9 @@ class BatchSender:
     def _note_cause(self, batch: SearchBatch, cause: str) -> None:
         """Keep why the searches of *batch* are sent again."""
         for entry in batch.entries:
-            self._health.resent[entry.place] = cause
+            self._health.resent[entry.position] = cause
 
 
 def _answer_all(batch: SearchBatch, response: Response) -> BatchResult:
     """Each search of *batch* has *response*."""
-    return BatchResult({entry.place: response for entry in batch.entries})
+    return BatchResult({entry.position: response for entry in batch.entries})

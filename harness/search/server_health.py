@@ -142,7 +142,7 @@ class ServerHealth:
 
     *given_up* is set when the server no longer answers; then nothing more is sent. *answers* counts the answers,
     *reached* says whether a connection was accepted. *outages* counts the consecutive attempts at which the server did
-    not serve. *resent* has why a request was sent again, by its place.
+    not serve. *resent* has why a request was sent again, by its position.
     """
 
     def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None, nodes: int = 1) -> None:

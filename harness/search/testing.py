@@ -64,17 +64,17 @@ class FakeSearch(Search):
         if self._error is not None:
             raise self._error
         if budget is not None and budget <= 0:
-            for place, request in enumerate(requests):
+            for position, request in enumerate(requests):
                 failure = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
-                yield StreamedResponse(place, request, failure)
+                yield StreamedResponse(position, request, failure)
             return
         for request in requests:
             if request.query:
                 self.requests.append(request)
             else:
                 self.look_ups.append(request)
-        for place, request in enumerate(requests):
-            yield StreamedResponse(place, request, self._respond(request))
+        for position, request in enumerate(requests):
+            yield StreamedResponse(position, request, self._respond(request))
 
     def _respond(self, request: SearchRequest) -> Response:
         """The response to *request*, from the ranking of its query, or from all of them for a look-up."""
@@ -86,9 +86,9 @@ class FakeSearch(Search):
         if isinstance(answer, (Ranking, Failure)):
             return answer
         hits = []
-        for place, hit in enumerate(answer):
+        for position, hit in enumerate(answer):
             # A document without a score has a lower one at each rank.
-            hits.append(hit if isinstance(hit, Hit) else Hit(hit, score=float(len(answer) - place)))
+            hits.append(hit if isinstance(hit, Hit) else Hit(hit, score=float(len(answer) - position)))
         body = request.body if isinstance(request.body, Mapping) else {}
         if "bool" in body.get("post_filter", {}):
             # That of `Dialect.filter_to_documents`, whose first filter has the ids.

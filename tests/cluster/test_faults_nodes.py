@@ -246,7 +246,7 @@ def searched(nodes: Nodes, index: str, fault: Callable[[], object]) -> tuple[lis
     with opened(nodes) as search:
         began, at = time.monotonic(), At(QUERIES // 8, fault)
         for streamed in search.stream(requests_of(index), budget=240):
-            at({streamed.place: streamed.response})
+            at({streamed.position: streamed.response})
     return [at.responses[place] for place in range(QUERIES)], time.monotonic() - began
 
 

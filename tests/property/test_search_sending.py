@@ -89,11 +89,11 @@ def test_each_query_has_one_response_and_it_is_its_own(number: int, faults: list
         assert not connection.has_answered
         return
 
-    assert sorted(streamed.place for streamed in found) == list(range(number))
+    assert sorted(streamed.position for streamed in found) == list(range(number))
     for streamed in found:
         response = streamed.response
-        assert streamed.request is sent[streamed.place]
-        assert isinstance(response, Failure) or [hit.id for hit in response.hits] == [str(streamed.place)]
+        assert streamed.request is sent[streamed.position]
+        assert isinstance(response, Failure) or [hit.id for hit in response.hits] == [str(streamed.position)]
 
 
 @settings(deadline=None, max_examples=50)

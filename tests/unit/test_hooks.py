@@ -320,7 +320,7 @@ def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook
     hooked = load_installed_hooks().wrap(SimpleNamespace(stream=stream, service="engine", engine=None))
     queries = [Query("shoes", "shoes", {}), Query("boots", "boots", {}), Query("hats", "hats", {})]
     requests = [SearchRequest(query.id, "products", {}, built_for=query) for query in queries]
-    found = {one.place: (type(one.response), one.resent) for one in hooked.stream(requests)}
+    found = {one.position: (type(one.response), one.resent) for one in hooked.stream(requests)}
     assert found == {0: (Ranking, ""), 1: (Failure, ""), 2: (Ranking, "timeout")}
 
 

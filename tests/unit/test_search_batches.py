@@ -71,7 +71,7 @@ def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
         while ahead and source.read_ahead():
             pass
 
-    assert sorted(one.place for batch in batches for one in batch) == list(range(len(kinds)))
+    assert sorted(one.position for batch in batches for one in batch) == list(range(len(kinds)))
     for batch in batches:
         assert 1 <= len(batch) <= most
         assert len({one.is_template for one in batch}) == 1
@@ -83,7 +83,7 @@ def test_the_searches_of_one_batch_are_read_ahead_and_no_more() -> None:
 
     class Watched(list[Entry]):
         def __iter__(self) -> Iterator[Entry]:
-            return (read.append(one.place) or one for one in super().__iter__())
+            return (read.append(one.position) or one for one in super().__iter__())
 
     batches = batches_of(Watched(searches(250)), health(), most=100)
     assert next_size(batches) == 100

@@ -101,9 +101,9 @@ class Scripted:
         requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
         responses: dict[int, Response] = {}
         for streamed in search.stream(requests, budget=budget):
-            responses[streamed.place] = streamed.response
+            responses[streamed.position] = streamed.response
             if streamed.resent:
-                self.resent[streamed.place] = streamed.resent
+                self.resent[streamed.position] = streamed.resent
         return [responses[place] for place in range(len(responses))]
 
 

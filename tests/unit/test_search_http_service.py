@@ -126,7 +126,7 @@ def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -
         str(n) for n in range(40)
     ]
     assert len(streamed) == 40
-    assert {one.place: one.response for one in streamed} == dict(enumerate(responses))
+    assert {one.position: one.response for one in streamed} == dict(enumerate(responses))
 
 
 @pytest.mark.parametrize(

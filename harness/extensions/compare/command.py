@@ -20,7 +20,7 @@ from harness.cli.shared_options import (
     make_run_options,
     remove_outdated_on_error,
 )
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.extensions.compare.outputs import KINDS, render
 from harness.extensions.compare.preparing import (
     CompareOptions,
@@ -165,13 +165,13 @@ def command(
             if as_json:
                 click.echo(render(report, "json"), nl=False)
             else:
-                show(print_comparison_report(report, most=shown, quiet=quiet))
+                print_all(print_comparison_report(report, most=shown, quiet=quiet))
         for output in outputs:
             with delivery.writing():
                 write_output(output, render(report, output.kind), "comparison")
                 if not quiet:
                     click.echo(f"wrote {output.path}", err=True)
-    return delivery.settle(report.exit_status)
+    return delivery.report_errors(report.exit_status)
 
 
 def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:

@@ -21,7 +21,7 @@ from harness.cli.shared_options import (
     quiet_option,
     suites_argument,
 )
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.extensions.compare.preparing import compare_with_baseline
 from harness.extensions.compare.printers import print_comparison_report
 from harness.run import Runner
@@ -55,6 +55,6 @@ def command(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments:
                 name += f" on index {cell.run.index}"
             reports.append(compare_with_baseline(cell, file, name))
     for report in reports:
-        show(print_comparison_report(report))
+        print_all(print_comparison_report(report))
     if not quiet:
         print_left_out(found)

@@ -12,7 +12,7 @@ from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.extensions.compare.command import RUN_ARGUMENTS, SIDES
 from harness.extensions.compare.outputs import dumps_plan
 from harness.extensions.compare.planning import build_plan_document, plan_comparison
@@ -100,5 +100,5 @@ def command(
         if as_json:
             click.echo(dumps_plan(report), nl=False)
         else:
-            show(print_document(build_plan_document(report)))
-    return delivery.settle(report.exit_status)
+            print_all(print_document(build_plan_document(report)))
+    return delivery.report_errors(report.exit_status)

@@ -12,7 +12,7 @@ import click
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
-from harness.cli.run import check_outputs, give_report, report_options
+from harness.cli.run import check_outputs, deliver_report, report_options
 from harness.cli.shared_options import (
     config_options,
     deciding_options,
@@ -70,5 +70,5 @@ def command(
             report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
             merged.check_all_taken()
     delivery = Delivery()
-    give_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
-    return delivery.settle(report.exit_status)
+    deliver_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
+    return delivery.report_errors(report.exit_status)

@@ -11,7 +11,7 @@ import click
 
 from harness.cli.delivery import Delivery
 from harness.cli.exits import NO_ANSWER
-from harness.cli.run import check_outputs, give_report, make_run_choices, print_note
+from harness.cli.run import check_outputs, deliver_report, make_run_choices, print_note
 from harness.cli.shared_options import (
     find_given_suites,
     open_github_step,
@@ -58,10 +58,10 @@ def command(
         with remove_outdated_on_error(outputs, inputs):
             report = _run_on_workers(scheduler, inputs, matrix, quiet=quiet)
     delivery = Delivery()
-    give_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
+    deliver_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
     if not quiet:
         print_left_out(found)
-    return delivery.settle(report.exit_status)
+    return delivery.report_errors(report.exit_status)
 
 
 def _read_shard(text: str | None) -> Shard | None:

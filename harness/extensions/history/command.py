@@ -20,7 +20,7 @@ from harness.cli.shared_options import (
     make_run_options,
     root_option,
 )
-from harness.cli.terminal import show as print_all
+from harness.cli.terminal import print_all
 from harness.config import Configs
 from harness.errors import HistoryError, UsageError
 from harness.extensions.history.document import build_history_document
@@ -114,7 +114,7 @@ def show(
         with delivery.writing():
             write_output(output, render(timelines), "the page")
             click.echo(f"wrote {output.path}", err=True)
-    return delivery.settle(0)
+    return delivery.report_errors(0)
 
 
 @command.command("pack", epilog=format_examples("relevance history pack --history history --keep 50"))

@@ -372,7 +372,7 @@ def _read_texts(
     fields = shown.fields or list_shown_fields(suite, [answered.run.request])
     texts = {}
     for document in add_texts(pool, hits, suite.display, fields).documents:
-        pair = (document.query, document.document)
+        pair = document.pair
         if pair in hits:
             texts[pair] = fingerprint_texts(document, suite.display)
     return texts

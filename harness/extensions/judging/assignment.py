@@ -34,19 +34,21 @@ def assign_documents(
     >>> {judge: sorted(pairs) for judge, pairs in given.items()}
     {'anna': [('q', 'a'), ('q', 'b')], 'ben': [('q', 'a'), ('q', 'b')]}
     """
-    given: dict[str, set[Pair]] = {judge: set() for judge in judges}
+    assigned: dict[str, set[Pair]] = {judge: set() for judge in judges}
     for pair in pairs:
-        owners = [judge for judge, pairs_answered in answered.items() if pair in pairs_answered]
-        free_judges = [judge for judge in judges if judge not in owners]
-        free_judges.sort(key=lambda judge: _compute_weight(pair, judge, seed), reverse=True)
-        missing = max(overlap - len(owners), 0)
-        for judge in (*owners, *free_judges[:missing]):
-            if judge in given:
-                given[judge].add(pair)
-    return given
+        # Some of them may not judge now, and still make up the number of judges of the document.
+        have_answered = [judge for judge, pairs_answered in answered.items() if pair in pairs_answered]
+        others = [judge for judge in judges if judge not in have_answered]
+        others.sort(key=lambda judge: _hash_pair(pair, judge, seed), reverse=True)
+        missing = max(overlap - len(have_answered), 0)
+        for judge in (*have_answered, *others[:missing]):
+            if judge in assigned:
+                assigned[judge].add(pair)
+    return assigned
 
 
-def _compute_weight(pair: Pair, judge: str, seed: int) -> bytes:
+def _hash_pair(pair: Pair, judge: str, seed: int) -> bytes:
+    """A hash of document and *judge*, by which judges are sorted; another *seed* sorts them differently."""
     # With the lengths, so that no two documents and judges have the same text.
     parts = (str(seed), *pair, judge)
     text = "".join(f"{len(part)}:{part}" for part in parts)

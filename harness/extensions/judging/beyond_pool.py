@@ -72,7 +72,7 @@ class BeyondPool:
         """
         [query] = select_by_id(self.suite.queries, {query_id})
         asked = replace(query, text=words, masked=None)
-        with self._take_turn():
+        with self._wait_for_turn():
             ranking = self._search(asked)
             return self._describe(asked, ranking.hits)
 
@@ -84,7 +84,7 @@ class BeyondPool:
             HarnessError: There is no answer.
         """
         [query] = select_by_id(self.suite.queries, {query_id})
-        with self._take_turn():
+        with self._wait_for_turn():
             if self._looks_up_documents:
                 return self._describe(query, [Hit(document) for document in ids], are_ids=True)
             response = self.answered.run.responses.get(query_id)
@@ -92,7 +92,7 @@ class BeyondPool:
             return self._describe(query, [hit for hit in hits if hit.id in ids])
 
     @contextmanager
-    def _take_turn(self) -> Iterator[None]:
+    def _wait_for_turn(self) -> Iterator[None]:
         """
         Wait until the server may be asked. Secrets are masked in the message of an error that leaves the block.
 

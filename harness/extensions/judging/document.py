@@ -44,6 +44,7 @@ def build_pool_document(pools: Sequence[Pool]) -> Document:
 
 
 def _build_pool(pool: Pool) -> Section:
+    """The coverage of each request, the queries whose score may change most, and notes."""
     blocks: list[Block] = [_build_coverage(pool)]
     if pool.queries:
         blocks.append(_build_queries(pool))
@@ -58,6 +59,7 @@ def _build_pool(pool: Pool) -> Section:
 
 
 def _describe_total(pool: Pool) -> str:
+    """How many documents are to be judged, in words."""
     if not pool.documents:
         if any(coverage.judged is not None for coverage in pool.coverage):
             return f"no hit of the top {pool.depth} is unjudged"
@@ -68,6 +70,7 @@ def _describe_total(pool: Pool) -> str:
 
 
 def _build_coverage(pool: Pool) -> Table:
+    """A row for each request: how many hits are judged, and its mean today and at worst and best."""
     figures = (f"Judged@{pool.depth}", "unjudged hits", f"mean {pool.measure}", "if worst", "if best")
     rows = []
     for coverage in pool.coverage:
@@ -78,19 +81,23 @@ def _build_coverage(pool: Pool) -> Table:
 
 
 def _build_queries(pool: Pool) -> Table:
+    """The first queries of *pool*, each with its unjudged hits and its score today and at worst and best."""
     has_runs = len(pool.coverage) > 1
-    names = ("judge first", "request") if has_runs else ("judge first",)
+    names = ["judge first"]
+    if has_runs:
+        names.append("request")
     rows = []
     for query in pool.queries[:_QUERIES_SHOWN]:
-        row = make_row(query.query, query.run) if has_runs else make_row(query.query)
+        texts = [query.query]
+        if has_runs:
+            texts.append(query.run)
         bounds = (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best)
-        rows.append((*row, make_words(f"{query.unjudged:,}"), *map(make_words, map(format_score, bounds))))
-    more = len(pool.queries) - len(rows)
-    return Table(
-        columns=make_columns(NAME, *names) + make_columns(FIGURE, "unjudged", pool.measure, "if worst", "if best"),
-        rows=tuple(rows),
-        remarks=(f"and {count(more, 'ranking')} more",) if more else (),
-    )
+        rows.append(make_row(*texts, f"{query.unjudged:,}", *map(format_score, bounds)))
+    remarks = []
+    if len(pool.queries) > len(rows):
+        remarks.append(f"and {count(len(pool.queries) - len(rows), 'ranking')} more")
+    columns = make_columns(NAME, *names) + make_columns(FIGURE, "unjudged", pool.measure, "if worst", "if best")
+    return Table(columns, tuple(rows), tuple(remarks))
 
 
 # Findings.
@@ -109,8 +116,8 @@ def dump_findings(findings: Sequence[JudgmentFinding]) -> str:
 
 def write_findings_closing(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
     """The numbers of judgments and suites checked, and of findings."""
-    checked = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
-    return f"{checked}: {count(len(findings), 'finding') if findings else 'no findings'}"
+    number = count(len(findings), "finding") if findings else "no findings"
+    return f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked: {number}"
 
 
 # Agreement of judges.
@@ -120,7 +127,9 @@ def build_agreement_document(
     agreement: JudgeAgreement | None, machines: Sequence[MachineTrust], names: Mapping[float, str]
 ) -> Document:
     """How far judges agree, where several graded, and each of *machines* beside people; *names* are those of grades."""
-    sections = [] if agreement is None else [_build_agreement(agreement)]
+    sections = []
+    if agreement is not None:
+        sections.append(_build_agreement(agreement))
     sections += [_build_trust(trust, names) for trust in machines]
     return Document("", (), tuple(sections))
 
@@ -141,6 +150,7 @@ def _build_agreement(agreement: JudgeAgreement) -> Section:
 
 
 def _build_coefficients(agreement: JudgeAgreement) -> Table:
+    """A row for each coefficient of agreement, with the number of documents that it is computed from."""
     rows = []
     for weights, kappa in agreement.cohen.items():
         rows.append(make_row("Cohen's kappa", weights, format_score(kappa), f"{agreement.complete:,}"))
@@ -159,6 +169,7 @@ def _build_coefficients(agreement: JudgeAgreement) -> Table:
 
 
 def _build_disagreements(agreement: JudgeAgreement) -> Table:
+    """A row for each document on which judges differ, with a column for each judge who shares documents."""
     judges = [judge for judge in agreement.graded if judge not in agreement.alone]
     rows = []
     for disagreement in agreement.disagreements:
@@ -195,8 +206,8 @@ def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
     both = count(shared.documents, "document")
     graded = f"{trust.machine}, a machine, graded {count(trust.graded, 'document')}; people too: {both}"
     if not shared.documents:
-        untold = "nothing says how far its grades may be trusted: let people grade what it graded"
-        return Section(make_words(graded), (Notes((Span(untold, Tone.NOTED),)),))
+        remark = "nothing says how far its grades may be trusted: let people grade what it graded"
+        return Section(make_words(graded), (Notes((Span(remark, Tone.NOTED),)),))
     rows = (
         make_row("Cohen's kappa, quadratic", format_score(shared.kappa), "1 is as people, 0 is by chance"),
         make_row("Krippendorff's alpha, interval", format_score(trust.alpha), ""),
@@ -215,10 +226,14 @@ def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
 
 
 def _format_leniency(leniency: float | None) -> str:
-    return "–" if leniency is None else f"{leniency:+.2f}"
+    """A mean difference of grades with its sign; a dash where there is none."""
+    if leniency is None:
+        return "–"
+    return f"{leniency:+.2f}"
 
 
 def _describe_leniency(trust: MachineTrust) -> str:
+    """What leniency is, and the interval that it is in."""
     sentence = "the mean of its grade minus people's"
     if trust.leniency_range is None:
         return sentence
@@ -227,23 +242,37 @@ def _describe_leniency(trust: MachineTrust) -> str:
 
 
 def _build_confusion(trust: MachineTrust, names: Mapping[float, str]) -> Table:
-    """A row for each grade by people, a column for each by the machine."""
-    given = sorted({grade for people, machine, _ in trust.confusion for grade in (people, machine)})
-    times = {(people, machine): number for people, machine, number in trust.confusion}
+    """
+    How many documents got which grades: a row for each grade by people, a column for each grade by either.
+
+    The last column is the mean of the machine's grade minus people's. *names* are those of grades.
+    """
+    numbers: dict[tuple[float, float], int] = {}
+    all_grades: set[float] = set()
+    for people_grade, machine_grade, number in trust.confusion:
+        numbers[people_grade, machine_grade] = number
+        all_grades.update((people_grade, machine_grade))
+    machine_grades = sorted(all_grades)
     rows = []
-    for people, alike in trust.by_grade.items():
-        cells = [f"{times.get((people, machine), 0):,}" for machine in given]
-        rows.append(make_row(_name_grade(people, names), *cells, _format_leniency(alike.leniency)))
-    figures = [*(_name_grade(grade, names) for grade in given), "mean difference"]
-    return Table((Column("people gave"), *make_columns(FIGURE, *figures)), tuple(rows))
+    for people_grade, graded in trust.by_grade.items():
+        cells = [_name_grade(people_grade, names)]
+        cells += [f"{numbers.get((people_grade, machine_grade), 0):,}" for machine_grade in machine_grades]
+        rows.append(make_row(*cells, _format_leniency(graded.leniency)))
+    headings = [_name_grade(grade, names) for grade in machine_grades]
+    columns = (Column("people gave"), *make_columns(FIGURE, *headings, "mean difference"))
+    return Table(columns, tuple(rows))
 
 
 def _name_grade(grade: float, names: Mapping[float, str]) -> str:
-    name = names.get(grade)
-    return format_exactly(grade) if name is None else f"{format_exactly(grade)} {name}"
+    """The grade, followed by its name if it has one."""
+    number = format_exactly(grade)
+    if grade not in names:
+        return number
+    return f"{number} {names[grade]}"
 
 
 def _build_tags(trust: MachineTrust) -> Table:
+    """A row for each tag: how the machine graded the documents of its queries."""
     rows = []
     for tag, alike in trust.by_tag.items():
         kappa, leniency = format_score(alike.kappa), _format_leniency(alike.leniency)
@@ -252,9 +281,11 @@ def _build_tags(trust: MachineTrust) -> Table:
 
 
 def _build_ranks(ranks: RequestRanks) -> Table:
-    rows = [
-        make_row(means.request, format_score(means.by_people), format_score(means.by_machine)) for means in ranks.means
-    ]
+    """A row for each request: its mean by people's grades, and by the machine's."""
+    rows = []
+    for means in ranks.means:
+        scores = (means.by_people, means.by_machine)
+        rows.append(make_row(means.request, *map(format_score, scores)))
     columns = (Column("request"), *make_columns(FIGURE, f"mean {ranks.measure} by people", "by the machine"))
     tau = f"Kendall's tau of the two orders: {ranks.tau:.2f}, over {count(ranks.queries, 'query')}"
     return Table(columns, tuple(rows), (tau,))

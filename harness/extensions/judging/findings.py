@@ -191,6 +191,7 @@ def check_judgments(
 
 
 def _find_ungraded(judgments: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
+    """Each judgment without a grade."""
     for judgment in judgments:
         if judgment.grade is None:
             remedy = "grade it, remove it, or set 'judgments: {files: …, ungraded: ignore}' in the suite"
@@ -260,8 +261,9 @@ def _is_positive(suite: Suite, grade: float) -> bool:
 
 
 def _find_missing_field(suite: Suite, knowledge: IndexKnowledge) -> Iterator[JudgmentFinding]:
-    for index, meant in knowledge.without_field.items():
-        guess = "" if meant is None else f"; did you mean {meant!r}?"
+    """Each index that has no field of the name that the target gives for ids."""
+    for index, likely_field in knowledge.without_field.items():
+        guess = "" if likely_field is None else f"; did you mean {likely_field!r}?"
         sentence = (
             f"no judged document can be found by its id in index {index}, which has no field "
             f"{_find_target(index, suite).id_field!r}, the `id_field` of the target; name a field that it has{guess}"

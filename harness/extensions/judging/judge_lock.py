@@ -19,7 +19,7 @@ from harness.files.locks import LockHeld
 
 
 @contextmanager
-def hold_judge_file(file: BesideFile, judge: str) -> Iterator[bool]:
+def lock_judge_file(file: BesideFile, judge: str) -> Iterator[bool]:
     """
     Keep other processes from grading as *judge*, whose file is *file*, until the block ends.
 
@@ -29,24 +29,26 @@ def hold_judge_file(file: BesideFile, judge: str) -> Iterator[bool]:
         UsageError: Another process grades as *judge*, or the file of the lock cannot be opened.
     """
     remedy = "finish on its page or end it with Ctrl-C, or grade under another name with --judge"
-    with _hold(file, f"grades as {judge} already; {remedy}") as is_held:
+    with _lock_file(file, f"grades as {judge} already; {remedy}") as is_held:
         yield is_held
 
 
 @contextmanager
-def hold_links(file: BesideFile) -> Iterator[bool]:
+def lock_links(file: BesideFile) -> Iterator[bool]:
     """
-    Keep other processes from serving the judges whose links are in *file*, as `hold_judge_file` does.
+    Keep other processes from serving the judges whose links are in *file*, as `lock_judge_file` does.
 
     Raises:
         UsageError: Another process serves them, or the file of the lock cannot be opened.
     """
-    with _hold(file, "serves judges of this suite already; end it with Ctrl-C, or name its judges there") as is_held:
+    with _lock_file(
+        file, "serves judges of this suite already; end it with Ctrl-C, or name its judges there"
+    ) as is_held:
         yield is_held
 
 
 @contextmanager
-def _hold(file: BesideFile, conflict: str) -> Iterator[bool]:
+def _lock_file(file: BesideFile, conflict: str) -> Iterator[bool]:
     """Hold the lock beside *file*; *conflict* says what the process does that holds it already."""
     lock_path = build_lock_path(file.path)
     with ExitStack() as resources:

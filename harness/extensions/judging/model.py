@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from harness.agreement import Pair
 from harness.model.judging import UnjudgedBounds
 from harness.model.run import Highlight
 from harness.model.suite import Mark
@@ -102,6 +103,11 @@ class PooledDocument:
     """Those of *texts* that have words of the query, by field; likewise the title, by the field of titles."""
     need: str = ""
     """What would satisfy the user, as in the suite."""
+
+    @property
+    def pair(self) -> Pair:
+        """The ids of its query and of the document."""
+        return self.query, self.document
 
     @property
     def best(self) -> int:

@@ -34,7 +34,9 @@ class PooledRun:
 def list_top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
     """The first *depth* hits of *query*; none where it has no ranking."""
     response = run.responses.get(query.id)
-    return response.hits[:depth] if isinstance(response, Ranking) else ()
+    if not isinstance(response, Ranking):
+        return ()
+    return response.hits[:depth]
 
 
 def cover_queries(suite: Suite, pooled: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
@@ -172,8 +174,8 @@ def add_documents(pool: Pool, suite: Suite, added: Set[tuple[str, str]], *, only
     """*pool* with those of *added*, queries and documents, that no run returns; without all others if *only_added*."""
     documents = list(pool.documents)
     if only_added:
-        documents = [document for document in documents if (document.query, document.document) in added]
-    pooled = {(document.query, document.document) for document in documents}
+        documents = [document for document in documents if document.pair in added]
+    pooled = {document.pair for document in documents}
     texts = {query.id: query.text for query in suite.queries}
     for query, document in sorted(added - pooled):
         if query in texts:
@@ -186,7 +188,7 @@ def add_texts(pool: Pool, texts: Mapping[tuple[str, str], Hit], display: Display
     """*pool* with what *texts*, by query and document, have of *fields* and *display*, beside the titles it has."""
     documents = []
     for document in pool.documents:
-        hit = texts.get((document.query, document.document))
+        hit = texts.get(document.pair)
         if hit is None:
             documents.append(document)
             continue

@@ -21,7 +21,7 @@ from harness.extensions.judging.findings import (
 )
 from harness.extensions.judging.model import FindingKind, JudgmentFinding, Pool
 from harness.extensions.judging.pool import PooledRun, add_documents, add_texts, find_pooling_depth, pool_runs
-from harness.extensions.judging.texts import HitsByPlace, TextOptions, read_pooled_texts
+from harness.extensions.judging.texts import HitsByPair, TextOptions, read_pooled_texts
 from harness.files.border import conceal, is_quotable
 from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
@@ -164,24 +164,34 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
 
 def _read_texts(
     pool: Pool, cells: Sequence[AnsweredCell], runs: Sequence[PooledRun], shown: TextOptions
-) -> tuple[HitsByPlace, list[str]]:
+) -> tuple[HitsByPair, list[str]]:
     """
-    The documents of *pool* with their texts, and sentences on why some are missing; *runs* are those of *cells*.
+    Read the texts of the documents of *pool* from the servers that were searched.
 
-    A document is read from the first server that ranks it and knows a text of it. One that none ranks is looked up on
+    A document is read from the first server that ranks it and has a text of it. One that none ranks is looked up on
     the first.
+
+    Args:
+        pool: The documents.
+        cells: The cells of the suite, with their searches as long as these are open.
+        runs: The run of each of *cells*.
+        shown: Which texts are read.
+
+    Returns:
+        The documents with their texts, and sentences on why some are missing.
     """
-    texts: HitsByPlace = {}
+    texts: HitsByPair = {}
     notes: list[str] = []
     cells_with_runs = zip(cells, runs, strict=True)
     answered = [(cell.search, (cell, run)) for cell, run in cells_with_runs if cell.search is not None]
-    for number, (search, members) in enumerate(grouped(answered).items()):
-        suite = members[0][0].cell.selection.selected
-        runs_there = [run for _, run in members]
+    for number, (search, cells_of_server) in enumerate(grouped(answered).items()):
+        first_cell, _ = cells_of_server[0]
+        suite = first_cell.cell.selection.selected
+        runs_there = [run for _, run in cells_of_server]
         names = {run.name for run in runs_there}
         documents = []
         for document in pool.documents:
-            hit = texts.get((document.query, document.document))
+            hit = texts.get(document.pair)
             is_known = hit is not None and bool(hit.title or hit.snippet or hit.texts)
             is_ranked_here = not names.isdisjoint(document.ranks)
             is_ranked_nowhere = not document.ranks
@@ -190,8 +200,8 @@ def _read_texts(
         if not documents:
             continue
         part = replace(pool, documents=tuple(documents))
-        found, notes_there = read_pooled_texts(search, suite, part, runs_there, shown)
-        texts |= found
+        texts_there, notes_there = read_pooled_texts(search, suite, part, runs_there, shown)
+        texts |= texts_there
         notes += notes_there
     return texts, notes
 
@@ -331,21 +341,28 @@ def _open_places(
     suites: Sequence[_LintedSuite], connections: Connections, configs: Configs
 ) -> dict[str, list[_OpenPlace]]:
     """The places where documents of each of *suites* are looked up, by path, with their open clusters."""
-    places = [place for linted in suites for place in linted.list_places()]
+    places: list[_Place] = []
+    for linted in suites:
+        places += linted.list_places()
     if not places:
         return {}
     clusters = connections.open_all([place.suite for place in places], configs)
-    return grouped((place.suite.path, (place, cluster)) for place, cluster in zip(places, clusters, strict=True))
+    places_by_path: dict[str, list[_OpenPlace]] = {}
+    for place, cluster in zip(places, clusters, strict=True):
+        places_by_path.setdefault(place.suite.path, []).append((place, cluster))
+    return places_by_path
 
 
 def _explain_no_look_up(linted: _LintedSuite, offline: bool) -> str:
-    """Why the judged documents are not looked up; empty if they are."""
+    """Why the judged documents are not looked up, as where *offline* forbids it; empty if they are."""
     places = linted.list_places()
-    services = {linted.suite.find_target(name).service for name in linted.suite.requests}
-    if not places and not any(find_dialect(service).has_indexes for service in services):
+    dialects = [find_dialect(linted.suite.find_target(name).service) for name in linted.suite.requests]
+    has_indexes = any(dialect.has_indexes for dialect in dialects)
+    if not places and not has_indexes:
         return "documents cannot be looked up by id in an HTTP service; the requests have no `documents`"
-    has_unknown_fixture = linted.fixture is not None and linted.fixture.ids is None
-    if has_unknown_fixture or (offline and places):
+    # The ids of a fixture are known without a server, unless its documents could not be read.
+    has_unread_fixture = linted.fixture is not None and linted.fixture.ids is None
+    if has_unread_fixture or (offline and places):
         return "the judged documents were not looked up"
     return ""
 
@@ -400,6 +417,11 @@ def _find_missing_field(search: Search, index: str, id_field: str) -> dict[str, 
 
 
 def _list_notes(linted: _LintedSuite, *, has_scale: bool) -> list[str]:
+    """
+    Sentences on what was not checked.
+
+    It is the grades, unless *has_scale* says that there is a scale, and documents without a grade.
+    """
     path, judgments = linted.suite.path, linted.judged.judged
     notes = []
     if not has_scale and judgments:

@@ -54,7 +54,7 @@ def list_choices(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice,
     The grades that a judge can give, the least first: those of *scale*, else those that have a name, else those with a
     gain, else the whole numbers from 0 to the greatest grade that is in use or that a measure allows, else 0 to 3.
 
-    The key of a grade from 0 to 9 is its digit; if there are other grades too, the keys are the places from 1.
+    The key of a grade from 0 to 9 is its digit; if there are other grades too, they are numbered from 1.
 
     Raises:
         UsageError: There are too many.
@@ -70,28 +70,38 @@ def list_choices(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice,
         grades = _list_grades_in_use(suite)
     are_digits = all(grade.is_integer() and 0 <= grade <= 9 for grade in grades)
     choices = []
-    for place, grade in enumerate(grades, start=1):
-        key = format_exactly(grade) if are_digits else str(place)
-        # A key is one character: places from 10 on have none.
-        choices.append(GradeChoice(grade, names.get(grade, ""), key if len(key) == 1 else ""))
+    for number, grade in enumerate(grades, start=1):
+        key = format_exactly(grade) if are_digits else str(number)
+        if len(key) > 1:
+            key = ""  # a key is one character
+        choices.append(GradeChoice(grade, names.get(grade, ""), key))
     return tuple(choices)
 
 
 def _list_grades_in_use(suite: Suite) -> list[float]:
-    """The whole numbers from 0 to the greatest grade that is used or allowed; else the grades that are used, and 0."""
-    used = {0.0}
+    """
+    The grades to offer for a suite that does not name its grades.
+
+    If all grades in use are whole numbers, they are those from 0, or a lower grade, to the greatest grade that is used
+    or that a measure allows; to `DEFAULT_TOP` if there is neither. Else they are the grades in use, and 0.
+    """
+    used_grades = {0.0}
     for query in suite.queries:
-        used.update(query.judgments.values())
-    tops = [scale.greatest for scale in list_scales(suite)]
+        used_grades.update(query.judgments.values())
+    greatest_allowed = [scale.greatest for scale in list_scales(suite)]
     has_judgments = any(query.judgments for query in suite.queries)
-    top = max(*used, *tops, 1.0) if has_judgments or tops else DEFAULT_TOP
-    least = min(used)
-    if all(grade.is_integer() for grade in (*used, top)) and top - least < MOST_GRADES:
-        return _list_whole_numbers(least, top, "the suite")
-    return sorted(used)
+    greatest = DEFAULT_TOP
+    if has_judgments or greatest_allowed:
+        greatest = max(*used_grades, *greatest_allowed, 1.0)
+    least = min(used_grades)
+    are_whole = all(grade.is_integer() for grade in (*used_grades, greatest))
+    if are_whole and greatest - least < MOST_GRADES:
+        return _list_whole_numbers(least, greatest, "the suite")
+    return sorted(used_grades)
 
 
 def _list_whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
+    """The whole numbers from *least* to *greatest* of *owner*, a scale; raises UsageError if they are too many."""
     if not (least.is_integer() and greatest.is_integer() and greatest - least < MOST_GRADES):
         raise UsageError(
             f"found grades from {format_exactly(least)} to {format_exactly(greatest)} in {owner}, expected at most "
@@ -154,23 +164,23 @@ def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | Non
 
 def sort_by_query(pool: Pool) -> tuple[PooledDocument, ...]:
     """The documents by query, the query first whose score may change most; those of a query by their best rank."""
-    places: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for coverage in pool.queries:
-        places.setdefault(coverage.query, len(places))
+        ranks.setdefault(coverage.query, len(ranks))
     for document in pool.documents:
-        places.setdefault(document.query, len(places))
-    return tuple(sorted(pool.documents, key=lambda document: places[document.query]))
+        ranks.setdefault(document.query, len(ranks))
+    return tuple(sorted(pool.documents, key=lambda document: ranks[document.query]))
 
 
 def shuffle_documents(documents: Sequence[PooledDocument], *, seed: str) -> list[PooledDocument]:
     """*documents* in the same order of queries; those of each query shuffled, the same way each time."""
-    places: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for document in documents:
-        places.setdefault(document.query, len(places))
+        ranks.setdefault(document.query, len(ranks))
     # Sorted first, so that the order does not depend on the ranks of today.
-    shuffled = sorted(documents, key=lambda document: (document.query, document.document))
+    shuffled = sorted(documents, key=lambda document: document.pair)
     random.Random(seed).shuffle(shuffled)
-    return sorted(shuffled, key=lambda document: places[document.query])
+    return sorted(shuffled, key=lambda document: ranks[document.query])
 
 
 class RefusedGrade(UsageError):
@@ -201,7 +211,7 @@ class JudgingTask:
     def add_found(self, documents: Iterable[PooledDocument]) -> None:
         """Let judges grade *documents*, which were found beyond the pool."""
         for document in documents:
-            self.found[document.query, document.document] = document
+            self.found[document.pair] = document
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,24 +254,24 @@ class JudgeView:
         """The number of documents that the judge has graded, or cannot grade."""
         answered = 0
         for document in self.list_documents():
-            answer = self.file.answers.get((document.query, document.document))
+            answer = self.file.answers.get(document.pair)
             if answer is not None and (answer.grade is not None or answer.cannot_tell):
                 answered += 1
         return answered
 
     def count_elsewhere(self, query: str) -> int:
         """The number of documents of *query* that are given to other judges, and not to this one."""
-        own = {document.document for document in self.documents if document.query == query}
+        own_pairs = _list_pairs(self.documents)
         elsewhere = 0
         for document in self.task.documents:
-            pair = (document.query, document.document)
-            if document.query == query and document.document not in own and pair not in self.task.existing:
+            is_graded_here = document.pair in own_pairs or document.pair in self.task.existing
+            if document.query == query and not is_graded_here:
                 elsewhere += 1
         return elsewhere
 
     def list_documents(self) -> list[PooledDocument]:
         """The documents of the judge, with those found beyond the pool of which the judge says something."""
-        documents = {(document.query, document.document): document for document in self.documents}
+        documents = {document.pair: document for document in self.documents}
         for pair, document in list(self.task.found.items()):
             if pair in self.file.answers:
                 documents.setdefault(pair, document)
@@ -272,7 +282,7 @@ class JudgeView:
         if pair in self.task.found:
             return self.task.found[pair]
         for document in self.documents:
-            if (document.query, document.document) == pair:
+            if document.pair == pair:
                 return document
         return None
 
@@ -347,22 +357,25 @@ def open_views(
     assigned = _assign(task.documents, judges, options)
     views = {}
     for judge in options.judges:
-        pairs = set(reopened.to_settle)
-        if judge != options.settler:
-            pairs = assigned[judge] - (reopened.existing.keys() - reopened.by_judge[judge])
-        given = [document for document in task.documents if (document.query, document.document) in pairs]
+        is_settler = judge == options.settler
+        if is_settler:
+            pairs = set(reopened.to_settle)
+        else:
+            graded_before = reopened.existing.keys() - reopened.by_judge[judge]
+            pairs = assigned[judge] - graded_before
+        documents = [document for document in task.documents if document.pair in pairs]
         order_seed = f"{options.seed}:{judge}"
         if options.blind:
-            given = shuffle_documents(given, seed=order_seed)
+            documents = shuffle_documents(documents, seed=order_seed)
         views[judge] = JudgeView(
             task=task,
             judge=judge,
             file=judges[judge],
-            documents=given,
-            others=reopened.to_settle if judge == options.settler else {},
+            documents=documents,
+            others=reopened.to_settle if is_settler else {},
             blind=options.blind,
             order_seed=order_seed,
-            settles=judge == options.settler,
+            settles=is_settler,
         )
     return views
 
@@ -399,7 +412,7 @@ def _make_task(
         existing=reopened.existing,
         queries=queries,
         beyond=beyond,
-        found={(document.query, document.document): document for document in found},
+        found={document.pair: document for document in found},
         regraded=reopened.regraded,
         notes=tuple(notes),
         unanswered=pooled is not None and bool(pooled.pool.unanswered),
@@ -426,6 +439,7 @@ class _Reopened:
 
 
 def _reopen_documents(judges: Mapping[str, JudgeFile], options: JudgeOptions, suite: Suite) -> _Reopened:
+    """Find the documents to be shown once more; *judges* are the files of all judges, by name."""
     existing: dict[Pair, float] = {}
     for query in suite.queries:
         existing.update({(query.id, document): grade for document, grade in query.judgments.items()})
@@ -438,7 +452,8 @@ def _reopen_documents(judges: Mapping[str, JudgeFile], options: JudgeOptions, su
 
 
 def _list_pairs(documents: Iterable[PooledDocument]) -> set[Pair]:
-    return {(document.query, document.document) for document in documents}
+    """The ids of the queries and documents."""
+    return {document.pair for document in documents}
 
 
 def _assign(
@@ -446,7 +461,7 @@ def _assign(
 ) -> dict[str, set[Pair]]:
     """The documents of each judge of *options* but the one who settles."""
     names = [judge for judge in options.judges if judge != options.settler]
-    pairs = [(document.query, document.document) for document in documents]
+    pairs = [document.pair for document in documents]
     if options.overlap is None:
         return {judge: set(pairs) for judge in names}
     # People who do not judge now count too; a machine takes nobody's place.
@@ -520,6 +535,7 @@ def _find_unpooled(pairs: Set[Pair], beyond: BeyondPool | None, *, needs_text: b
 
 
 def _list_notes(pool: Pool) -> Iterator[str]:
+    """Sentences on the whole pool, and on queries without hits or without an answer."""
     yield from pool.notes
     yield from describe_zero_hits(pool)
     yield from describe_unanswered(pool)

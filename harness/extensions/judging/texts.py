@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from harness.agreement import Pair
 from harness.extensions.judging.model import Pool, PooledDocument
 from harness.extensions.judging.pool import PooledRun
 from harness.masking import fingerprint
@@ -55,13 +56,13 @@ TITLE = "title"
 """The name of a title where the suite names no field for it."""
 
 
-HitsByPlace: TypeAlias = dict[tuple[str, str], Hit]
-"""Hits with texts, by query and document."""
+HitsByPair: TypeAlias = dict[Pair, Hit]
+"""Hits with texts, by the ids of query and document."""
 
 
 def read_pooled_texts(
     search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: TextOptions
-) -> tuple[HitsByPlace, list[str]]:
+) -> tuple[HitsByPair, list[str]]:
     """The documents of *pool* with their titles, texts and URLs; and sentences on why some have none."""
     if find_dialect(suite.target.service).has_indexes:
         return look_up_texts(search, suite, pool, runs, options)
@@ -70,11 +71,12 @@ def read_pooled_texts(
     notes: list[str] = []
     if lacking.documents and asked_runs:
         looked_up, notes = look_up_texts(search, suite, lacking, asked_runs, options)
-        for place, hit in looked_up.items():
-            hits[place] = add_looked_up_texts(hits.get(place), hit)
+        for pair, hit in looked_up.items():
+            hits[pair] = add_looked_up_texts(hits.get(pair), hit)
     if options.snippet is not None:
-        for place, hit in hits.items():
-            hits[place] = replace(hit, snippet=cut_snippet((hit.texts or {}).get(options.snippet, "")))
+        for pair, hit in hits.items():
+            text = (hit.texts or {}).get(options.snippet, "")
+            hits[pair] = replace(hit, snippet=cut_snippet(text))
     if asked_runs or any(hit.texts is not None for hit in hits.values()):
         return hits, notes
     return hits, [
@@ -84,11 +86,14 @@ def read_pooled_texts(
 
 
 def _list_lacking(
-    suite: Suite, pool: Pool, runs: Sequence[PooledRun], hits: HitsByPlace
+    suite: Suite, pool: Pool, runs: Sequence[PooledRun], hits: HitsByPair
 ) -> tuple[Pool, list[PooledRun]]:
     """
-    The documents of *pool* that a service has not returned with *hits*, or not with all that is shown, in a pool; and
-    those of *runs* whose requests can look them up.
+    What is to be looked up by id in an HTTP service.
+
+    Returns:
+        A pool with the documents of *pool* that the service has not returned with *hits*, or not with all that is
+        shown; and those of *runs* whose requests can look documents up.
     """
     dialect = find_dialect(suite.target.service)
     asked_runs = [pooled for pooled in runs if dialect.looks_up_documents(suite.requests[pooled.run.request])]
@@ -102,7 +107,7 @@ def _list_lacking(
             incomplete.add(pooled.name)
     lacking = []
     for document in pool.documents:
-        hit = hits.get((document.query, document.document))
+        hit = hits.get(document.pair)
         ranks = {name: rank for name, rank in document.ranks.items() if name in names}
         first_run = next((name for name in names if name in ranks), None)
         if hit is None or first_run in incomplete:
@@ -110,17 +115,17 @@ def _list_lacking(
     return replace(pool, documents=tuple(lacking)), asked_runs
 
 
-def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPlace:
+def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPair:
     """The hit of each document in the run where it ranks best."""
     responses = {pooled.name: pooled.run.responses for pooled in runs}
-    hits: HitsByPlace = {}
+    hits: HitsByPair = {}
     for document in pool.documents:
         best = _find_best_run(document, runs)
         if best is None:
             continue
         ranking = responses[best].get(document.query)
         if isinstance(ranking, Ranking):
-            hits[document.query, document.document] = ranking.hits[document.ranks[best] - 1]
+            hits[document.pair] = ranking.hits[document.ranks[best] - 1]
     return hits
 
 
@@ -132,7 +137,7 @@ def _find_best_run(document: PooledDocument, runs: Sequence[PooledRun]) -> str |
 
 def look_up_texts(
     search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: TextOptions
-) -> tuple[HitsByPlace, list[str]]:
+) -> tuple[HitsByPair, list[str]]:
     """As `read_pooled_texts`, of documents that are all looked up by their ids."""
     display = suite.display
     shown = options.fields or suite.display.fields
@@ -147,12 +152,12 @@ def look_up_texts(
         highlights=options.highlights,
     )
     queries = {query.id: query for query in suite.queries}
-    hits: HitsByPlace = {}
+    hits: HitsByPair = {}
     notes: dict[str, None] = {}
     for pooled, documents in _group_by_best_run(pool, runs):
         run = pooled.run
         template = suite.requests[run.request]
-        by_query = grouped((document.query, document.document) for document in documents)
+        by_query = grouped(document.pair for document in documents)
         if not options.highlights:
             # A document looks the same for each query, and is looked up once.
             by_query = {documents[0].query: list(dict.fromkeys(document.document for document in documents))}
@@ -165,10 +170,10 @@ def look_up_texts(
             query = document.query if options.highlights else documents[0].query
             hit = looked_up[query].hits.get(document.document)
             if hit is not None:
-                hits[document.query, document.document] = hit
-        place = "the service" if run.index is None else run.index
+                hits[document.pair] = hit
+        target = "the service" if run.index is None else run.index
         for known in looked_up.values():
-            notes |= dict.fromkeys(f"some documents of {place} have no snippet: {reason}" for reason in known.reasons)
+            notes |= dict.fromkeys(f"some documents of {target} have no snippet: {reason}" for reason in known.reasons)
     return hits, list(notes)
 
 

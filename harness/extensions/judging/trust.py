@@ -69,13 +69,16 @@ def compare_machine(
 
 
 def _describe(shared: Sequence[_Shared], scale: Sequence[float]) -> GradedAlike:
-    pairs = [(document.people, document.machine) for document in shared]
-    leniency = sum(second - first for first, second in pairs) / len(pairs) if pairs else None
+    """How the machine graded *shared*, some of the documents that both graded."""
+    grades = [(document.people, document.machine) for document in shared]
+    leniency = None
+    if grades:
+        leniency = sum(machine - people for people, machine in grades) / len(grades)
     return GradedAlike(
-        documents=len(pairs),
-        same=sum(first == second for first, second in pairs),
+        documents=len(grades),
+        same=sum(people == machine for people, machine in grades),
         leniency=leniency,
-        kappa=cohen_kappa(pairs, scale, weights=Weights.QUADRATIC),
+        kappa=cohen_kappa(grades, scale, weights=Weights.QUADRATIC),
     )
 
 
@@ -99,9 +102,10 @@ def _find_leniency_range(shared: Sequence[_Shared]) -> tuple[float, float] | Non
     if len(sums) < 2:
         return None
     mean_size = len(shared) / len(sizes)
-    pulls = np.array(list(sums.values())) / mean_size
-    loads = np.array(list(sizes.values())) / mean_size
-    interval = t_interval(pulls, loads, alternative="two-sided", level=0.05)
+    # A ratio of two means: that of the sums, and that of the sizes, which is brought to 1.
+    scaled_sums = np.array(list(sums.values())) / mean_size
+    scaled_sizes = np.array(list(sizes.values())) / mean_size
+    interval = t_interval(scaled_sums, scaled_sizes, alternative="two-sided", level=0.05)
     if interval is None or interval.low is None or interval.high is None:
         return None
     return interval.low, interval.high
@@ -111,7 +115,7 @@ def rank_requests(
     suite: Suite, runs: Mapping[str, Run], measure: Measure, machine: Mapping[str, Mapping[str, float]]
 ) -> RequestRanks | None:
     """
-    Whether the requests of *runs* rank alike by people's grades, which *suite* has, and by a machine's.
+    Rank requests by the mean of *measure*, once by people's grades and once by a machine's.
 
     Args:
         suite: The queries that ran, with people's grades as judgments.
@@ -120,26 +124,32 @@ def rank_requests(
         machine: The machine's grades, by query and document.
 
     Returns:
-        None where there are fewer than two requests, or no query has all scores.
+        The means by both, over the queries that have a score by both for each request, and how far the two orders
+        agree. None where there are fewer than two requests, or no such query.
     """
-    of_machine = replace(
-        suite, queries=tuple(replace(query, judgments=machine.get(query.id, {})) for query in suite.queries)
-    )
-    by_people = {request: _score_queries(suite, measure, run) for request, run in runs.items()}
-    by_machine = {request: _score_queries(of_machine, measure, run) for request, run in runs.items()}
-    tables = [*by_people.values(), *by_machine.values()]
-    compared = [query for query in suite.queries if all(query.id in scores for scores in tables)]
-    if len(runs) < 2 or not compared:
+    if len(runs) < 2:
         return None
-    weights = read_weights(compared, [query.id for query in compared])
+    queries = [replace(query, judgments=machine.get(query.id, {})) for query in suite.queries]
+    machine_suite = replace(suite, queries=tuple(queries))
+
+    people_scores = {request: _score_queries(suite, measure, run) for request, run in runs.items()}
+    machine_scores = {request: _score_queries(machine_suite, measure, run) for request, run in runs.items()}
+    compared = list(suite.queries)
+    for scores in (*people_scores.values(), *machine_scores.values()):
+        compared = [query for query in compared if query.id in scores]
+    if not compared:
+        return None
+
+    ids = [query.id for query in compared]
+    weights = read_weights(compared, ids)
     means = []
     for request in runs:
-        of_people = mean_of({query.id: by_people[request][query.id] for query in compared}, weights)
-        of_machine_mean = mean_of({query.id: by_machine[request][query.id] for query in compared}, weights)
-        means.append(RequestMeans(request, of_people, of_machine_mean))
-    best_by_people = sorted(means, key=lambda request: -request.by_people)
-    best_by_machine = sorted(means, key=lambda request: -request.by_machine)
-    tau = kendall_tau([one.request for one in best_by_people], [one.request for one in best_by_machine])
+        by_people = mean_of({query: people_scores[request][query] for query in ids}, weights)
+        by_machine = mean_of({query: machine_scores[request][query] for query in ids}, weights)
+        means.append(RequestMeans(request, by_people, by_machine))
+    best_by_people = sorted(means, key=lambda mean: -mean.by_people)
+    best_by_machine = sorted(means, key=lambda mean: -mean.by_machine)
+    tau = kendall_tau([mean.request for mean in best_by_people], [mean.request for mean in best_by_machine])
     return RequestRanks(measure.text, len(compared), tuple(best_by_people), tau)
 
 

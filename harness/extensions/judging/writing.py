@@ -143,10 +143,13 @@ class GradedFiles:
     def _require_unchanged(self, paths: Iterable[Path], written: Sequence[Path] = ()) -> None:
         """Raise FilesChanged unless *paths* are as they were read; *written* are those that were written already."""
         changed = [str(path) for path in paths if _read_bytes(path) != self.contents[path]]
-        if changed:
-            verb = "was" if len(changed) == 1 else "were"
-            result = f"only {listed([*map(str, written)])}" if written else "nothing"
-            raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; {result} was written")
+        if not changed:
+            return
+        verb = "was" if len(changed) == 1 else "were"
+        result = "nothing"
+        if written:
+            result = f"only {listed(list(map(str, written)))}"
+        raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; {result} was written")
 
     def _replace(self, path: Path, content: bytes, written: Sequence[Path]) -> None:
         """Write *content* to *path* if that is as it was read; *written* are the files that were written before."""

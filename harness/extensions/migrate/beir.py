@@ -72,7 +72,7 @@ def _read_folder(path: Path) -> Draft:
     draft.stranger_remark = "judgments of queries that queries.jsonl does not have"
     for split in sorted(qrels.parent.glob("*.tsv")):
         if split != qrels:
-            draft.leave(Mark(str(split)), f"the split {split.stem!r}; to import it, name this file")
+            draft.add_leftover(Mark(str(split)), f"the split {split.stem!r}; to import it, name this file")
     _add_queries(folder / "queries.jsonl", draft, _read_qrels(qrels, draft))
     _add_corpus(folder / "corpus.jsonl", draft)
     return draft
@@ -94,16 +94,16 @@ def _read_qrels(path: Path, draft: Draft) -> dict[str, list[_Judged]]:
     """The judged documents of each query."""
     judged: dict[str, list[_Judged]] = {}
     table = import_table(path)
-    query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
-    score = table.need("score")
+    query, document = table.require("query-id", "query_id"), table.require("corpus-id", "corpus_id")
+    score = table.require("score")
     for row in table.rows:
         with table.collect_problems():
             grade = row.grade(score)
             if grade is None:
                 row.refuse("the score is empty; expected a number")
-            judged.setdefault(row.need(query), []).append((row.need(document), grade, row.place))
+            judged.setdefault(row.require(query), []).append((row.require(document), grade, row.place))
     table.raise_problems()
-    table.leave_unread(draft.leftovers)
+    table.note_unread(draft.leftovers)
     return judged
 
 
@@ -114,27 +114,27 @@ def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged
         query_id = _claim_id(entry, ids, draft)
         # All splits of a dataset share one file of queries.
         if query_id not in judged:
-            text = entry.need("text").words()
+            text = entry.require("text").words()
             draft.candidates[query_id] = DraftQuery(query_id, text, place=entry.place)
             continue
-        query = draft.add(query_id, entry.place, entry.need("text").words())
+        query = draft.add(query_id, entry.place, entry.require("text").words())
         for key, value in entry.unread():
-            draft.leave(value.place, f"{key!r} of queries")
+            draft.add_leftover(value.place, f"{key!r} of queries")
         for document, grade, place in judged[query_id]:
-            draft.judge(query, document, grade, place)
+            draft.add_judgment(query, document, grade, place)
     unjudged = len(ids.keys() - judged.keys())
     if unjudged:
-        draft.leave(Mark(str(path)), "queries that the split does not judge", unjudged)
+        draft.add_leftover(Mark(str(path)), "queries that the split does not judge", unjudged)
     for query_id, documents in judged.items():
         if query_id not in ids:
             stranger = draft.find_or_add_stranger(query_id, documents[0][-1])
             for document, grade, place in documents:
-                draft.judge(stranger, document, grade, place)
+                draft.add_judgment(stranger, document, grade, place)
 
 
 def _claim_id(entry: JsonNode, taken: dict[str, None], draft: Draft) -> str:
     """The id of *entry*, which is added to *taken*; an id that is taken already raises FormatError."""
-    node = entry.need("_id")
+    node = entry.require("_id")
     if node.words() in taken:
         raise node.source.make_error(*node.source.find_place(node.offset), f"the id {node.words()!r} is there twice")
     taken[node.words()] = None
@@ -148,14 +148,16 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         return
     if path.stat().st_size > _LARGEST_CORPUS:
         what = f"the corpus, which is larger than {_LARGEST_CORPUS // 2**20} MiB; index it and name the index"
-        draft.leave(Mark(str(path)), what)
+        draft.add_leftover(Mark(str(path)), what)
         return
     lines = []
     used: set[str] = set()
     ids: dict[str, None] = {}  # in the order of the corpus
     for entry in parse_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
         if "id" in entry.members():
-            draft.leave(entry.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
+            draft.add_leftover(
+                entry.place, "the field 'id' of documents, which is that of '_id' in a suite's own index"
+            )
         fields = {key: value.json() for key, value in entry.items() if key not in ("_id", "id")}
         used.update(name for name in _FIELDS if str(fields.get(name) or "").strip())
         lines.append({"id": _claim_id(entry, ids, draft), **fields})
@@ -164,17 +166,17 @@ def _add_corpus(path: Path, draft: Draft) -> None:
     # The corpora of some datasets have no titles: a request over a field that no document has finds nothing there.
     searched = [name for name in _FIELDS if name in used]
     if not searched:
-        draft.leave(Mark(str(path)), "a request, as no document has a title or a text")
+        draft.add_leftover(Mark(str(path)), "a request, as no document has a title or a text")
         return
     query = _make_query(searched)
     draft.request = {"query": query}
     if any(entry.id in ids for entry in draft.queries):
-        _leave_out_queries(draft, query)
+        _exclude_own_documents(draft, query)
     if "title" in used:
         draft.display = Display(title="title")
 
 
-def _leave_out_queries(draft: Draft, lexical: Json) -> None:
+def _exclude_own_documents(draft: Draft, lexical: Json) -> None:
     """
     Let the request leave out the document that has the id of its query, as BEIR's evaluation does.
 
@@ -199,7 +201,7 @@ def _remove_missing_documents(draft: Draft, ids: Collection[str]) -> None:
     for query in draft.queries:
         for document in sorted(query.judgments.keys() - ids):
             what = "judgments of documents that corpus.jsonl does not have"
-            draft.leave_document(query, document, query.places[document], what)
+            draft.add_document_leftover(query, document, query.places[document], what)
             missing.setdefault(document, query.places[document])
             del query.judgments[document]
         if not query.judgments:

@@ -93,7 +93,7 @@ class _Search:
     clicks: dict[str, Mark] = field(default_factory=dict)
     place: Mark = field(default_factory=Mark)
 
-    def see(self, document: str, position: int, place: Mark, log: ClickLog) -> None:
+    def add_impression(self, document: str, position: int, place: Mark, log: ClickLog) -> None:
         """Add an impression of *document*; later ones at other positions are noted and do not count."""
         if self.impressions.setdefault(document, position) != position:
             what = "impressions at another position than the first of the document in its search"
@@ -123,7 +123,7 @@ def read_ubi(
         documents = chain.from_iterable(_read_documents(Path(source), log) for source in sources)
     searches: dict[str, _Search] = {}
     for document, place in documents:
-        _take_document(document, place, searches, log, actions)
+        _read_document(document, place, searches, log, actions)
     has_impressions = any(search.impressions for search in searches.values())
     log.basis = "impression events" if has_impressions else "query_response_hit_ids"
     for query_id, search in searches.items():
@@ -184,13 +184,15 @@ def _list_hits(content: Json, source: TextSource, log: ClickLog) -> Sequence[Jso
 
 def _get_document(hit: Json, source: TextSource, line: int) -> Mapping[str, Json]:
     """The document of *hit*, or *hit* itself if it is exported without the envelope of a search."""
-    document = hit.get("_source", hit) if isinstance(hit, dict) else hit
+    document = hit
+    if isinstance(hit, dict):
+        document = hit.get("_source", hit)
     if not isinstance(document, dict):
         raise source.make_error(line, 1, "expected an object, a document of ubi_queries or ubi_events")
     return document
 
 
-def _take_document(
+def _read_document(
     document: Mapping[str, Json], place: Mark, searches: dict[str, _Search], log: ClickLog, actions: Sequence[str]
 ) -> None:
     """Add a query or an event to the search of its query_id."""
@@ -213,14 +215,14 @@ def _take_document(
     if action is None and "event_attributes" in document:
         log.leftovers.add(place, "events without an action_name")
     elif action is None:
-        _take_hits(document.get("query_response_hit_ids"), query_id, place, search, log)
+        _read_hits(document.get("query_response_hit_ids"), query_id, place, search, log)
     elif action == IMPRESSION or action in actions:
-        _take_event(document, place, search, log, is_click=action != IMPRESSION)
+        _read_event(document, place, search, log, is_click=action != IMPRESSION)
     else:
         log.leftovers.add(place, f"events with the action {action!r}")
 
 
-def _take_hits(hits: Json, query_id: str, place: Mark, search: _Search, log: ClickLog) -> None:
+def _read_hits(hits: Json, query_id: str, place: Mark, search: _Search, log: ClickLog) -> None:
     """Add the hits of *search* that its document of ubi_queries lists."""
     if isinstance(hits, list) and all(map(_is_id, hits)):
         ids = list(map(str, hits))
@@ -232,13 +234,15 @@ def _take_hits(hits: Json, query_id: str, place: Mark, search: _Search, log: Cli
         log.leftovers.add(place, "query_response_hit_ids that are no list of ids")
 
 
-def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log: ClickLog, *, is_click: bool) -> None:
-    """Add an impression or a click to *search*."""
+def _read_event(document: Mapping[str, Json], place: Mark, search: _Search, log: ClickLog, *, is_click: bool) -> None:
+    """Add the impression or the click of *document*, an event of ubi_events, to *search*."""
     attributes = _get_object(document.get("event_attributes"))
     hit = _get_object(attributes.get("object"))
     # Early versions of UBI have the id under internal_id.
-    document_id = next((hit[key] for key in ("object_id", "internal_id") if _is_id(hit.get(key))), None)
-    if document_id is None:
+    document_id = hit.get("object_id")
+    if not _is_id(document_id):
+        document_id = hit.get("internal_id")
+    if not _is_id(document_id):
         log.leftovers.add(place, "events without an object_id")
         return
     if hit.get("object_id_field") not in (None, "", "_id"):
@@ -249,9 +253,9 @@ def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log:
     if is_click:
         search.clicks.setdefault(document_id, place)
     elif isinstance(ordinal, int) and not isinstance(ordinal, bool) and ordinal >= 0:
-        search.see(document_id, ordinal, place, log)
+        search.add_impression(document_id, ordinal, place, log)
     elif document_id in search.hits:
-        search.see(document_id, search.hits.index(document_id) + 1, place, log)
+        search.add_impression(document_id, search.hits.index(document_id) + 1, place, log)
     else:
         log.leftovers.add(place, "impressions without a position")
 
@@ -262,6 +266,7 @@ def _get_object(value: Json) -> Mapping[str, Json]:
 
 
 def _is_id(value: Json) -> bool:
+    """Whether *value* can be the id of a document: a text that is not blank, or a number."""
     return isinstance(value, (str, int)) and not isinstance(value, bool) and bool(str(value).strip())
 
 
@@ -317,8 +322,8 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
         query = table.column("query_text", "user_query") or table.column("query", "text") or table.column(*QUERY_NAMES)
         document = table.column(*DOCUMENT_NAMES) or table.column(*PRODUCT_NAMES)
         columns = _Columns(
-            query or table.need("query", "query_text", "search_term"),
-            document or table.need("document", "product_id", "sku", "url"),
+            query or table.require("query", "query_text", "search_term"),
+            document or table.require("document", "product_id", "sku", "url"),
             table.column(*_POSITIONS),
         )
         if columns.position is None:
@@ -326,10 +331,10 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
         clicks = table.column(*_CLICKED)
         action = None if clicks is not None else table.column(*_ACTIONS)
         if action is not None:
-            _take_events(table, columns, action, log, actions)
+            _read_events(table, columns, action, log, actions)
         else:
-            _take_counts(table, columns, clicks or table.need("clicks", "clicked", "action"), log)
-        table.leave_unread(log.leftovers)
+            _read_counts(table, columns, clicks or table.require("clicks", "clicked", "action"), log)
+        table.note_unread(log.leftovers)
     return log
 
 
@@ -343,10 +348,10 @@ class _Columns:
 
     def read_pair(self, row: TableRow) -> QueryDocument:
         """The query and the document of *row*, without the marks for spreadsheets."""
-        return remove_mark(row.need(self.query)), remove_mark(row.need(self.document))
+        return remove_mark(row.require(self.query)), remove_mark(row.require(self.document))
 
 
-def _take_counts(table: InputTable, columns: _Columns, clicks: str, log: ClickLog) -> None:
+def _read_counts(table: InputTable, columns: _Columns, clicks: str, log: ClickLog) -> None:
     """Add lines with numbers of impressions and clicks; without impressions, each line is one."""
     impressions = table.column(*_IMPRESSIONS)
     for row in table.rows:
@@ -364,7 +369,7 @@ def _take_counts(table: InputTable, columns: _Columns, clicks: str, log: ClickLo
         log.add(query, document, position, shown=shown, clicked=clicked)
 
 
-def _take_events(table: InputTable, columns: _Columns, action: str, log: ClickLog, actions: Sequence[str]) -> None:
+def _read_events(table: InputTable, columns: _Columns, action: str, log: ClickLog, actions: Sequence[str]) -> None:
     """Add lines that are impressions or clicks, by search if there is a column for it."""
     search_id = table.column(*_SEARCHES)
     searches: dict[tuple[str, str], _Search] = {}
@@ -387,7 +392,7 @@ def _take_events(table: InputTable, columns: _Columns, action: str, log: ClickLo
         # A session may have several queries, each a search of its own.
         search = searches.setdefault((row.cells[search_id].strip(), normalize_text(query)), _Search(query))
         if is_impression:
-            search.see(document, position, row.place, log)
+            search.add_impression(document, position, row.place, log)
         else:
             search.clicks.setdefault(document, row.place)
     for search in searches.values():

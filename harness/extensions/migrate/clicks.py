@@ -132,36 +132,36 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     Raises:
         UsageError: No document that was shown was clicked.
     """
-    counted: dict[QueryDocument, Counter[int]] = {}
+    impressions_by_pair: dict[QueryDocument, Counter[int]] = {}
     for pair, shown in log.shown.items():
         # A share above 1 has no interval. Such a log counts a hit once and each click on it.
         if _count_clicks(log, pair) > shown.total():
-            _leave(log, "documents with more clicks than impressions")
+            _add_leftover(log, "documents with more clicks than impressions")
         else:
-            counted[pair] = shown
-    rates = _estimate_rates(log, counted, model)
+            impressions_by_pair[pair] = shown
+    rates = _estimate_rates(log, impressions_by_pair, model)
     documents_at: Counter[int] = Counter()
-    for shown in counted.values():
+    for shown in impressions_by_pair.values():
         documents_at.update(position for position, times in shown.items() if times)
     documents = []
-    for pair, shown in counted.items():
+    for pair, shown in impressions_by_pair.items():
         impressions, clicks = shown.total(), _count_clicks(log, pair)
         positions = [position for position, times in shown.items() if times]
-        unknown = [position for position in positions if position not in rates]
-        if unknown:
-            _leave(log, f"documents at a position without a propensity, such as {unknown[0]}")
+        without_rate = [position for position in positions if position not in rates]
+        if without_rate:
+            _add_leftover(log, f"documents at a position without a propensity, such as {without_rate[0]}")
             continue
         if impressions < model.least_impressions:
-            _leave(log, _describe_rare(model))
+            _add_leftover(log, _describe_rare(model))
             continue
         exact = sum((shown[position] * rates[position] for position in positions), Fraction(0))
         expected = float(exact)
         if expected < LEAST_EXPECTED:
-            _leave(log, "documents at positions where nothing was clicked")
+            _add_leftover(log, "documents at positions where nothing was clicked")
             continue
         coec = clicks * exact.denominator / exact.numerator
         if model.propensities is None and all(documents_at[position] == 1 for position in positions):
-            _leave(
+            _add_leftover(
                 log,
                 "what clicks say of documents that were alone at each of their positions: COEC is 1 by construction",
             )
@@ -171,16 +171,25 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
 
 
 def _count_clicks(log: ClickLog, pair: QueryDocument) -> int:
+    """The clicks on the document of *pair* for its query, at all positions."""
     return log.clicked.get(pair, Counter()).total()
 
 
 def _estimate_rates(
-    log: ClickLog, counted: Mapping[QueryDocument, Counter[int]], model: ClickModel
+    log: ClickLog, impressions_by_pair: Mapping[QueryDocument, Counter[int]], model: ClickModel
 ) -> dict[int, Fraction]:
-    """The click rate at each position, from the documents in *counted*."""
+    """
+    The click rate at each position, from the documents in *impressions_by_pair*.
+
+    Without propensities it is the share of impressions there that were clicked. With propensities it is these, times
+    the factor with which the expected clicks add up to the clicks.
+
+    Raises:
+        UsageError: There is no click.
+    """
     shown: Counter[int] = Counter()
     clicked: Counter[int] = Counter()
-    for pair, impressions in counted.items():
+    for pair, impressions in impressions_by_pair.items():
         shown.update(impressions)
         clicked.update(log.clicked.get(pair, {}))
     if not clicked.total():
@@ -192,12 +201,13 @@ def _estimate_rates(
     propensities = {position: Fraction(str(value)) for position, value in sorted(model.propensities.items())}
     examined = sum((shown[position] * propensity for position, propensity in propensities.items()), Fraction(0))
     clicks = sum(clicked[position] for position in propensities)
-    # See the top of the module: with this factor the expected clicks add up to the clicks.
+    # See the top of the module.
     factor = clicks / examined if examined else Fraction(0)
     return {position: propensity * factor for position, propensity in propensities.items()}
 
 
-def _leave(log: ClickLog, what: str) -> None:
+def _add_leftover(log: ClickLog, what: str) -> None:
+    """Note one more occurrence of *what*, which is not graded."""
     log.leftovers.add(Mark(log.source), what)
 
 
@@ -213,8 +223,8 @@ def read_propensities(path: Path) -> dict[int, float]:
             above 0.
     """
     table = import_table(path)
-    position_column = table.need("position", "rank")
-    propensity_column = table.need("propensity", "bias", "examination")
+    position_column = table.require("position", "rank")
+    propensity_column = table.require("propensity", "bias", "examination")
     propensities: dict[int, float] = {}
     for row in table.rows:
         position, propensity = row.grade(position_column), row.grade(propensity_column)
@@ -318,22 +328,22 @@ def _assign_ids(documents: Sequence[ClickedDocument], suite: Suite, log: ClickLo
     ids: dict[str, str] = {}
     for query in suite.queries:
         if query.text and ids.setdefault(normalize_text(query.text), query.id) != query.id:
-            _leave(log, f"queries of {suite.path} with the text of another one, which gets the grades")
-    kept = []
+            _add_leftover(log, f"queries of {suite.path} with the text of another one, which gets the grades")
+    documents_of_suite = []
     for document in documents:
         query_id = ids.get(normalize_text(document.query))
         if query_id is None:
-            _leave(log, f"documents of queries that {suite.path} does not have")
+            _add_leftover(log, f"documents of queries that {suite.path} does not have")
         else:
-            kept.append(replace(document, query=query_id))
-    return kept
+            documents_of_suite.append(replace(document, query=query_id))
+    return documents_of_suite
 
 
 def _make_draft(documents: Sequence[ClickedDocument], output: Path) -> Draft:
     draft = Draft(Profile.STANDARD)
     for document in documents:
         query = draft.find_or_add_text(document.query)
-        draft.judge(query, document.document, document.grade, Mark(str(output)))
+        draft.add_judgment(query, document.document, document.grade, Mark(str(output)))
     return draft
 
 
@@ -344,7 +354,7 @@ def _format_judgments_csv(documents: Sequence[ClickedDocument], log: ClickLog) -
     rows = []
     for document in documents:
         if is_unwritable(document.query) or is_unwritable(document.document):
-            _leave(log, "documents and queries with control characters, which CSV does not keep")
+            _add_leftover(log, "documents and queries with control characters, which CSV does not keep")
             continue
         counts = [document.grade, document.impressions, document.clicks]
         figures = (document.expected, document.coec, document.low, document.high)

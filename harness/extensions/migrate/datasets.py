@@ -38,14 +38,18 @@ def read(sources: Sequence[str]) -> list[Draft]:
 
 
 def _read_dataset(name: str, package: Any) -> Draft:
+    """The draft of the dataset *name*, read by *package*, which is ir_datasets; raises as `read`."""
     try:
         dataset = package.load(name)
     except KeyError:
         raise UsageError(f"ir_datasets has no dataset {name!r}") from None
     if not dataset.has_queries():
+        hint = ""
         # Often only the parts of a dataset have queries, such as beir/scifact/test of beir/scifact.
-        parts = [part for part in package.registry if part.startswith(f"{name}/") and package.load(part).has_queries()]
-        hint = f"; some below it have, such as {parts[0]}" if parts else ""
+        for part in package.registry:
+            if part.startswith(f"{name}/") and package.load(part).has_queries():
+                hint = f"; some below it have, such as {part}"
+                break
         raise UsageError(f"the dataset {name!r} has no queries{hint}")
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
     draft.stranger_remark = "judgments of queries that the dataset does not have"
@@ -53,22 +57,23 @@ def _read_dataset(name: str, package: Any) -> Draft:
     if name.startswith(_QUERIES_ARE_DOCUMENTS):
         what = "that a query is a document of the corpus, which BEIR removes from its ranking"
         remedy = "leave it out with must_not in the request, or score a run with --remove-query"
-        draft.leave(place, f"{what}; {remedy}")
+        draft.add_leftover(place, f"{what}; {remedy}")
     queries: dict[str, DraftQuery] = {}
     for record in _read_all(name, dataset.queries_iter):
         query = draft.add(record.query_id, place, _find_text(record))
         queries[record.query_id] = query
-        _take_fields(record, query, draft, place)
+        _add_fields(record, query, draft, place)
     if dataset.has_qrels():
-        _take_judgments(_read_all(name, dataset.qrels_iter), queries, draft, place)
-    for is_there, what in (
-        (dataset.has_docs, "the documents; index them and name the index"),
-        (dataset.has_scoreddocs, "the scored documents, a run"),
-        (dataset.has_docpairs, "the pairs of documents"),
-        (dataset.has_qlogs, "the query log"),
-    ):
-        if is_there():
-            draft.leave(place, what)
+        _add_judgments(_read_all(name, dataset.qrels_iter), queries, draft, place)
+    other_parts = {
+        "the documents; index them and name the index": dataset.has_docs(),
+        "the scored documents, a run": dataset.has_scoreddocs(),
+        "the pairs of documents": dataset.has_docpairs(),
+        "the query log": dataset.has_qlogs(),
+    }
+    for what, is_there in other_parts.items():
+        if is_there:
+            draft.add_leftover(place, what)
     return draft
 
 
@@ -102,7 +107,7 @@ def _find_text(query: Any) -> str | None:
     return None
 
 
-def _take_fields(record: Any, query: DraftQuery, draft: Draft, place: Mark) -> None:
+def _add_fields(record: Any, query: DraftQuery, draft: Draft, place: Mark) -> None:
     """Keep description and narrative as the need, other fields as comments; note those that are no plain values."""
     needs = []
     for name in record._fields:
@@ -114,11 +119,11 @@ def _take_fields(record: Any, query: DraftQuery, draft: Draft, place: Mark) -> N
         elif isinstance(value, (str, int, float)):
             query.remarks.append(f"{name}: {' '.join(str(value).split())}")
         else:
-            draft.leave(place, f"{name!r} of queries", first=f"query {record.query_id!r}")
+            draft.add_leftover(place, f"{name!r} of queries", first=f"query {record.query_id!r}")
     query.need = " ".join(needs)
 
 
-def _take_judgments(judgments: Sequence[Any], queries: Mapping[str, DraftQuery], draft: Draft, place: Mark) -> None:
+def _add_judgments(judgments: Sequence[Any], queries: Mapping[str, DraftQuery], draft: Draft, place: Mark) -> None:
     """
     Give documents their grades: the highest one if a document is judged several times for a query.
 
@@ -138,7 +143,9 @@ def _take_judgments(judgments: Sequence[Any], queries: Mapping[str, DraftQuery],
             value = getattr(judgment, name)
             if name not in ignored and value not in _NOTHING:
                 first = f"{value!r} of document {document!r} for query {query_id!r}"
-                draft.leave(place, f"{name!r} of judgments", first=first)
+                draft.add_leftover(place, f"{name!r} of judgments", first=first)
     for (query_id, document), grades_of_document in grades.items():
-        query = queries[query_id] if query_id in queries else draft.find_or_add_stranger(query_id, place)
-        draft.judge_highest(query, document, grades_of_document, place)
+        query = queries.get(query_id)
+        if query is None:
+            query = draft.find_or_add_stranger(query_id, place)
+        draft.add_highest_judgment(query, document, grades_of_document, place)

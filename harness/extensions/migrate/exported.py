@@ -28,15 +28,15 @@ def find_machine(suite: Suite, query: Query, document: str) -> str:
     return next(judge for judge in suite.judges if document in query.machine_grades.get(judge, {}))
 
 
-def leave_machine_grades(suite: Suite, exported: Exported, *, are_written: bool, are_told: bool) -> None:
+def note_machine_grades(suite: Suite, exported: Exported, *, are_written: bool, names_machines: bool) -> None:
     """
-    Note the grades of machines that *exported* does not have, or does not tell from people's.
+    Note the grades of machines that *exported* does not have, or does not distinguish from people's.
 
     Args:
         suite: The suite with the grades of all its judges.
         exported: Its files.
         are_written: Whether the files have the grades of machines.
-        are_told: Whether the format says whose they are.
+        names_machines: Whether the format says whose they are.
     """
     number = 0
     for query in suite.queries:
@@ -44,14 +44,14 @@ def leave_machine_grades(suite: Suite, exported: Exported, *, are_written: bool,
             number += len(query.machine_graded)
         else:
             number += len(query.machine_graded - (query.people_grades or {}).keys())
-    if not number or (are_written and are_told):
+    if not number or (are_written and names_machines):
         return
     what = f"grades of {listed([judge for judge in suite.judges if judge != PEOPLE])}"
     if are_written:
         what += " are written as people's: the format does not say whose a grade is"
     else:
         what += ", no person's; --machine-grades writes them too"
-    exported.leave(suite.mark, what, number)
+    exported.add_leftover(suite.mark, what, number)
 
 
 @dataclass(slots=True)
@@ -61,11 +61,11 @@ class Exported:
     files: dict[str, str] = field(default_factory=dict)
     leftovers: Leftovers = field(default_factory=Leftovers)
 
-    def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
+    def add_leftover(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Note that *what* at *mark* is not in the files; *first* describes the first occurrence."""
         self.leftovers.add(mark, what, count, first)
 
-    def leave_others(
+    def note_missing_parts(
         self,
         suite: Suite,
         profile: Profile | None,
@@ -82,18 +82,19 @@ class Exported:
         """
         if suite.profile is not profile:
             rules = f"; the system has those of '{profile}'" if profile else ""
-            self.leave(suite.mark, f"'profile: {suite.profile}'{rules}")
+            self.add_leftover(suite.mark, f"'profile: {suite.profile}'{rules}")
         if suite.gain != profile_gain(suite.profile):
-            self.leave(suite.mark, f"'gain: {suite.gain}'")
+            self.add_leftover(suite.mark, f"'gain: {suite.gain}'")
         measures = [measure.text for measure in common_measures(suite)]
         if measures:
-            self.leave(suite.mark, f"'measures' {', '.join(measures)}")
+            self.add_leftover(suite.mark, f"'measures' {', '.join(measures)}")
         for name, request in suite.requests.items():
-            self.leave(request.mark, f"the request {name!r}")
-        self._leave_keys(suite)
-        self._leave_queries(suite, carried)
+            self.add_leftover(request.mark, f"the request {name!r}")
+        self._note_keys(suite)
+        self._note_queries(suite, carried)
 
-    def _leave_keys(self, suite: Suite) -> None:
+    def _note_keys(self, suite: Suite) -> None:
+        """Note the keys of *suite* that no format has."""
         values = {
             "target": suite.target.index,
             "id_field": suite.target.id_field,
@@ -111,20 +112,20 @@ class Exported:
         }
         for key, value in values.items():
             if value:
-                self.leave(suite.mark, repr(key))
+                self.add_leftover(suite.mark, repr(key))
         if suite.thresholds:
-            self.leave(suite.thresholds[0].mark, "'thresholds'", len(suite.thresholds))
+            self.add_leftover(suite.thresholds[0].mark, "'thresholds'", len(suite.thresholds))
         if suite.ungraded:
-            self.leave(suite.mark, "documents without a grade", suite.ungraded)
+            self.add_leftover(suite.mark, "documents without a grade", suite.ungraded)
 
-    def _leave_queries(self, suite: Suite, carried: Collection[str]) -> None:
+    def _note_queries(self, suite: Suite, carried: Collection[str]) -> None:
         defaults = {"need": "", "tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
         for key, default in defaults.items():
             queries = [query for query in suite.queries if getattr(query, key) != default]
             if queries and key not in carried:
-                self.leave(queries[0].mark, f"{key!r} of queries", len(queries))
+                self.add_leftover(queries[0].mark, f"{key!r} of queries", len(queries))
         thresholds: list[Threshold] = []
         for query in suite.queries:
             thresholds += query.thresholds
         if thresholds:
-            self.leave(thresholds[0].mark, "thresholds and expectations of single queries", len(thresholds))
+            self.add_leftover(thresholds[0].mark, "thresholds and expectations of single queries", len(thresholds))

@@ -184,7 +184,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path, *, machine_g
     Raises:
         UsageError: Two suites would be written to one file, or a file exists already or cannot be written.
     """
-    from harness.extensions.migrate.exported import choose_grades, leave_machine_grades
+    from harness.extensions.migrate.exported import choose_grades, note_machine_grades
 
     module = _import_module(kind)
     files: dict[Path, str] = {}
@@ -192,7 +192,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path, *, machine_g
     for suite in suites:
         graded = suite if machine_grades else choose_grades(suite)
         exported = module.write(graded, kind)
-        leave_machine_grades(suite, exported, are_written=machine_grades, are_told=FORMATS[kind].has_labels)
+        note_machine_grades(suite, exported, are_written=machine_grades, names_machines=FORMATS[kind].has_labels)
         folder = output / strip_suite_suffix(suite.path) if len(suites) > 1 else output
         for name, text in exported.files.items():
             path = folder / name

@@ -77,7 +77,7 @@ class JsonNode(PlacedJson):
                     return child
         return None
 
-    def need(self, *keys: str) -> JsonNode:
+    def require(self, *keys: str) -> JsonNode:
         """
         The value of the first of *keys*, as `get` returns it.
 
@@ -288,7 +288,7 @@ class _Inside(TextSource):
         return self._node.source.get_line(number)
 
 
-def leave_unread(draft: Draft, root: JsonNode) -> None:
+def note_unread(draft: Draft, root: JsonNode) -> None:
     """Note the values below *root* that no importer read, each path once."""
     for path, nodes in grouped(root.unread()).items():
-        draft.leave(nodes[0].place, repr(path), len(nodes))
+        draft.add_leftover(nodes[0].place, repr(path), len(nodes))

@@ -172,6 +172,7 @@ def draft_suite(
 
 
 def _read_fields(inspector: Inspector, index: str) -> dict[str, IndexField]:
+    """The fields of *index* by name; raises SearchError if they cannot be read."""
     try:
         fields = inspector.read_fields(index)
         if not fields:
@@ -186,17 +187,19 @@ def _explain_unreadable(inspector: Inspector, index: str, argument: str, error: 
     # These say it already: the cluster is at fault, not the index.
     if isinstance(error, (EngineUnreachable, LoginRefused)):
         return error
-    given, reason = f"{argument} {index}", str(error).rstrip(".")
+    shown_index, reason = f"{argument} {index}", str(error).rstrip(".")
     kinds = error.kinds if isinstance(error, RequestRefused) else frozenset()
     if "index_not_found_exception" in kinds:
         guess = did_you_mean(index, _list_other_names(inspector, index))
-        return SearchError(f"{given}: the server has no index, alias or data stream of that name; correct it{guess}")
+        return SearchError(
+            f"{shown_index}: the server has no index, alias or data stream of that name; correct it{guess}"
+        )
     if "index_closed_exception" in kinds or _CLOSED in reason:
-        return SearchError(f"{given}: the index is closed; open it, or name another index")
+        return SearchError(f"{shown_index}: the index is closed; open it, or name another index")
     if isinstance(error, RequestRefused) and error.status == UNAVAILABLE and "cluster_block_exception" not in kinds:
         remedy = "wait until `GET /_cat/shards` shows all as started, or name another index"
-        return SearchError(f"{given}: a shard of the index is not available ({reason}); {remedy}")
-    return SearchError(f"{given}: the index cannot be read: {reason}; name an index whose documents can be read")
+        return SearchError(f"{shown_index}: a shard of the index is not available ({reason}); {remedy}")
+    return SearchError(f"{shown_index}: the index cannot be read: {reason}; name an index whose documents can be read")
 
 
 def _list_other_names(inspector: Inspector, index: str) -> list[str]:
@@ -284,8 +287,10 @@ def _is_title(name: str) -> bool:
 
 
 def _rank_title(name: str) -> tuple[int, int, str]:
+    """A key that sorts the likeliest title first: the order of `TITLES`, then those that are not inside an object."""
     last = name.rpartition(".")[2].lower()
-    return (TITLES.index(last) if last in TITLES else len(TITLES), name.count("."), name)
+    rank = TITLES.index(last) if last in TITLES else len(TITLES)
+    return rank, name.count("."), name
 
 
 def _choose_fields(texts: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> dict[str, int]:
@@ -321,11 +326,14 @@ def _choose_fields(texts: Sequence[str], sample: Sequence[SampledDocument], draf
 
 def _count_words(name: str, sample: Sequence[SampledDocument]) -> float | None:
     """The mean number of words in a value of the field *name*; None if no document has a value."""
-    counts = [len(value.split()) for document in sample for value in document.values.get(name, ()) if value.strip()]
+    counts = []
+    for document in sample:
+        counts += [len(value.split()) for value in document.values.get(name, ()) if value.strip()]
     return mean(counts) if counts else None
 
 
 def _build_request(boosts: Mapping[str, int], tie_break: str | None) -> Json:
+    """A request over the fields of *boosts*, in which equal scores are sorted by the field *tie_break*, if any."""
     fields = [name if boost == 1 else f"{name}^{boost}" for name, boost in boosts.items()]
     query: dict[str, Json] = {"query": "{{text}}", "fields": fields}
     if len(fields) > 1:
@@ -394,7 +402,7 @@ def _read_queries(path: Path, draft: Draft) -> None:
     """
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".jsonl", ".ndjson"):
-        _take_queries(records.read([str(path)]), draft)
+        _move_queries(records.read([str(path)]), draft)
         return
     source = read_import(path)
     lines = {number: line for number, line in enumerate(source.lines, start=1) if line.strip()}
@@ -404,17 +412,17 @@ def _read_queries(path: Path, draft: Draft) -> None:
     if first.startswith("[") or suffix == ".json":
         raise UsageError(f"{path}: found JSON, expected JSON lines (.jsonl), CSV, TREC topics or a query a line")
     if first.startswith("<") or all(map(_TOPIC_LINE.match, lines.values())):
-        _take_queries(trec.read([f"topics={path}"]), draft)
+        _move_queries(trec.read([f"topics={path}"]), draft)
         return
     for number, line in lines.items():
         text = " ".join(line.split())
         if draft.has_text(text):
-            draft.leave(Mark(str(path), number, 1), "a query that is there twice")
+            draft.add_leftover(Mark(str(path), number, 1), "a query that is there twice")
         else:
             draft.find_or_add_text(text)
 
 
-def _take_queries(drafts: Sequence[Draft], draft: Draft) -> None:
+def _move_queries(drafts: Sequence[Draft], draft: Draft) -> None:
     """Move the queries of the only one of *drafts* to *draft*."""
     [imported] = drafts
     draft.queries, draft.leftovers = imported.queries, imported.leftovers

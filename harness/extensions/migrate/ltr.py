@@ -85,8 +85,8 @@ def read_ltr(path: Path, draft: Draft) -> None:
             what += ", which differs in the lines of a qid; a header '# qid:1: TEXT' gives the query its text"
         for rating in ratings:
             if rating.text not in ("", text):
-                draft.leave(rating.place, what, first=repr(rating.text))
-            draft.judge(query, rating.document, rating.grade, rating.place)
+                draft.add_leftover(rating.place, what, first=repr(rating.text))
+            draft.add_judgment(query, rating.document, rating.grade, rating.place)
 
 
 def _read_header(source: TextSource) -> dict[str, _HeaderQuery]:
@@ -124,7 +124,7 @@ def _read_ratings(source: TextSource, draft: Draft) -> Iterator[_Rating]:
         if line.lstrip().startswith("#"):
             # An empty comment separates others.
             if line.strip(" \t#"):
-                draft.leave(place, "lines that are comments")
+                draft.add_leftover(place, "lines that are comments")
             continue
         match = _LINE.fullmatch(line)
         if match is None:
@@ -134,10 +134,10 @@ def _read_ratings(source: TextSource, draft: Draft) -> Iterator[_Rating]:
         if grade is None or not math.isfinite(grade):
             raise source.make_error(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")
         if match["features"]:
-            draft.leave(place, "features; a suite has grades alone")
+            draft.add_leftover(place, "features; a suite has grades alone")
         comment = (match["more"] or "").strip()
         if comment:
-            draft.leave(place, "what stands behind the docid", first=repr(comment))
+            draft.add_leftover(place, "what stands behind the docid", first=repr(comment))
         yield _Rating(match["id"], match["document"] or match["named"], grade, match["text"] or "", place)
 
 
@@ -174,5 +174,5 @@ def _add_query(draft: Draft, qid: str, text: str, place: Mark, *, has_text_alrea
     if not has_text_already:
         return draft.find_or_add_text(text)
     what = "a text with several qid; each is a query of its own"
-    draft.leave(place, what, first=f"qid:{qid}, {text!r}")
+    draft.add_leftover(place, what, first=f"qid:{qid}, {text!r}")
     return draft.add_text(text)

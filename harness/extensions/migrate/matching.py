@@ -34,7 +34,7 @@ def match_strangers(draft: Draft, matching: IdMatching | None) -> None:
         _check_most_are_judged(draft)
     for query_id, stranger in draft.strangers.items():
         if draft.stranger_remark:
-            draft.leave(stranger.place, draft.stranger_remark, len(stranger.judgments), f"query {query_id!r}")
+            draft.add_leftover(stranger.place, draft.stranger_remark, len(stranger.judgments), f"query {query_id!r}")
         else:
             draft.queries.append(stranger)
     draft.strangers = {}
@@ -95,10 +95,10 @@ def _join_strangers(draft: Draft) -> None:
             candidate = draft.candidates.pop(query_id)
             known[query_id] = draft.add(query_id, candidate.place, candidate.text)
         for document, grade in stranger.judgments.items():
-            draft.judge(known[query_id], document, grade, stranger.places[document])
+            draft.add_judgment(known[query_id], document, grade, stranger.places[document])
         for machine, grades in stranger.machine_judgments.items():
             for document, grade in grades.items():
-                draft.judge_by_machine(known[query_id], document, grade, machine, stranger.place)
+                draft.add_machine_judgment(known[query_id], document, grade, machine, stranger.place)
 
 
 def _simplify_id(identifier: str) -> str:

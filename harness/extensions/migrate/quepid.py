@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import FormatError
-from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_members, parse_text, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, note_unread, parse_members, parse_text, read_node
 from harness.extensions.migrate.ltr import read_ltr
 from harness.extensions.migrate.table import InputTable, import_table
 from harness.extensions.migrate.templates import convert_placeholders
@@ -67,16 +67,16 @@ def read(sources: Sequence[str]) -> list[Draft]:
         draft.name = draft.name or path.stem
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "the file has no queries")
-    draft.leave_below_0()
+    draft.note_grades_below_0()
     return [draft]
 
 
 def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, place: Mark) -> None:
     """Set the grade of *document*; without a rating it stays unjudged, which is noted."""
     if grade is None:
-        draft.leave_document(query, document, place, "documents without a rating; they stay unjudged")
+        draft.add_document_leftover(query, document, place, "documents without a rating; they stay unjudged")
     else:
-        draft.judge(query, document, grade, place)
+        draft.add_judgment(query, document, grade, place)
 
 
 def _remark(query: DraftQuery, label: str, text: str) -> None:
@@ -106,7 +106,7 @@ def _add_remarks(query: DraftQuery, entry: JsonNode) -> None:
 
 def _read_csv(table: InputTable, draft: Draft) -> None:
     """Read the ratings of a case, the information needs of its queries, or a book."""
-    text = table.need("query", "Query Text")
+    text = table.require("query", "Query Text")
     document, rating = table.column("docid", "doc_id", "Doc ID"), table.column("rating")
     need, notes = table.column("Information Need"), table.column("notes")
     name = table.column("Case Name")
@@ -116,7 +116,7 @@ def _read_csv(table: InputTable, draft: Draft) -> None:
     table.used.update(judges)
     for row in table.rows:
         with table.collect_problems():
-            query = draft.find_or_add_text(row.need(text))
+            query = draft.find_or_add_text(row.require(text))
             if need is not None:
                 _add_need(query, row.cells[need])
             if notes is not None:
@@ -131,7 +131,7 @@ def _read_csv(table: InputTable, draft: Draft) -> None:
             if name:
                 draft.name = draft.name or row.cells[name].strip()
     table.raise_problems()
-    table.leave_unread(draft.leftovers)
+    table.note_unread(draft.leftovers)
 
 
 def _find_judges(table: InputTable) -> list[str]:
@@ -149,7 +149,9 @@ def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequen
     grades = [rating for rating in ratings if rating is not None]
     if len(set(grades)) > 1:
         details = f": {', '.join(format_exactly(grade) for grade in grades)}"
-        draft.leave_document(query, document, place, "documents on which judges differ; they stay unjudged", details)
+        draft.add_document_leftover(
+            query, document, place, "documents on which judges differ; they stay unjudged", details
+        )
     else:
         _rate(draft, query, document, grades[0] if grades else None, place)
 
@@ -164,12 +166,12 @@ def _read_json(root: JsonNode, draft: Draft) -> None:
         _read_book(root, pairs, draft)
     else:
         _read_case(root, draft)
-    leave_unread(draft, root)
+    note_unread(draft, root)
 
 
 def _read_case(root: JsonNode, draft: Draft) -> None:
     texts: set[str] = set()
-    for entry in root.need("queries").elements():
+    for entry in root.require("queries").elements():
         _read_query(entry, draft, texts)
     _read_scorer(root.get("scorer"), draft)
     attempt = root.get("try")
@@ -185,14 +187,14 @@ def _read_case(root: JsonNode, draft: Draft) -> None:
 
 def _read_query(entry: JsonNode, draft: Draft, texts: set[str]) -> None:
     """Add a query of a case; if its text is in *texts*, those of the case so far, it is a separate query."""
-    text = entry.need("query_text", "query").words()
+    text = entry.require("query_text", "query").words()
     query = draft.add_text(text) if text in texts else draft.find_or_add_text(text)
     texts.add(text)
     _add_remarks(query, entry)
     options = parse_members(entry.members().get("options"))
     if options:
         query.params = {_make_option_name(key): value.json() for key, value in options.items()}
-        query.place = entry.need("options").place
+        query.place = entry.require("options").place
     ratings = entry.get("ratings")
     if ratings is None:
         return
@@ -202,7 +204,7 @@ def _read_query(entry: JsonNode, draft: Draft, texts: set[str]) -> None:
             _rate(draft, query, document, None if rating.value is None else rating.number(), rating.place)
     else:
         for pair in ratings.elements():
-            _rate(draft, query, pair.need("doc_id").text(), _read_rating(pair), pair.place)
+            _rate(draft, query, pair.require("doc_id").text(), _read_rating(pair), pair.place)
 
 
 def _read_rating(entry: JsonNode) -> float | None:
@@ -230,11 +232,11 @@ def _read_common_options(options: JsonNode | None, draft: Draft) -> None:
 def _read_book(root: JsonNode, pairs: JsonNode, draft: Draft) -> None:
     _read_labels(root, draft)
     for pair in pairs.elements():
-        query = draft.find_or_add_text(pair.need("query_text").words())
+        query = draft.find_or_add_text(pair.require("query_text").words())
         _add_remarks(query, pair)
         judgements = pair.get("judgements")
         ratings = [] if judgements is None else [_read_rating(judgement) for judgement in judgements.elements()]
-        _rate_agreed(draft, query, pair.need("doc_id").text(), ratings, pair.place)
+        _rate_agreed(draft, query, pair.require("doc_id").text(), ratings, pair.place)
 
 
 def _read_labels(holder: JsonNode, draft: Draft) -> None:
@@ -247,9 +249,11 @@ def _read_labels(holder: JsonNode, draft: Draft) -> None:
         if not name or name == grade_text or draft.grades.get(name, math.nan) == grade:
             continue
         if grade is None or not math.isfinite(grade) or read_number(name) is not None:
-            draft.leave(label.place, "labels that cannot name a grade", first=f"{name!r} of {grade_text!r}")
+            draft.add_leftover(label.place, "labels that cannot name a grade", first=f"{name!r} of {grade_text!r}")
         elif name in draft.grades or grade in draft.grades.values():
-            draft.leave(label.place, "labels that are given twice", first=f"{name!r} of grade {format_exactly(grade)}")
+            draft.add_leftover(
+                label.place, "labels that are given twice", first=f"{name!r} of grade {format_exactly(grade)}"
+            )
         else:
             draft.grades[name] = grade
 
@@ -257,7 +261,7 @@ def _read_labels(holder: JsonNode, draft: Draft) -> None:
 def _read_scorer(scorer: JsonNode | None, draft: Draft) -> None:
     if scorer is None:
         return
-    name = scorer.need("name")
+    name = scorer.require("name")
     scale = scorer.get("scale")
     grades = [] if scale is None else [grade.number() for grade in scale.elements()]
     top = max(grades, default=_USUAL_MAX)
@@ -270,7 +274,9 @@ def _read_scorer(scorer: JsonNode | None, draft: Draft) -> None:
         for key in ("code", "scorer_id", "communal", "show_scale_labels"):
             scorer.get(key)
     else:
-        draft.leave(name.place, f"the scorer {name.text()!r}, which is not one of Quepid's own; nDCG@10 is measured")
+        draft.add_leftover(
+            name.place, f"the scorer {name.text()!r}, which is not one of Quepid's own; nDCG@10 is measured"
+        )
 
 
 def _read_try(attempt: JsonNode, draft: Draft) -> None:
@@ -287,7 +293,7 @@ def _read_try(attempt: JsonNode, draft: Draft) -> None:
     params = attempt.get("query_params")
     _read_fields(attempt.get("field_spec"), draft)
     if engine is not None and engine.text().lower() not in _ENGINES:
-        draft.leave(engine.place, f"the request, which is for {engine.text()}")
+        draft.add_leftover(engine.place, f"the request, which is for {engine.text()}")
         return
     if url is not None:
         _read_address(url, draft)
@@ -299,7 +305,7 @@ def _read_try(attempt: JsonNode, draft: Draft) -> None:
         deepest = max(int(measure.rpartition("@")[2]) for measure in measures)
         # A suite's depth is at least its largest cutoff.
         if rows.number() < deepest:
-            draft.leave(
+            draft.add_leftover(
                 rows.place, f"'number_of_rows' {format_exactly(rows.number())}, fewer hits than {measures[0]} looks at"
             )
         else:
@@ -309,7 +315,7 @@ def _read_try(attempt: JsonNode, draft: Draft) -> None:
         escaped = [query for query in draft.queries if query.text and _QUERY_SYNTAX.search(query.text)]
         if escaped:
             what = f"'escape_query', a backslash before characters such as those of {escaped[0].text!r}"
-            draft.leave(escape.place, what, len(escaped))
+            draft.add_leftover(escape.place, what, len(escaped))
 
 
 def _read_fields(spec: JsonNode | None, draft: Draft) -> None:
@@ -331,7 +337,7 @@ def _read_fields(spec: JsonNode | None, draft: Draft) -> None:
         elif name and role == "":
             fields.append(name)
         elif name and role != "id":
-            draft.leave(spec.place, f"{role!r} of {field!r} in 'field_spec'; the field is shown as others are")
+            draft.add_leftover(spec.place, f"{role!r} of {field!r} in 'field_spec'; the field is shown as others are")
             fields.append(name)
     draft.display = replace(draft.display, fields=tuple(dict.fromkeys(fields)))
 
@@ -342,7 +348,7 @@ def _read_address(url: JsonNode, draft: Draft) -> None:
         parts = urlsplit(url.text())
         host = parts.hostname
     except ValueError:
-        draft.leave(url.place, "the address of the search endpoint, which is no URL")
+        draft.add_leftover(url.place, "the address of the search endpoint, which is no URL")
         return
     folders = [part for part in parts.path.split("/") if part]
     path, separator, suffix = "/".join(["", *folders]).rpartition("/_search")
@@ -354,16 +360,16 @@ def _read_address(url: JsonNode, draft: Draft) -> None:
         path = ""
         if folders:
             what = f"the path {parts.path!r} of the search endpoint, which does not end with INDEX/_search"
-            draft.leave(url.place, f"{what}; name the index, and the path before it behind the URL of 'cluster'")
+            draft.add_leftover(url.place, f"{what}; name the index, and the path before it behind the URL of 'cluster'")
     if parts.query:
-        draft.leave(url.place, "the parameters of the address of the search endpoint")
+        draft.add_leftover(url.place, "the parameters of the address of the search endpoint")
     if parts.scheme in ("http", "https") and host:
         server = parts.netloc.rpartition("@")[2]
         if server != parts.netloc:
-            draft.leave(url.place, "the login in the URL; relevance.toml names the variables that hold one")
+            draft.add_leftover(url.place, "the login in the URL; relevance.toml names the variables that hold one")
         draft.cluster = urlunsplit((parts.scheme, server, path, "", ""))
     else:
-        draft.leave(url.place, "the address of the search endpoint, which has no scheme or no host")
+        draft.add_leftover(url.place, "the address of the search endpoint, which has no scheme or no host")
 
 
 def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
@@ -380,19 +386,19 @@ def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
     try:
         body = parse_text(text)
     except ValueError as error:
-        draft.leave(params.place, f"the request in 'query_params', which is not JSON: {error}")
+        draft.add_leftover(params.place, f"the request in 'query_params', which is not JSON: {error}")
         return
     if unknown is not None or not isinstance(body, dict):
         reason = f"it has {unknown[0]}" if unknown is not None else "it is no object"
-        draft.leave(params.place, f"the request in 'query_params': {reason}")
+        draft.add_leftover(params.place, f"the request in 'query_params': {reason}")
         return
     if body.pop("size", None) is not None:
-        draft.leave(params.place, "'size' in 'query_params'; a suite's depth is the number of hits")
+        draft.add_leftover(params.place, "'size' in 'query_params'; a suite's depth is the number of hits")
     if body.pop("from", None) is not None:
-        draft.leave(params.place, "'from' in 'query_params'; a suite looks at the first hits")
+        draft.add_leftover(params.place, "'from' in 'query_params'; a suite looks at the first hits")
     if body.keys() & {"id", "source"}:  # Quepid sends these to _search/template
         what = 'the number of hits, which a search template has; see to "size": "{{size}}" in it'
-        draft.leave(params.place, what)
+        draft.add_leftover(params.place, what)
         body = {"template": body}
     draft.request = body
 
@@ -408,7 +414,7 @@ def _list_curator_variables(attempt: JsonNode) -> Iterator[tuple[str, str]]:
     variables, values_by_name = attempt.get("curator_variables"), attempt.get("curator_vars")
     if variables is not None:
         for variable in variables.elements():
-            yield variable.need("name").text(), str(variable.need("value").json())
+            yield variable.require("name").text(), str(variable.require("value").json())
     if values_by_name is not None:
         for name, value in values_by_name.items():
             yield name, str(value.json())

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 from harness.drafts.draft import Draft, DraftQuery, make_error
-from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_node, read_import
+from harness.extensions.migrate.json_nodes import JsonNode, note_unread, parse_node, read_import
 from harness.extensions.migrate.templates import build_common_request
 from harness.files.opening import TextSource
 from harness.metrics import settings_of
@@ -51,7 +51,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         drafts_of_file = _split_drafts(root, path)
         if console_line is not None:
             _read_address(console_line, drafts_of_file, Mark(source.path, 1, 1))
-        leave_unread(drafts_of_file[0], root)
+        note_unread(drafts_of_file[0], root)
         drafts += drafts_of_file
     return drafts
 
@@ -66,19 +66,21 @@ def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Mark) -> 
         if of_search:
             draft.request = {"url_params": of_search, "body": draft.request}
     for name in parameters.keys() - of_search.keys():
-        drafts[0].leave(place, f"the parameter {name!r} of the address")
+        drafts[0].add_leftover(place, f"the parameter {name!r} of the address")
 
 
 def _split_drafts(root: JsonNode, path: Path) -> list[Draft]:
     """A draft for each shape of the requests, as a suite has one request for all of its queries."""
-    metric = root.need("metric")
+    metric = root.require("metric")
     name, settings = _find_settings(metric)
     k = _get_cutoff(settings)
     measure = f"{_MEASURES[name](settings)}@{k}"
-    templates = {entry.need("id").text(): entry.need("template") for entry in _list_elements(root.get("templates"))}
-    requests = list(root.need("requests").elements())
+    templates = {
+        entry.require("id").text(): entry.require("template") for entry in _list_elements(root.get("templates"))
+    }
+    requests = list(root.require("requests").elements())
     if not requests:
-        root.need("requests").refuse("at least one request")
+        root.require("requests").refuse("at least one request")
     by_shape: dict[tuple[str, ...], list[tuple[JsonNode, Json]]] = {}
     for request in requests:
         body = _get_body(request, templates)
@@ -92,15 +94,18 @@ def _split_drafts(root: JsonNode, path: Path) -> list[Draft]:
     unknown = _get_number(settings, "unknown_doc_rating")
     if unknown is not None and unknown < 0:
         what = f"'unknown_doc_rating' {unknown}; a measure's 'unjudged' is at least 0"
-        drafts[0].leave(settings.need("unknown_doc_rating").place, what)
+        drafts[0].add_leftover(settings.require("unknown_doc_rating").place, what)
     if len(drafts) > 1:
         what = f"the mean over all requests, because their bodies have different keys; they are {len(drafts)} suites"
-        drafts[0].leave(root.need("requests").place, what)
+        drafts[0].add_leftover(root.require("requests").place, what)
     return drafts
 
 
 def _list_elements(node: JsonNode | None) -> list[JsonNode]:
-    return [] if node is None else list(node.elements())
+    """The elements of a list; none without a node."""
+    if node is None:
+        return []
+    return list(node.elements())
 
 
 def _describe_shape(body: Json) -> tuple[str, ...]:
@@ -141,7 +146,7 @@ def _fill(draft: Draft, requests_and_bodies: Sequence[tuple[JsonNode, Json]], k:
     bodies = [body for _, body in requests_and_bodies]
     resized = [request for request, body in requests_and_bodies if body.pop("size", k) != k]
     if resized:
-        draft.leave(resized[0].place, f"'size', which _rank_eval replaces by k = {k}", len(resized))
+        draft.add_leftover(resized[0].place, f"'size', which _rank_eval replaces by k = {k}", len(resized))
     # The braces in the source of a search template belong to the engine: no placeholders of a suite may go there.
     sources = [body.get("template", {}).pop("source", None) for body in bodies]
     draft.request, texts, params = build_common_request(bodies)
@@ -150,7 +155,7 @@ def _fill(draft: Draft, requests_and_bodies: Sequence[tuple[JsonNode, Json]], k:
     _add_size(draft, requests[0], k)
     indexes: dict[str, None] = {}
     for request, text, params_of_query in zip(requests, texts, params, strict=True):
-        query = draft.add(request.need("id").text(), request.need("id").place, text)
+        query = draft.add(request.require("id").text(), request.require("id").place, text)
         query.params = params_of_query
         index_by_document: dict[str, str] = {}
         for rating in _list_elements(request.get("ratings")):
@@ -158,13 +163,13 @@ def _fill(draft: Draft, requests_and_bodies: Sequence[tuple[JsonNode, Json]], k:
             if index is not None:
                 indexes[index.text()] = None
                 _check_index(query, rating, index.text(), index_by_document)
-            _take_rating(draft, query, rating)
-        _take_summary(draft, request)
-    draft.leave_below_0()
+            _add_rating(draft, query, rating)
+        _add_display_fields(draft, request)
+    draft.note_grades_below_0()
     draft.index = ",".join(indexes) or None
     if len(indexes) > 1:
         what = f"the '_index' of ratings, {', '.join(indexes)}: a suite's judgments name documents by '_id' alone"
-        draft.leave(requests[0].place, what)
+        draft.add_leftover(requests[0].place, what)
 
 
 def _check_index(query: DraftQuery, rating: JsonNode, index: str, index_by_document: dict[str, str]) -> None:
@@ -174,10 +179,10 @@ def _check_index(query: DraftQuery, rating: JsonNode, index: str, index_by_docum
     Raises:
         FormatError: It has another grade in another index: two documents, which a suite's judgments cannot tell apart.
     """
-    node = rating.need("_id")
+    node = rating.require("_id")
     document = node.text()
     other_index = index_by_document.setdefault(document, index)
-    if other_index == index or query.judgments.get(document) == rating.need("rating").integer():
+    if other_index == index or query.judgments.get(document) == rating.require("rating").integer():
         return
     message = (
         f"document {document!r} of query {query.id!r} is rated in the index {index!r} here, and in {other_index!r}"
@@ -186,13 +191,14 @@ def _check_index(query: DraftQuery, rating: JsonNode, index: str, index_by_docum
     raise make_error(node.place, f"{message} at {query.places[document]}; {remedy}")
 
 
-def _take_rating(draft: Draft, query: DraftQuery, rating: JsonNode) -> None:
-    document, grade = rating.need("_id"), rating.need("rating").number()
-    whole_grade = rating.need("rating").integer()
+def _add_rating(draft: Draft, query: DraftQuery, rating: JsonNode) -> None:
+    """Add the judgment of *rating* to *query*; like the engines, cut off what a grade has behind the point."""
+    document, grade = rating.require("_id"), rating.require("rating").number()
+    whole_grade = rating.require("rating").integer()
     if grade != whole_grade:
         what = "what ratings have behind the point, which _rank_eval cuts off"
-        draft.leave_document(query, document.text(), document.place, what, f": {format_exactly(grade)}")
-    draft.judge(query, document.text(), whole_grade, document.place)
+        draft.add_document_leftover(query, document.text(), document.place, what, f": {format_exactly(grade)}")
+    draft.add_judgment(query, document.text(), whole_grade, document.place)
 
 
 def _add_size(draft: Draft, request: JsonNode, k: int) -> None:
@@ -201,68 +207,89 @@ def _add_size(draft: Draft, request: JsonNode, k: int) -> None:
     if isinstance(source, dict):
         source["size"] = "{{size}}"
     elif "template" in draft.request and "{{size}}" not in (source or "") and k != _DEFAULT_K:
-        draft.leave(request.place, f'k = {k} as the number of hits; see to "size": "{{{{size}}}}" in the template')
+        draft.add_leftover(
+            request.place, f'k = {k} as the number of hits; see to "size": "{{{{size}}}}" in the template'
+        )
 
 
-def _take_summary(draft: Draft, request: JsonNode) -> None:
-    """Show the summary fields of *request*: the first is the title."""
-    fields = [field.text() for field in _list_elements(request.get("summary_fields"))]
-    if not fields:
+def _add_display_fields(draft: Draft, request: JsonNode) -> None:
+    """
+    Let reports show the `summary_fields` of *request*, beside those of earlier requests.
+
+    The first field of the first request with any becomes the title.
+    """
+    summary_fields = [field.text() for field in _list_elements(request.get("summary_fields"))]
+    if not summary_fields:
         return
-    shown = draft.display
-    title = shown.title or fields[0]
-    others = [name for name in (*shown.fields, *fields) if name != title]
-    draft.display = replace(shown, title=title, fields=tuple(dict.fromkeys(others)))
+    title = draft.display.title or summary_fields[0]
+    # Each field once, in the order in which requests name them.
+    fields = dict.fromkeys([*draft.display.fields, *summary_fields])
+    fields.pop(title, None)
+    draft.display = replace(draft.display, title=title, fields=tuple(fields))
 
 
 def _find_settings(metric: JsonNode) -> tuple[str, JsonNode]:
     """The name of the metric, and its settings."""
-    given = []
+    metrics = []
     for name in _MEASURES:
         settings = metric.get(name)
         if settings is not None:
-            given.append((name, settings))
-    if len(given) != 1 or metric.members().keys() - _MEASURES.keys():
+            metrics.append((name, settings))
+    if len(metrics) != 1 or metric.members().keys() - _MEASURES.keys():
         metric.refuse(f"an object with one of {', '.join(_MEASURES)}")
-    return given[0]
+    return metrics[0]
 
 
 def _get_cutoff(settings: JsonNode) -> int:
+    """The parameter `k`, or its default."""
     k = _get_number(settings, "k")
     if k is None:
         return _DEFAULT_K
     if k < 1:
-        settings.need("k").refuse("a number of at least 1")
+        settings.require("k").refuse("a number of at least 1")
     return k
 
 
 def _get_number(settings: JsonNode, key: str) -> int | None:
     """A number, or a number in a string, truncated as the engines do; None if *settings* does not have *key*."""
     number = settings.get(key)
-    return None if number is None else number.integer()
+    if number is None:
+        return None
+    return number.integer()
 
 
 def _get_flag(settings: JsonNode, key: str) -> bool:
+    """The boolean *key* of *settings*; false where there is none."""
     flag = settings.get(key)
     return flag is not None and flag.flag()
 
 
 def _list_relevance(settings: JsonNode) -> list[str]:
-    """The parameter `rel`, unless it is the default."""
+    """The parameter `rel` of a measure as text; none where it is the default."""
     level = _get_number(settings, "relevant_rating_threshold")
     if level is not None and level < 0:
-        settings.need("relevant_rating_threshold").refuse("a number of at least 0, which the engines require")
-    return [] if level in (None, 1) else [f"rel={level}"]
+        settings.require("relevant_rating_threshold").refuse("a number of at least 0, which the engines require")
+    if level in (None, 1):
+        return []
+    return [f"rel={level}"]
 
 
 def _list_unjudged(settings: JsonNode) -> list[str]:
-    """The parameter `unjudged`; a grade below 0 is noted by `_split_drafts`."""
+    """The parameter `unjudged` of a measure as text; a grade below 0 is noted by `_split_drafts`."""
     grade = _get_number(settings, "unknown_doc_rating")
-    return [] if grade is None or grade < 0 else [f"unjudged={grade}"]
+    if grade is None or grade < 0:
+        return []
+    return [f"unjudged={grade}"]
 
 
 def _format_measure(name: str, parameters: Sequence[str]) -> str:
-    return f"{name}({', '.join(parameters)})" if parameters else name
+    """The text of a measure without a cutoff, such as "P(rel=2)"."""
+    if not parameters:
+        return name
+    return f"{name}({', '.join(parameters)})"
+
+
+# Each takes the settings of one metric of `_rank_eval`, and returns the text of the measure that it is here.
 
 
 def _convert_precision(settings: JsonNode) -> str:
@@ -281,11 +308,12 @@ def _convert_reciprocal_rank(settings: JsonNode) -> str:
 
 
 def _convert_dcg(settings: JsonNode) -> str:
-    return _format_measure("nDCG" if _get_flag(settings, "normalize") else "DCG", _list_unjudged(settings))
+    name = "nDCG" if _get_flag(settings, "normalize") else "DCG"
+    return _format_measure(name, _list_unjudged(settings))
 
 
 def _convert_expected_reciprocal_rank(settings: JsonNode) -> str:
-    highest = f"max={int(settings.need('maximum_relevance').number())}"
+    highest = f"max={int(settings.require('maximum_relevance').number())}"
     return _format_measure("ERR", [highest, *_list_unjudged(settings)])
 
 

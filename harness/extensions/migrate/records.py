@@ -66,8 +66,9 @@ class _Entry:
     """Who gave the grade, if it was a machine."""
     tags: Sequence[str] = ()
     weight: float | None = None
-    params: Mapping[str, Json] = field(default_factory=dict)
+    params: dict[str, Json] = field(default_factory=dict)
     judgments: Sequence[tuple[str, float, Mark]] = ()
+    """Document, grade and the place of the grade, where the line of a query has the judgments of it."""
 
 
 def read(sources: Sequence[str], grades: Mapping[str, float] | None = None) -> list[Draft]:
@@ -93,7 +94,10 @@ def read(sources: Sequence[str], grades: Mapping[str, float] | None = None) -> l
         draft.grades = dict(grades or {})
         entries = _read_csv(path, draft) if is_table else _read_json_lines(path, draft)
         for entry in entries:
-            (judgments if entry.document else queries).append(entry)
+            if entry.document:
+                judgments.append(entry)
+            else:
+                queries.append(entry)
     # Queries first: whether `query` of a judgment is an id or a text depends on them.
     known = _KnownQueries()
     for entry in queries:
@@ -119,72 +123,110 @@ class _KnownQueries:
 
 
 def _separate_strangers(draft: Draft, own_queries: list[DraftQuery], known: _KnownQueries) -> None:
-    """Let the queries that only judgments name be strangers: they may be *own_queries* with ids written differently."""
-    names = {query.id: query_id for query_id, query in known.by_id.items()}
-    taken: set[str] = set()
+    """
+    Move the queries that only judgments name from the queries of *draft* to its strangers.
+
+    They may be *own_queries*, those of the lines of queries, with ids that are written differently.
+    """
+    ids_in_files = {query.id: id_in_file for id_in_file, query in known.by_id.items()}
+    used_names: set[str] = set()
     for query in draft.queries[len(own_queries) :]:
-        name = names.get(query.id) or query.text or query.id
-        draft.strangers[choose_unused(name, taken)] = query
+        name = ids_in_files.get(query.id) or query.text or query.id
+        draft.strangers[choose_unused(name, used_names)] = query
     draft.queries = own_queries
 
 
 def _find_judgment_columns(table: InputTable) -> tuple[str | None, str | None]:
-    """The columns of the document and of its grade; raises FormatError if there is one of them alone."""
-    document, grade = table.column(*DOCUMENT_NAMES), table.column(*_GRADES)
-    if document is None and grade is not None:
-        document = table.column(*PRODUCT_NAMES)
-    if document is not None and grade is None:
-        table.need("grade", "rating", "relevance")
-    if grade is not None and document is None:
-        table.need("document", "product_id", "item_id", "sku", "url")
-    return document, grade
+    """
+    The names of two columns: that with the id of the document, and that with its grade.
+
+    Both are None in a file of queries, which has neither.
+
+    Raises:
+        FormatError: There is one of them without the other.
+    """
+    document_column, grade_column = table.column(*DOCUMENT_NAMES), table.column(*_GRADES)
+    if document_column is None and grade_column is not None:
+        document_column = table.column(*PRODUCT_NAMES)
+    if document_column is not None and grade_column is None:
+        table.require("grade", "rating", "relevance")
+    if grade_column is not None and document_column is None:
+        table.require("document", "product_id", "item_id", "sku", "url")
+    return document_column, grade_column
 
 
-def _find_query_columns(table: InputTable) -> tuple[str | None, str | None, str | None]:
-    """The columns of a query's id, of `query` and of its text; raises FormatError if there is none."""
-    query_id, query, text = table.column(*_IDS), table.column("query"), table.column(*_TEXTS)
-    if query is None and text is None:
-        text = table.column(*_OTHER_TEXTS)
-    # Beside documents, "id" may be that of a judgment.
-    if query_id is None and _find_judgment_columns(table)[0] is None:
-        query_id = table.column("id")
-    if query_id is None and query is None and text is None:
-        table.need("query", "query_id", "text")
-    return query_id, query, text
+@dataclass(frozen=True, slots=True)
+class _QueryColumns:
+    """The names of the columns that identify a query; None for each that a file does not have."""
+
+    id: str | None
+    query: str | None
+    """Named `query`: it may have ids or texts, see `read`."""
+    text: str | None
+
+
+def _find_query_columns(table: InputTable, *, has_documents: bool) -> _QueryColumns:
+    """
+    The columns of *table* that identify a query.
+
+    Raises:
+        FormatError: There is none.
+    """
+    id_column, query_column, text_column = table.column(*_IDS), table.column("query"), table.column(*_TEXTS)
+    if query_column is None and text_column is None:
+        text_column = table.column(*_OTHER_TEXTS)
+    # In a file with documents, "id" may be that of a judgment.
+    if id_column is None and not has_documents:
+        id_column = table.column("id")
+    if id_column is None and query_column is None and text_column is None:
+        table.require("query", "query_id", "text")
+    return _QueryColumns(id_column, query_column, text_column)
 
 
 def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
+    """
+    The lines of a CSV file; *draft* gets a note of each column that is not read.
+
+    Raises:
+        FormatError: The file lacks a column, or a line cannot be read.
+    """
     table = import_table(path)
-    query_id, query, text = _find_query_columns(table)
-    document, grade = _find_judgment_columns(table)
-    tags, weight = table.column("tags"), table.column("weight")
-    machine = table.column(MACHINE_COLUMN) if document else None
-    params = [column for column in table.columns if column.startswith(_PARAM)]
-    table.used.update(params)
+    document_column, grade_column = _find_judgment_columns(table)
+    query_columns = _find_query_columns(table, has_documents=document_column is not None)
+    tags_column, weight_column = table.column("tags"), table.column("weight")
+    machine_column = table.column(MACHINE_COLUMN) if document_column else None
+    param_columns = [column for column in table.columns if column.startswith(_PARAM)]
+    table.used.update(param_columns)
     for row in table.rows:
         with table.collect_problems():
             entry = _Entry(
                 row.place,
-                id=_read_cell(row, query_id),
-                query=_read_cell(row, query),
-                text=_read_cell(row, text),
-                grade=row.grade(grade, draft.grades) if grade else None,
-                machine=_read_cell(row, machine),
-                tags=_split_tags(remove_mark(row.cells[tags].strip())) if tags else (),
-                weight=row.grade(weight) if weight else None,
-                params={name.removeprefix(_PARAM): _read_cell(row, name) for name in params if row.cells[name].strip()},
+                id=_read_cell(row, query_columns.id),
+                query=_read_cell(row, query_columns.query),
+                text=_read_cell(row, query_columns.text),
+                machine=_read_cell(row, machine_column),
             )
+            if grade_column:
+                entry.grade = row.grade(grade_column, draft.grades)
+            if tags_column:
+                cell = remove_mark(row.cells[tags_column].strip())
+                entry.tags = [tag.strip() for tag in cell.split(";") if tag.strip()]
+            if weight_column:
+                entry.weight = row.grade(weight_column)
+            for column in param_columns:
+                if row.cells[column].strip():
+                    entry.params[column.removeprefix(_PARAM)] = _read_cell(row, column)
             # Blanks around the id of a document are kept: an index may have such ids.
-            if document and row.cells[document].strip():
-                entry.document = remove_mark(row.cells[document])
+            if document_column and row.cells[document_column].strip():
+                entry.document = remove_mark(row.cells[document_column])
             yield entry
     table.raise_problems()
-    if document is None and weight is None:
+    if document_column is None and weight_column is None:
         searches = table.column(*SEARCH_COUNT_NAMES, *OTHER_COUNT_NAMES)
         if searches is not None:
             remedy = f"`relevance queries sample {path}` draws queries with weights made of it"
-            draft.leave(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")
-    table.leave_unread(draft.leftovers)
+            draft.add_leftover(Mark(str(path), 1, 1), f"the column {searches!r}; {remedy}")
+    table.note_unread(draft.leftovers)
 
 
 def _read_cell(row: TableRow, column: str | None) -> str:
@@ -192,11 +234,8 @@ def _read_cell(row: TableRow, column: str | None) -> str:
     return remove_mark(row.trim(column)) if column else ""
 
 
-def _split_tags(cell: str) -> list[str]:
-    return [tag.strip() for tag in cell.split(";") if tag.strip()]
-
-
 def _read_json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
+    """The lines of a file of JSON lines; *draft* gets a note of each key that is not read."""
     for node in parse_lines(read_import(path)):
         document, grade = node.get(*DOCUMENT_NAMES), node.get(*_GRADES)
         if document is None and grade is not None:
@@ -212,11 +251,11 @@ def _read_json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
             entry.judgments = [(name, value.grade(draft.grades), value.place) for name, value in judgments.items()]
         yield entry
         for key, value in node.unread():
-            draft.leave(value.place, f"{key!r}")
+            draft.add_leftover(value.place, f"{key!r}")
 
 
 def _read_query_keys(node: JsonNode, *, has_document: bool) -> _Entry:
-    """The query of *node*, which has a document if *has_document*."""
+    """An entry with the query of *node*; *has_document* says that the node is the judgment of a document."""
     query_id = node.get(*_IDS)
     # Beside a document, "id" may be that of a judgment.
     if query_id is None and not has_document:
@@ -238,13 +277,16 @@ def _read_query_keys(node: JsonNode, *, has_document: bool) -> _Entry:
 
 
 def _read_text(node: JsonNode | None) -> str:
-    return "" if node is None else node.text()
+    """The text of *node*; empty without a node."""
+    if node is None:
+        return ""
+    return node.text()
 
 
 def _add_entry(draft: Draft, entry: _Entry, known: _KnownQueries) -> None:
     """Add the query or the judgment of *entry*."""
     query, text = _find_or_add_query(draft, entry, known)
-    draft.leave_damage(entry.place, text)
+    draft.note_damage(entry.place, text)
     if text and query.text not in (None, text):
         message = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
         raise make_error(entry.place, message)
@@ -260,16 +302,16 @@ def _add_entry(draft: Draft, entry: _Entry, known: _KnownQueries) -> None:
     query.params |= entry.params
     query.place = entry.place
     for document, grade, place in entry.judgments:
-        draft.judge(query, document, grade, place)
+        draft.add_judgment(query, document, grade, place)
     if not entry.document:
         if entry.grade is not None:
             raise make_error(entry.place, "the document is empty beside a grade; expected an id")
     elif entry.grade is None:
-        draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
+        draft.add_document_leftover(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
     elif entry.machine and entry.machine != PEOPLE:
-        draft.judge_by_machine(query, entry.document, entry.grade, entry.machine, entry.place)
+        draft.add_machine_judgment(query, entry.document, entry.grade, entry.machine, entry.place)
     else:
-        draft.judge(query, entry.document, entry.grade, entry.place)
+        draft.add_judgment(query, entry.document, entry.grade, entry.place)
 
 
 def _find_or_add_query(draft: Draft, entry: _Entry, known: _KnownQueries) -> tuple[DraftQuery, str]:
@@ -281,7 +323,7 @@ def _find_or_add_query(draft: Draft, entry: _Entry, known: _KnownQueries) -> tup
     if not text and entry.query != query_id:
         text = entry.query
     if entry.id and entry.text and entry.query not in ("", entry.id, entry.text):
-        draft.leave(entry.place, "'query' beside an id and a text", first=repr(entry.query))
+        draft.add_leftover(entry.place, "'query' beside an id and a text", first=repr(entry.query))
     if query_id:
         if query_id not in known.by_id:
             known.by_id[query_id] = draft.add(query_id, entry.place)
@@ -290,7 +332,7 @@ def _find_or_add_query(draft: Draft, entry: _Entry, known: _KnownQueries) -> tup
         raise make_error(entry.place, "the query is empty; expected an id or a text")
     if entry.document and text in known.shared_texts:
         what = "which of the queries with one text is judged; the first gets the grade"
-        draft.leave(entry.place, what, first=repr(text))
+        draft.add_leftover(entry.place, what, first=repr(text))
     return draft.find_or_add_text(text), text
 
 
@@ -318,7 +360,7 @@ def write(suite: Suite, kind: str) -> Exported:
         kind: "csv" or "jsonl".
     """
     exported = Exported()
-    exported.leave_others(suite, None, carried=("tags", "weight", "params"))
+    exported.note_missing_parts(suite, None, carried=("tags", "weight", "params"))
     has_weights = any(query.weight != 1.0 for query in suite.queries)
     name = strip_suite_suffix(suite.path)
     if kind == "csv":
@@ -332,29 +374,30 @@ def write(suite: Suite, kind: str) -> Exported:
         rows = [row[: len(header)] for row in judged]
         exported.files[f"{name}.judgments.csv"] = format_table(header, rows)
         return exported
-    entries = [_build_entry(query, has_weights=has_weights) for query in suite.queries]
+    records = [_build_record(query, has_weights=has_weights) for query in suite.queries]
     grades = []
     for query_id, document, grade, machine in _list_judgments(suite, suite.queries, exported, csv=False):
         judgment: dict[str, Json] = {"query": query_id, "document": document, "grade": grade}
         if machine:
             judgment[MACHINE_COLUMN] = machine
         grades.append(judgment)
-    exported.files[f"{name}.queries.jsonl"] = format_json_lines(entries)
+    exported.files[f"{name}.queries.jsonl"] = format_json_lines(records)
     exported.files[f"{name}.judgments.jsonl"] = format_json_lines(grades)
     return exported
 
 
-def _build_entry(query: Query, *, has_weights: bool) -> dict[str, Json]:
-    entry: dict[str, Json] = {"id": query.id}
+def _build_record(query: Query, *, has_weights: bool) -> dict[str, Json]:
+    """*query* as a line of a file of queries."""
+    record: dict[str, Json] = {"id": query.id}
     if query.text:
-        entry["text"] = query.text
+        record["text"] = query.text
     if has_weights:
-        entry["weight"] = query.weight
+        record["weight"] = query.weight
     if query.tags:
-        entry["tags"] = list(query.tags)
+        record["tags"] = list(query.tags)
     if query.params:
-        entry["params"] = dict(query.params)
-    return entry
+        record["params"] = dict(query.params)
+    return record
 
 
 def _fits_csv(query: Query, exported: Exported) -> bool:
@@ -364,7 +407,7 @@ def _fits_csv(query: Query, exported: Exported) -> bool:
     if not any(map(_is_lost, texts)):
         return True
     what = f"query {query.id!r} with its judgments: CSV keeps no control characters and no blanks around a text"
-    exported.leave(query.mark, what)
+    exported.add_leftover(query.mark, what)
     return False
 
 
@@ -393,12 +436,15 @@ def _format_queries_csv(queries: Sequence[Query], exported: Exported, *, has_wei
 
 
 def _format_tags(query: Query, exported: Exported) -> str:
-    kept = [tag for tag in query.tags if ";" not in tag and not _is_lost(tag)]
+    """The tags of *query* as one cell; those that CSV does not hold are noted."""
+    writable_tags = []
     for tag in query.tags:
-        if tag not in kept:
+        if ";" in tag or _is_lost(tag):
             what = f"the tag {tag!r}: CSV keeps no semicolons, control characters or blanks around a tag"
-            exported.leave(query.mark, what)
-    return ";".join(kept)
+            exported.add_leftover(query.mark, what)
+        else:
+            writable_tags.append(tag)
+    return ";".join(writable_tags)
 
 
 def _format_param(query: Query, name: str, exported: Exported) -> str:
@@ -407,14 +453,15 @@ def _format_param(query: Query, name: str, exported: Exported) -> str:
         return ""
     value = query.params[name]
     if value == "":
-        exported.leave(query.mark, f"the empty param {name!r}; CSV has no empty texts")
+        exported.add_leftover(query.mark, f"the empty param {name!r}; CSV has no empty texts")
     if isinstance(value, str):
         return value
-    exported.leave(query.mark, f"the type of the param {name!r}; in CSV it is a text")
+    exported.add_leftover(query.mark, f"the type of the param {name!r}; in CSV it is a text")
     return json.dumps(value)
 
 
 def _is_lost(text: str) -> bool:
+    """Whether a cell would not be read back as *text*."""
     return is_unwritable(text) or text != text.strip()
 
 
@@ -430,6 +477,6 @@ def _list_judgments(
             elif csv and is_unwritable(document):
                 reason = "CSV has no control characters"
             if reason is not None:
-                exported.leave(query.mark, f"document {document!r} of query {query.id!r}: {reason}")
+                exported.add_leftover(query.mark, f"document {document!r} of query {query.id!r}: {reason}")
                 continue
             yield query.id, document, simplify_number(grade), find_machine(suite, query, document)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import UsageError
-from harness.extensions.migrate.json_nodes import JsonNode, leave_unread, parse_text, read_import, read_node
+from harness.extensions.migrate.json_nodes import JsonNode, note_unread, parse_text, read_import, read_node
 from harness.extensions.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.files.border import Border, check_found
 from harness.files.tables import read_number
@@ -59,7 +59,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         if "metrics" in root.members():
             root.refuse("ratings; this is the evaluation that RRE writes")
         drafts_of_file = _read_ratings(root, path)
-        leave_unread(drafts_of_file[0], root)
+        note_unread(drafts_of_file[0], root)
         drafts += drafts_of_file
     return drafts
 
@@ -102,7 +102,7 @@ def _read_ratings(root: JsonNode, path: Path) -> list[Draft]:
             _add_request(draft, queries[0].template, path, names)
         drafts.append(draft)
     if len(drafts) > 1:
-        drafts[0].leave(root.place, f"the mean over all queries: each template is a suite, {len(drafts)} in all")
+        drafts[0].add_leftover(root.place, f"the mean over all queries: each template is a suite, {len(drafts)} in all")
     return drafts
 
 
@@ -130,7 +130,7 @@ def _get_first(holders: Sequence[JsonNode], key: str) -> JsonNode | None:
 
 def _list_below(node: JsonNode, key: str, *, required: bool = False) -> Iterator[JsonNode]:
     """The nodes under *key*; *node* itself if the file leaves out that level, as Quepid's export does."""
-    level = node.need(key) if required else node.get(key)
+    level = node.require(key) if required else node.get(key)
     if level is None:
         yield node
     else:
@@ -148,14 +148,14 @@ def _name_params(queries: Sequence[_RatedQuery], text_name: str) -> dict[str, st
     taken = set(RESERVED)
     names: dict[str, str] = {}
     for rated in queries:
-        for placeholder in rated.node.need("placeholders").members():
+        for placeholder in rated.node.require("placeholders").members():
             if placeholder not in names:
                 names[placeholder] = "text" if placeholder == text_name else make_param_name(placeholder, taken)
     return names
 
 
 def _add_query(draft: Draft, rated: _RatedQuery, text_name: str, names: Mapping[str, str]) -> None:
-    placeholders = rated.node.need("placeholders")
+    placeholders = rated.node.require("placeholders")
     values = {name: value.json() for name, value in placeholders.items()}
     if text_name not in values:
         placeholders.refuse(f"the placeholder {text_name!r} in it")
@@ -166,9 +166,9 @@ def _add_query(draft: Draft, rated: _RatedQuery, text_name: str, names: Mapping[
     nested = _find_nested_placeholder(placeholders)
     if nested:
         what = "placeholders that RRE replaces within other ones; a suite fills each by itself"
-        draft.leave(placeholders.place, what, first=nested)
+        draft.add_leftover(placeholders.place, what, first=nested)
     if rated.documents is not None:
-        _take_judgments(draft, query, rated.documents)
+        _add_judgments(draft, query, rated.documents)
 
 
 def _find_nested_placeholder(placeholders: JsonNode) -> str:
@@ -196,7 +196,7 @@ def _format_value(value: Json) -> str:
     return json.dumps(value)
 
 
-def _take_judgments(draft: Draft, query: DraftQuery, documents: JsonNode) -> None:
+def _add_judgments(draft: Draft, query: DraftQuery, documents: JsonNode) -> None:
     """Add judgments in either form: a document with its gain, or a gain with its documents."""
     if documents.value == []:
         return
@@ -206,14 +206,16 @@ def _take_judgments(draft: Draft, query: DraftQuery, documents: JsonNode) -> Non
             if gain is None or not math.isfinite(gain):
                 raise make_error(value.place, f"found the key {key!r}, expected a gain with its documents")
             for document in value.elements():
-                draft.judge(query, document.text(), gain, document.place)
+                draft.add_judgment(query, document.text(), gain, document.place)
         elif isinstance(value.value, dict):
             gain_node = value.get("gain", "rating")
             if gain_node is None:
-                draft.leave_document(query, key, value.place, "documents without a gain; they get 2, RRE's default")
-            draft.judge(query, key, _DEFAULT_GAIN if gain_node is None else gain_node.number(), value.place)
+                draft.add_document_leftover(
+                    query, key, value.place, "documents without a gain; they get 2, RRE's default"
+                )
+            draft.add_judgment(query, key, _DEFAULT_GAIN if gain_node is None else gain_node.number(), value.place)
         else:
-            draft.judge(query, key, value.number(), value.place)
+            draft.add_judgment(query, key, value.number(), value.place)
 
 
 def _add_request(draft: Draft, template: JsonNode, ratings: Path, names: Mapping[str, str]) -> None:
@@ -221,13 +223,15 @@ def _add_request(draft: Draft, template: JsonNode, ratings: Path, names: Mapping
     name = template.text()
     paths = _find_templates(ratings, name)
     if not paths:
-        draft.leave(template.place, f"the template {name!r}, which is in no folder 'templates' beside the ratings")
+        draft.add_leftover(
+            template.place, f"the template {name!r}, which is in no folder 'templates' beside the ratings"
+        )
         return
     path = paths[0]
     if _VERSION in name:
-        draft.leave(template.place, f"the other versions of the template {name!r}; {path} is carried over")
+        draft.add_leftover(template.place, f"the other versions of the template {name!r}; {path} is carried over")
     elif len(paths) > 1:
-        draft.leave(template.place, f"the other files {name!r} below the same folder; {path} is carried over")
+        draft.add_leftover(template.place, f"the other files {name!r} below the same folder; {path} is carried over")
     place = Mark(str(path), 1, 1)
     # The longest first: RRE's placeholders have no end, and $query begins $query_type.
     longest_first = sorted(filter(None, names), key=len, reverse=True)
@@ -236,15 +240,15 @@ def _add_request(draft: Draft, template: JsonNode, ratings: Path, names: Mapping
     try:
         body = parse_text(text)
     except ValueError as error:
-        draft.leave(place, f"the template, which is not JSON: {error}")
+        draft.add_leftover(place, f"the template, which is not JSON: {error}")
         return
     if not isinstance(body, dict) or not body.keys() & SELECTING_KEYS:
-        draft.leave(place, "the template, which is not a body of _search")
+        draft.add_leftover(place, "the template, which is not a body of _search")
         return
     # RRE sends nothing but the query, if the template has one.
     superfluous = sorted(body.keys() - {"query"}) if "query" in body else []
     if superfluous:
-        draft.leave(place, f"{', '.join(map(repr, superfluous))} of the template, as RRE sends its query alone")
+        draft.add_leftover(place, f"{', '.join(map(repr, superfluous))} of the template, as RRE sends its query alone")
     draft.request = {key: value for key, value in body.items() if key not in superfluous}
     for query in draft.queries:
         for param in query.params.keys() & unquoted:

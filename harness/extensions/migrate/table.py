@@ -38,7 +38,7 @@ class TableRow:
             self.trimmed.add_trimmed(self.place, self.cells[column])
         return text
 
-    def need(self, column: str) -> str:
+    def require(self, column: str) -> str:
         """
         As `trim`, of a cell that has a text.
 
@@ -109,7 +109,7 @@ class InputTable:
                 return column
         return None
 
-    def need(self, *names: str) -> str:
+    def require(self, *names: str) -> str:
         """
         The column that `column` returns.
 
@@ -131,7 +131,7 @@ class InputTable:
         """
         self.findings.raise_any(Path(self.source.path))
 
-    def leave_unread(self, leftovers: Leftovers) -> None:
+    def note_unread(self, leftovers: Leftovers) -> None:
         """Note what was not read: columns that are not empty, and blanks around ids and texts."""
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):

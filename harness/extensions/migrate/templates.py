@@ -37,16 +37,26 @@ class _Slots:
     """By their values as JSON: places with the same values share one placeholder."""
 
     def merge(self, values: Sequence[Json], path: tuple[str, ...] = ()) -> Json:
-        """What *values*, one for each query, have in common, with a `_Slot` wherever they differ."""
+        """
+        The request that *values* have in common, with a `_Slot` wherever they differ.
+
+        Args:
+            values: The same part of each body, one for each query.
+            path: The keys down to this part; empty for the bodies themselves.
+        """
         first = values[0]
-        has_same_keys = all(isinstance(value, dict) and value.keys() == first.keys() for value in values)
-        # Nothing can stand for a key, so an object whose keys hold braces is one value.
-        if has_same_keys and "{{" not in "".join(first):
-            return {key: self.merge([value[key] for value in values], (*path, key)) for key in first}
+        if _have_same_keys(values):
+            merged: dict[str, Json] = {}
+            for key in first:
+                merged[key] = self.merge([value[key] for value in values], (*path, key))
+            return merged
         if all(isinstance(value, list) and len(value) == len(first) for value in values):
-            return [self.merge([value[index] for value in values], path) for index in range(len(first))]
-        texts = {json.dumps(value, sort_keys=True) for value in values}
-        if len(texts) == 1 and "{{" not in texts.pop():
+            # The first elements of all lists, then the second ones, and so on.
+            return [self.merge(elements, path) for elements in zip(*values, strict=True)]
+        first_text = json.dumps(first, sort_keys=True)
+        is_same = all(json.dumps(value, sort_keys=True) == first_text for value in values)
+        # A suite would take braces in a value for a placeholder of its own.
+        if is_same and "{{" not in first_text:
             return first
         return self.add(values, path)
 
@@ -65,7 +75,11 @@ class _Slots:
         return texts[0] if len(texts) == 1 else None
 
     def place_text(self, value: Json, path: tuple[str, ...], queries: int) -> Json:
-        """*value*, in which nothing differs, with a slot for its first value that is likely the text of the query."""
+        """
+        *value*, in which nothing differs, with a slot for its first value that is likely the text of the query.
+
+        The slot has that text for each of *queries*, their number.
+        """
         if isinstance(value, dict):
             return {key: self.place_text(child, (*path, key), queries) for key, child in value.items()}
         if isinstance(value, list):
@@ -73,6 +87,14 @@ class _Slots:
         if not self.by_values and isinstance(value, str) and value.strip() and _is_likely(path):
             return self.add([value] * queries, path)
         return value
+
+
+def _have_same_keys(values: Sequence[Json]) -> bool:
+    """Whether all *values* are objects with the same keys, none of which has braces: no placeholder is a key."""
+    first = values[0]
+    if not all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
+        return False
+    return not any("{{" in key for key in first)
 
 
 def build_common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list[dict[str, Json]]]:
@@ -103,12 +125,13 @@ def build_common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None]
         if text_slot is None and "query" in template:
             template["query"] = slots.add([template["query"]] * len(bodies), ("query",))
     params: list[dict[str, Json]] = [{} for _ in bodies]
-    taken = set(RESERVED)
+    used_names = set(RESERVED)
     for slot in slots.by_values.values():
         if slot is text_slot:
             slot.name = "text"
             continue
-        slot.name = make_param_name(slot.path[-1] if slot.path else "", taken)
+        last_key = slot.path[-1] if slot.path else ""
+        slot.name = make_param_name(last_key, used_names)
         for params_of_query, value in zip(params, slot.values, strict=True):
             params_of_query[slot.name] = value
     texts: list[str | None] = [None] * len(bodies)

@@ -237,7 +237,7 @@ def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
             message = f"found a line that is no topic, expected the number, a tab or a colon, and the text; {_FORMS}"
             raise source.make_error(number, 1, message)
         if have_priority:
-            draft.leave(place, "the priority of topics")
+            draft.add_leftover(place, "the priority of topics")
         text, *other_cells = (cell.strip() for cell in match[2].split("\t"))
         if number == lines[0][0] and match[1].lower() in _NUMBER_COLUMNS and text.lower() in _TEXT_COLUMNS:
             header = other_cells
@@ -267,7 +267,7 @@ def _read_tagged_topics(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     for begin, end in _find_spans(source.text, _COMMENT):
         place = Mark(source.path, *source.find_place(begin))
         comment = source.text[begin + len("<!--") : end - len("-->")]
-        draft.leave(place, "comments of the XML", first=repr(shorten(" ".join(comment.split()))))
+        draft.add_leftover(place, "comments of the XML", first=repr(shorten(" ".join(comment.split()))))
     text = source.text
     for markers in (_COMMENT, *_DECLARATIONS):
         text = _replace_spans(text, markers, _make_blanks)
@@ -282,7 +282,7 @@ def _read_tagged_topics(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     are_labeled = all(map(_TITLE_LABEL.match, titles))
     for fields, remarks, place in topics:
         if are_labeled and "title" in fields:
-            draft.leave(place, "the label of titles", first=repr(fields["title"]))
+            draft.add_leftover(place, "the label of titles", first=repr(fields["title"]))
             fields["title"] = _TITLE_LABEL.sub("", fields["title"], count=1)
         yield _make_topic(source, fields, remarks, draft, place)
 
@@ -335,7 +335,7 @@ def _split_topics(source: TextSource, text: str, draft: Draft) -> Iterator[tuple
         if opened is None:
             if is_closing:
                 continue
-            _leave_between(text[end : tag.start()], draft, Mark(source.path, *source.find_place(end)))
+            _note_between(text[end : tag.start()], draft, Mark(source.path, *source.find_place(end)))
             if tag[3].endswith("/"):
                 yield tag[3], "", Mark(source.path, *source.find_place(tag.start()))
                 end = tag.end()
@@ -351,17 +351,17 @@ def _split_topics(source: TextSource, text: str, draft: Draft) -> Iterator[tuple
         opened, end = None, tag.end()
     if opened is not None:
         raise source.make_error(*source.find_place(opened.start()), f"this <{opened[2]}> is not closed")
-    _leave_between(text[end:], draft, Mark(source.path, *source.find_place(end)))
+    _note_between(text[end:], draft, Mark(source.path, *source.find_place(end)))
 
 
-def _leave_between(outside: str, draft: Draft, place: Mark) -> None:
+def _note_between(outside: str, draft: Draft, place: Mark) -> None:
     """Note text and attributes before, between or after topics."""
     text = " ".join(re.sub(r"<[^<>]*+>", " ", outside).split())
     if text:
-        draft.leave(place, "text outside of topics", first=repr(shorten(text)))
+        draft.add_leftover(place, "text outside of topics", first=repr(shorten(text)))
     for _, tag, attributes, _ in _TAG.findall(outside):
         for name, _ in _list_attributes(attributes):
-            draft.leave(place, f"the attribute {name!r} of <{tag}>")
+            draft.add_leftover(place, f"the attribute {name!r} of <{tag}>")
 
 
 def _read_fields(attributes: str, content: str, draft: Draft, place: Mark) -> tuple[dict[str, str], list[str]]:
@@ -372,7 +372,7 @@ def _read_fields(attributes: str, content: str, draft: Draft, place: Mark) -> tu
         if name in (*_NUMBERS, *_TEXTS):
             fields[name] = _simplify(value)
         else:
-            draft.leave(place, f"the attribute {name!r} of topics")
+            draft.add_leftover(place, f"the attribute {name!r} of topics")
     # What CDATA holds is text, even where it looks like a tag.
     content = _replace_spans(content, _CDATA, _escape_cdata)
     content = _remove_markup(content, draft, place)
@@ -383,10 +383,10 @@ def _read_fields(attributes: str, content: str, draft: Draft, place: Mark) -> tu
             outside_tags.append(text)
             continue
         if name == "subtopic":
-            draft.leave(place, "subtopics; a suite judges documents for the whole query")
+            draft.add_leftover(place, "subtopics; a suite judges documents for the whole query")
             continue
         for attribute, _ in _list_attributes(tag_attributes):
-            draft.leave(place, f"the attribute {attribute!r} of <{tag}>")
+            draft.add_leftover(place, f"the attribute {attribute!r} of <{tag}>")
         value = text
         if name in _LABELS:
             value = re.sub(rf"^\s*{_LABELS[name]}\s*:", "", text, flags=re.IGNORECASE)
@@ -410,7 +410,7 @@ def _remove_markup(content: str, draft: Draft, place: Mark) -> str:
             parts.append(text)
             continue
         for tag in re.findall(rf"{_TAG_BEGINS}([A-Za-z][\w.-]*)", text):
-            draft.leave(place, f"the tag <{tag}> in the text of topics; what is in it is kept")
+            draft.add_leftover(place, f"the tag <{tag}> in the text of topics; what is in it is kept")
         parts.append(re.sub(rf"{_TAG_BEGINS}{_IN_TAG}>", " ", text))
     parts.append(content[end:])
     return "".join(parts)
@@ -457,9 +457,9 @@ def _make_topic(source: TextSource, fields: dict[str, str], remarks: list[str], 
         message = f"this topic has no {lacking}; found {found}, expected {expected}"
         raise source.make_error(place.line, place.column, message)
     if text_name in _DESCRIPTIONS:
-        draft.leave(place, "that the text of a topic is its description; it has no title")
+        draft.add_leftover(place, "that the text of a topic is its description; it has no title")
     if text_name != "" and fields[""]:
-        draft.leave(place, "text of topics outside of their tags", first=repr(shorten(fields[""])))
+        draft.add_leftover(place, "text of topics outside of their tags", first=repr(shorten(fields[""])))
     number, text = fields[number_name], fields[text_name]
     needs = []
     other_fields = []
@@ -486,8 +486,8 @@ def _read_qrels(path: Path, draft: Draft, queries: dict[str, DraftQuery], *, has
     if detect_format(path) is FileFormat.CSV:
         table = import_table(path)
         table.used.update(("query", "document", "grade", "subtopic"))
-        table.leave_unread(draft.leftovers)
-    _leave_subtopics(judgments, draft, place)
+        table.note_unread(draft.leftovers)
+    _note_subtopics(judgments, draft, place)
     for number, documents in judgments.items():
         if number in queries:
             query = queries[number]
@@ -496,10 +496,10 @@ def _read_qrels(path: Path, draft: Draft, queries: dict[str, DraftQuery], *, has
         else:
             query = queries[number] = draft.add(number, place)
         for document, by_subtopic in documents.items():
-            draft.judge_highest(query, document, by_subtopic.values(), place)
+            draft.add_highest_judgment(query, document, by_subtopic.values(), place)
 
 
-def _leave_subtopics(judgments: Mapping[str, Mapping[str, Mapping[str, float]]], draft: Draft, place: Mark) -> None:
+def _note_subtopics(judgments: Mapping[str, Mapping[str, Mapping[str, float]]], draft: Draft, place: Mark) -> None:
     """Note the second column of qrels, unless it is the same in all lines, such as 0 or Q0."""
     lines = []
     for number, documents in judgments.items():
@@ -508,7 +508,7 @@ def _leave_subtopics(judgments: Mapping[str, Mapping[str, Mapping[str, float]]],
     if len({subtopic.removeprefix("Q") for _, _, subtopic in lines}) > 1:
         number, document, subtopic = lines[0]
         first = f"{subtopic!r} of document {document!r} for query {number!r}"
-        draft.leave(place, "the second column of qrels, an iteration or a subtopic", len(lines), first)
+        draft.add_leftover(place, "the second column of qrels, an iteration or a subtopic", len(lines), first)
 
 
 def _read_run(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
@@ -519,9 +519,9 @@ def _read_run(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
     draft.measures = ["nDCG@10", "AP"] if draft.depth >= 10 else ["AP"]
     unknown = len(rankings.keys() - queries.keys())
     if unknown:
-        draft.leave(Mark(str(path)), "queries of the run without topics and judgments", unknown)
+        draft.add_leftover(Mark(str(path)), "queries of the run without topics and judgments", unknown)
     what = "rankings of the run; score them with 'relevance evaluate', compare with 'relevance compare', --profile trec"
-    draft.leave(Mark(str(path)), what, len(rankings))
+    draft.add_leftover(Mark(str(path)), what, len(rankings))
 
 
 def write(suite: Suite, kind: str) -> Exported:  # noqa: ARG001
@@ -539,12 +539,12 @@ def write(suite: Suite, kind: str) -> Exported:  # noqa: ARG001
         BaselineError: The baseline cannot be read, contradicts itself, or lacks the suite's first request.
     """
     exported = Exported()
-    exported.leave_others(suite, Profile.TREC)
+    exported.note_missing_parts(suite, Profile.TREC)
     topics, qrels = [], []
     for query in suite.queries:
         reason = _find_reason_against_query(query.id)
         if reason is not None:
-            exported.leave(query.mark, f"query {query.id!r}; {reason}")
+            exported.add_leftover(query.mark, f"query {query.id!r}; {reason}")
             continue
         text = " ".join(query.text.split())
         if query.text:
@@ -554,11 +554,11 @@ def write(suite: Suite, kind: str) -> Exported:  # noqa: ARG001
             if reason is None:
                 qrels.append(f"{query.id} 0 {document} {format_exactly(grade)}\n")
             else:
-                exported.leave(query.mark, f"document {document!r} of query {query.id!r}; {reason}")
+                exported.add_leftover(query.mark, f"document {document!r} of query {query.id!r}; {reason}")
             if grade != int(grade):
-                exported.leave(query.mark, "fractional grades; they are written, and trec_eval cuts them")
+                exported.add_leftover(query.mark, "fractional grades; they are written, and trec_eval cuts them")
         if text != query.text:
-            exported.leave(query.mark, f"the blanks in the text of query {query.id!r}")
+            exported.add_leftover(query.mark, f"the blanks in the text of query {query.id!r}")
     name = strip_suite_suffix(suite.path)
     exported.files[f"{name}.topics.tsv"] = "".join(topics)
     exported.files[f"{name}.qrels"] = "".join(qrels)
@@ -601,4 +601,4 @@ def _format_run(suite: Suite, exported: Exported) -> Iterator[str]:
                 shown_score = score if are_falling else len(scores) - rank + 1
                 yield f"{query_id} Q0 {document} {rank} {shown_score!r} {tag}\n"
             else:
-                exported.leave(suite.mark, f"document {document!r} of query {query_id!r} in the run; {reason}")
+                exported.add_leftover(suite.mark, f"document {document!r} of query {query_id!r} in the run; {reason}")

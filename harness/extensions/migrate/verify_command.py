@@ -22,7 +22,7 @@ from harness.cli.shared_options import (
     quiet_option,
     suites_argument,
 )
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.extensions.migrate.verification_document import build_verification_document, dumps_verification
 from harness.extensions.migrate.verify import TOLERANCE, verify_suites
 from harness.report.terminal import print_document
@@ -65,7 +65,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
         if as_json:
             click.echo(dumps_verification(report), nl=False)
         else:
-            show(print_document(build_verification_document(report.verifications)))
+            print_all(print_document(build_verification_document(report.verifications)))
     if not quiet:
         print_left_out(found)
-    return delivery.settle(report.exit_status)
+    return delivery.report_errors(report.exit_status)

@@ -18,7 +18,7 @@ from harness.drafts.draft import Draft, make_error
 from harness.errors import FormatError
 from harness.extensions.migrate.json_nodes import (
     JsonNode,
-    leave_unread,
+    note_unread,
     parse_lines,
     parse_text,
     read_import,
@@ -80,9 +80,9 @@ def read(sources: Sequence[str]) -> list[Draft]:
     for configuration in postponed.configurations:
         _read_configuration(configuration, draft, variables)
     _distribute_fields(draft, variables)
-    draft.leave_below_0()
+    draft.note_grades_below_0()
     for root in roots:
-        leave_unread(draft, root)
+        note_unread(draft, root)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "expected a query set or judgments; found no query")
     if len(draft.requests) == 1:
@@ -107,7 +107,7 @@ def _choose_name(draft: Draft, names: Sequence[JsonNode], source: str) -> None:
     draft.name = names[0].text() if names else Path(source).name.split(".")[0]
     for name in names[1:]:
         if name.text() != draft.name:
-            draft.leave(name.place, "names of further lists", first=repr(name.text()))
+            draft.add_leftover(name.place, "names of further lists", first=repr(name.text()))
 
 
 def _read_file(path: Path, draft: Draft, postponed: _Postponed) -> list[JsonNode]:
@@ -129,7 +129,7 @@ def _read_file(path: Path, draft: Draft, postponed: _Postponed) -> list[JsonNode
     for number, line in enumerate(source.lines, start=1):
         text = line.strip()
         if text and draft.has_text(text):
-            draft.leave(Mark(str(path), number, 1), "queries that a set has twice")
+            draft.add_leftover(Mark(str(path), number, 1), "queries that a set has twice")
         elif text:
             draft.find_or_add_text(text)
     return []
@@ -143,7 +143,7 @@ def _list_documents(root: JsonNode) -> Iterator[JsonNode]:
         return
     hits = root.get("hits")
     if hits is not None:
-        for hit in hits.need("hits").elements():
+        for hit in hits.require("hits").elements():
             yield from _list_documents(hit)
         _skip(root, "took", "timed_out", "_shards")
         _skip(hits, "total", "max_score")
@@ -185,13 +185,13 @@ def _read_document(document: JsonNode, draft: Draft, postponed: _Postponed) -> N
 
 
 def _read_ratings(entry: JsonNode, draft: Draft) -> None:
-    text = entry.need("query").words()
+    text = entry.require("query").words()
     if not draft.has_text(text):
         text, _ = _split_fields(text)
     query = draft.find_or_add_text(text)
-    for rating in entry.need("ratings").elements():
-        document = rating.need("docId", "doc_id")
-        draft.judge(query, document.text(), rating.need("rating").number(), document.place)
+    for rating in entry.require("ratings").elements():
+        document = rating.require("docId", "doc_id")
+        draft.add_judgment(query, document.text(), rating.require("rating").number(), document.place)
 
 
 def _read_entries(entries: Sequence[JsonNode], draft: Draft, *, is_stored: bool) -> None:
@@ -203,7 +203,7 @@ def _read_entries(entries: Sequence[JsonNode], draft: Draft, *, is_stored: bool)
             stored_texts.append(entry.words())
             fields_of_entries.append(None)
         else:
-            stored_texts.append(entry.need("queryText").words())
+            stored_texts.append(entry.require("queryText").words())
             fields_of_entries.append(_get_custom_fields(entry))
     guesses: dict[str, tuple[str, str]] = {}
     if is_stored and not any(fields is not None for fields in fields_of_entries):
@@ -219,13 +219,15 @@ def _read_entries(entries: Sequence[JsonNode], draft: Draft, *, is_stored: bool)
         elif stored_text in guesses:
             text, answer = guesses[stored_text]
             fields = {"referenceAnswer": answer}
-            draft.leave(entry.place, "what stands behind '#', taken as a reference answer", first=f"query {text!r}")
+            draft.add_leftover(
+                entry.place, "what stands behind '#', taken as a reference answer", first=f"query {text!r}"
+            )
         elif is_stored:
             text, fields = _split_fields(stored_text)
         query = draft.find_or_add_text(text)
         draft.add_alias(query, alias)
         if text in seen:
-            draft.leave(entry.place, "queries that a set has twice")
+            draft.add_leftover(entry.place, "queries that a set has twice")
         else:
             query.params = _format_fields(fields)
         seen.add(text)
@@ -294,20 +296,20 @@ def _split_fields(text: str) -> tuple[str, dict[str, Json]]:
 def _read_csv(path: Path, draft: Draft) -> None:
     """Read judgments with the columns ``query,docid,rating``; like the dashboard, also without this header."""
     table = import_table(path, header=("query", "docid", "rating"))
-    text, document = table.need("query"), table.need("docid", "doc_id")
-    rating = table.need("rating")
+    text, document = table.require("query"), table.require("docid", "doc_id")
+    rating = table.require("rating")
     for row in table.rows:
         with table.collect_problems():
             grade = row.grade(rating)
-            query = draft.find_or_add_text(row.need(text))
+            query = draft.find_or_add_text(row.require(text))
             if grade is None:
-                draft.leave_document(
-                    query, row.need(document), row.place, "documents without a rating; they stay unjudged"
+                draft.add_document_leftover(
+                    query, row.require(document), row.place, "documents without a rating; they stay unjudged"
                 )
             else:
-                draft.judge(query, row.need(document), grade, row.place)
+                draft.add_judgment(query, row.require(document), grade, row.place)
     table.raise_problems()
-    table.leave_unread(draft.leftovers)
+    table.note_unread(draft.leftovers)
 
 
 @dataclass(slots=True)
@@ -321,33 +323,38 @@ class _Variables:
     """Params whose variables are outside quotes, so that their values are not strings."""
 
     def find_name(self, match: re.Match[str], place: Mark) -> str:
-        """The placeholder of a suite for a variable: the text of the query, or a param."""
+        """
+        The name in a placeholder of the suite for the variable that *match* found in a search configuration at *place*.
+
+        It is "text" for the text of the query, and else the name of a param.
+        """
+        # The pattern has a group for each way to write a variable, one of which has matched.
         variable = next(filter(None, match.groups()))
-        is_field = any(variable in query.params for query in self.draft.queries)
-        if variable in _TEXT_VARIABLES and not is_field:
+        is_param_of_queries = any(variable in query.params for query in self.draft.queries)
+        if variable in _TEXT_VARIABLES and not is_param_of_queries:
             return "text"
         if variable not in self.params:
-            if not is_field:
+            if not is_param_of_queries:
                 what = "variables of a search configuration that no query has; they are empty"
-                self.draft.leave(place, what, first=repr(variable))
+                self.draft.add_leftover(place, what, first=repr(variable))
             self.params[variable] = make_param_name(variable, {*RESERVED, *self.params.values()})
         return self.params[variable]
 
 
 def _read_configuration(configuration: JsonNode, draft: Draft, variables: _Variables) -> None:
     """Add the request of a search configuration, with its index and its search pipeline."""
-    query, pipeline = configuration.need("query"), configuration.get("searchPipeline")
+    query, pipeline = configuration.require("query"), configuration.get("searchPipeline")
     body = _build_body(query, draft, variables)
     if pipeline is not None and pipeline.text():
         if "template" in body:
-            draft.leave(pipeline.place, f"the search pipeline {pipeline.text()!r} beside a search template")
+            draft.add_leftover(pipeline.place, f"the search pipeline {pipeline.text()!r} beside a search template")
         else:
             body["search_pipeline"] = pipeline.text()
-    wanted = configuration.need("name").text()
+    wanted = configuration.require("name").text()
     name = choose_unused(re.sub(r"[^\w .-]+", "-", wanted).strip() or "request", set(draft.requests))
     if name != wanted:
-        draft.leave(configuration.need("name").place, f"the name {wanted!r}, which is {name!r} in the suite")
-    draft.requests[name] = {"index": configuration.need("index").text(), "body": body}
+        draft.add_leftover(configuration.require("name").place, f"the name {wanted!r}, which is {name!r} in the suite")
+    draft.requests[name] = {"index": configuration.require("index").text(), "body": body}
 
 
 def _build_body(query: JsonNode, draft: Draft, variables: _Variables) -> Json:
@@ -362,7 +369,9 @@ def _build_body(query: JsonNode, draft: Draft, variables: _Variables) -> Json:
         params = {}
         for match in _TAG.finditer(text):
             params[match[1] or match[2]] = "{{" + variables.find_name(match, query.place) + "}}"
-        draft.leave(query.place, 'the number of hits, which a search template has; see to "size": "{{size}}" in it')
+        draft.add_leftover(
+            query.place, 'the number of hits, which a search template has; see to "size": "{{size}}" in it'
+        )
         return {"template": {"source": text, "params": params}}
     if "{{" in text:
         text, unquoted = convert_placeholders(text, _VARIABLE, lambda match: variables.find_name(match, query.place))
@@ -376,7 +385,7 @@ def _build_body(query: JsonNode, draft: Draft, variables: _Variables) -> Json:
     if not isinstance(body, dict):
         query.refuse("JSON of an object, the body of _search")
     if body.pop("size", None) is not None:
-        draft.leave(query.place, "'size' of a search configuration; a suite's depth is the number of hits")
+        draft.add_leftover(query.place, "'size' of a search configuration; a suite's depth is the number of hits")
     return body
 
 

@@ -13,7 +13,7 @@ from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.headings import Group, rare_option
 from harness.cli.shared_options import existing_file
-from harness.cli.terminal import show
+from harness.cli.terminal import print_all
 from harness.cli.written_files import print_written
 from harness.drafts.writing import DraftOptions, write_drafts
 from harness.errors import UsageError
@@ -110,16 +110,16 @@ def sample(
     drawn = draw_sample(counted.queries, SamplePlan(Way(way), size, seed))
     delivery = Delivery()
     with delivery.printing():
-        show(print_document(build_sample_document(read, counted, drawn, lists_queries=output is None)))
+        print_all(print_document(build_sample_document(read, counted, drawn, lists_queries=output is None)))
     if output is None:
-        return delivery.settle(0)
+        return delivery.report_errors(0)
     if output.suffix.lower() in SUITE_SUFFIXES:
         draft = draft_sample(drawn, logs[0].name.partition(".")[0])
         print_written(write_drafts([draft], output, DraftOptions(index=index)), strict=False)
     else:
         write_output(Output("queries", output), _WRITERS[output.suffix.lower()](drawn), "the file of queries")
         click.echo(f"wrote {make_loggable(str(output))}")
-    return delivery.settle(0)
+    return delivery.report_errors(0)
 
 
 def _check_output(output: Path | None, index: str | None) -> None:

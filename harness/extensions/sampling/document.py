@@ -52,12 +52,17 @@ def build_sample_document(
     sections = []
     for log in logs:
         heading = (Span(log.path, Tone.STRONG), Span(f"  {log.form}, {_count_searches(log.searches)}"))
-        sections.append(Section(heading, tuple(blocks) if log is logs[-1] else ()))
+        # What is said of all logs stands below the last one.
+        blocks_below = tuple(blocks) if log is logs[-1] else ()
+        sections.append(Section(heading, blocks_below))
     return Document("", (), tuple(sections))
 
 
 def _count_searches(number: int) -> str:
-    return "1 search" if number == 1 else f"{number:,} searches"
+    """The number of searches, in words."""
+    if number == 1:
+        return "1 search"
+    return f"{number:,} searches"
 
 
 def _build_strata(sample: Sample) -> Table:
@@ -80,6 +85,7 @@ def _build_strata(sample: Sample) -> Table:
 
 
 def _format_range(share: StratumShare) -> str:
+    """The traffic of the queries of a stratum, from the most to the least."""
     if share.queries == 0:
         return "–"
     if share.least_traffic == share.most_traffic:
@@ -88,6 +94,7 @@ def _format_range(share: StratumShare) -> str:
 
 
 def _format_figures(share: StratumShare, total: int) -> tuple[str, ...]:
+    """The queries of a stratum and their searches, their share of the *total*, and what was drawn of them."""
     return (
         f"{share.queries:,}",
         f"{share.traffic:,}",
@@ -97,11 +104,15 @@ def _format_figures(share: StratumShare, total: int) -> tuple[str, ...]:
     )
 
 
-def _format_share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f}%" if whole else "–"
+def _format_share(part: int, total: int) -> str:
+    """How many per cent *part* is of *total*; a dash where that is nothing."""
+    if not total:
+        return "–"
+    return f"{100 * part / total:.1f}%"
 
 
 def _describe_sample(sample: Sample, counted: CountedQueries) -> Iterator[str]:
+    """How queries were drawn, and what a weighted mean over them estimates."""
     plan = sample.plan
     if len(sample.queries) == len(counted.queries):
         yield f"{count(len(sample.queries), 'query')}, all of the log; the weight of each is its number of searches"
@@ -116,9 +127,12 @@ def _describe_sample(sample: Sample, counted: CountedQueries) -> Iterator[str]:
 
 
 def _describe_left_out(left_out: LeftOut) -> str:
+    """How many queries were left out for one reason, and what the most frequent of them look like."""
     sentence = f"left out: {count(left_out.queries, 'query')} with {left_out.reason.value}"
     sentence += f", {_count_searches(left_out.traffic)}"
-    return f"{sentence}: {', '.join(left_out.shapes)}" if left_out.shapes else sentence
+    if left_out.shapes:
+        sentence += f": {', '.join(left_out.shapes)}"
+    return sentence
 
 
 def _build_drawn(sample: Sample) -> Table:

@@ -109,9 +109,10 @@ def draw_sample(queries: Iterable[LoggedQuery], plan: SamplePlan) -> Sample:
     drawn = []
     shares = []
     for stratum, members in by_stratum.items():
-        of_stratum = [DrawnQuery(query, stratum, weights[query.key]) for query in members if query.key in weights]
-        shares.append(_describe_stratum(stratum, members, of_stratum))
-        drawn += of_stratum
+        drawn_members = [query for query in members if query.key in weights]
+        drawn_of_stratum = [DrawnQuery(query, stratum, weights[query.key]) for query in drawn_members]
+        shares.append(_describe_stratum(stratum, members, drawn_of_stratum))
+        drawn += drawn_of_stratum
     drawn.sort(key=lambda query: (-query.query.traffic, query.query.key))
     return Sample(plan, tuple(drawn), tuple(shares))
 
@@ -143,6 +144,7 @@ def _draw_weights(by_stratum: Mapping[Stratum, Sequence[LoggedQuery]], plan: Sam
 
 
 def _describe_stratum(stratum: Stratum, members: Sequence[LoggedQuery], drawn: Sequence[DrawnQuery]) -> StratumShare:
+    """The figures of *stratum*, whose queries in the log are *members*, and those in the sample *drawn*."""
     traffics = [query.traffic for query in members]
     return StratumShare(
         stratum,
@@ -170,22 +172,22 @@ def assign_strata(queries: Iterable[LoggedQuery]) -> dict[Stratum, list[LoggedQu
     ordered = sorted(queries, key=lambda query: (-query.traffic, query.key))
     total = sum(query.traffic for query in ordered)
     by_stratum: dict[Stratum, list[LoggedQuery]] = {stratum: [] for stratum in Stratum}
-    before = 0
+    traffic_before = 0
     for traffic, group in groupby(ordered, key=lambda query: query.traffic):
         members = list(group)
-        of_members = traffic * len(members)
-        # Whole numbers, so that no rounding decides: the middle is before + of_members / 2.
-        middle_doubled = 2 * before + of_members
-        if before + of_members == total:
+        traffic_of_members = traffic * len(members)
+        # Whole numbers, so that no rounding decides: twice the traffic at the middle of these queries.
+        middle_doubled = 2 * traffic_before + traffic_of_members
+        if traffic_before + traffic_of_members == total:
             stratum = Stratum.TAIL
-        elif before == 0 or 3 * middle_doubled <= 2 * total:
+        elif traffic_before == 0 or 3 * middle_doubled <= 2 * total:
             stratum = Stratum.HEAD
         elif 3 * middle_doubled <= 4 * total:
             stratum = Stratum.TORSO
         else:
             stratum = Stratum.TAIL
         by_stratum[stratum] += members
-        before += of_members
+        traffic_before += traffic_of_members
     return by_stratum
 
 
@@ -200,12 +202,13 @@ def allocate_evenly(size: int, available: Mapping[Stratum, int]) -> dict[Stratum
     {'head': 2, 'torso': 4, 'tail': 4}
     """
     sizes = dict.fromkeys(available, 0)
-    left = min(size, sum(available.values()))
-    # The smallest stratum first: what it cannot give is then known to the others.
+    remaining = min(size, sum(available.values()))
+    # The smallest stratum first: what it cannot give is divided among those that follow.
     smallest_first = sorted(available, key=lambda stratum: (available[stratum], stratum))
-    for place, stratum in enumerate(smallest_first):
-        sizes[stratum] = min(available[stratum], left // (len(smallest_first) - place))
-        left -= sizes[stratum]
+    for number, stratum in enumerate(smallest_first):
+        even_share = remaining // (len(smallest_first) - number)
+        sizes[stratum] = min(available[stratum], even_share)
+        remaining -= sizes[stratum]
     return sizes
 
 
@@ -233,19 +236,19 @@ def draw_by_traffic(queries: Sequence[LoggedQuery], size: int, seed: int) -> dic
     if size == 0:
         return {}
     ordered = sorted(queries, key=lambda query: (-query.traffic, query.key))
-    certain, rest = split_certain([query.traffic for query in ordered], size)
+    certain, traffic_of_others = split_certain([query.traffic for query in ordered], size)
     weights = {query.key: float(query.traffic) for query in ordered[:certain]}
     to_draw = min(size, len(ordered)) - certain
     if to_draw == 0:
         return weights
-    ranked = []
+    ranked_keys = []
     for query in ordered[certain:]:
-        probability = to_draw * query.traffic / rest
+        probability = to_draw * query.traffic / traffic_of_others
         number = draw_number(query.key, seed)
         ranking = number / (1 - number) * (1 - probability) / probability
-        ranked.append((ranking, query.key))
-    for _, key in heapq.nsmallest(to_draw, ranked):
-        weights[key] = rest / to_draw
+        ranked_keys.append((ranking, query.key))
+    for _, key in heapq.nsmallest(to_draw, ranked_keys):
+        weights[key] = traffic_of_others / to_draw
     return weights
 
 
@@ -262,13 +265,13 @@ def split_certain(traffics: Sequence[int], size: int) -> tuple[int, int]:
     >>> split_certain([60, 30, 5, 5], 2)
     (1, 40)
     """
-    certain, rest = 0, sum(traffics)
+    certain, traffic_of_others = 0, sum(traffics)
     for traffic in traffics[:size]:
-        if (size - certain) * traffic < rest:
+        if (size - certain) * traffic < traffic_of_others:
             break
         certain += 1
-        rest -= traffic
-    return certain, rest
+        traffic_of_others -= traffic
+    return certain, traffic_of_others
 
 
 def draw_number(key: str, seed: int) -> float:

@@ -135,6 +135,7 @@ class QueryTally:
         return CountedQueries(tuple(queries), spellings, tuple(reasons))
 
     def _clean_spellings(self) -> Mapping[str, int]:
+        """The searches by `clean_spelling` of what was typed."""
         spellings: Counter[str] = Counter()
         for text, traffic in self._counts.items():
             if traffic:
@@ -143,6 +144,7 @@ class QueryTally:
 
 
 def _summarize(reason: Reason, queries: Sequence[LoggedQuery]) -> LeftOut:
+    """The figures of *queries*, which are left out for *reason*, and the most frequent of them, masked."""
     shapes: Counter[str] = Counter()
     for query in queries:
         shape = query.key if reason is Reason.PLACEHOLDER else mask_shape(query.key)

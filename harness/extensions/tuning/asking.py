@@ -97,9 +97,10 @@ class TrialSender:
         self.engine, self.index = str(run.engine), run.index
         if self.facts is None and answered.search is not None:
             self.facts = answered.search.index_facts(run.index)
-        return self._judge(suite, run)
+        return self._score_run(suite, run)
 
-    def _judge(self, suite: Suite, run: Run) -> TrialAnswer:
+    def _score_run(self, suite: Suite, run: Run) -> TrialAnswer:
+        """The scores of *run*, a trial, and the thresholds of *suite* that do not hold."""
         failures = {query: response for query, response in run.responses.items() if isinstance(response, Failure)}
         if failures:
             _refuse_unreachable(run, list(failures.values()))
@@ -121,16 +122,18 @@ class TrialSender:
         verdicts = {}
         for verdict in self._decide(suite, run):
             if verdict.status is Status.FAILED or verdict.status.is_undecided:
-                of_query = "" if verdict.query is None else f" of {verdict.query}"
-                verdicts[verdict.id] = f"{verdict.threshold}{of_query}: {verdict.reason}"
+                threshold = verdict.threshold
+                if verdict.query is not None:
+                    threshold += f" of {verdict.query}"
+                verdicts[verdict.id] = f"{threshold}: {verdict.reason}"
         return TrialAnswer(scores, compute_judged(suite, run, self.depth), verdicts, greatest)
 
     def _decide(self, suite: Suite, run: Run) -> Sequence[Verdict]:
         """The gate's own verdicts on the thresholds of *suite*."""
         reference: Reference | None = None
         if needs_baseline(suite, run.request):
-            sent = {query.id for query in suite.queries}
-            others = [query for query in self.suite.queries if query.id not in sent]
+            sent_ids = {query.id for query in suite.queries}
+            others = [query for query in self.suite.queries if query.id not in sent_ids]
             run = replace(run, facts=self.facts)
             reference = find_reference(suite, run, self.options.baseline, self.options.searched(), others)
         return decide(suite, run, score_run(suite, run), today=self.options.day(), reference=reference)
@@ -154,7 +157,9 @@ def list_decidable(thresholds: Sequence[Threshold], queries: Sequence[Query]) ->
     Variants are not sent with trials, an estimate needs the sample that people graded, and a tag may have no query
     here.
     """
-    tags = {tag for query in queries for tag in query.tags}
+    tags: set[str] = set()
+    for query in queries:
+        tags.update(query.tags)
     decidable = []
     for threshold in thresholds:
         is_of_variants = isinstance(threshold.condition, VariantCondition | LossCondition)

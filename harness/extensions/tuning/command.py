@@ -25,7 +25,7 @@ from harness.cli.shared_options import (
     quiet_option,
     remove_outdated_on_error,
 )
-from harness.cli.terminal import show
+from harness.cli.terminal import print_all
 from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
@@ -219,7 +219,7 @@ def command(
             if as_json:
                 click.echo(dumps_tuning(report), nl=False)
             else:
-                show(print_document(build_tuning_document(report, most=shown)))
+                print_all(print_document(build_tuning_document(report, most=shown)))
         lines: list[str] = []
         if is_planned:
             with delivery.writing():
@@ -227,7 +227,7 @@ def command(
         if lines and not as_json:
             with delivery.printing():
                 click.echo("\n".join(["", *lines]))
-    return delivery.settle(report.exit_status)
+    return delivery.report_errors(report.exit_status)
 
 
 @contextmanager

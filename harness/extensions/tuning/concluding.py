@@ -19,7 +19,7 @@ from harness.extensions.tuning.decision import (
     find_detectable,
 )
 from harness.extensions.tuning.hold_outs import draw_hold_out, group_same_queries
-from harness.extensions.tuning.looking import keep_look
+from harness.extensions.tuning.looking import write_look
 from harness.extensions.tuning.model import (
     TUNING_LEVEL,
     FoldsEstimate,
@@ -146,7 +146,7 @@ def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> Dec
     gain = add_judged(gain, today.judged, answer.judged)
     if gain is None or today.failure or answer.failure:
         return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out)
-    hold_out = keep_look(tuning, study, chosen.values, gain)
+    hold_out = write_look(tuning, study, chosen.values, gain)
     return DecidedHoldOut(decision, hold_out, gain, (today.scores, answer.scores))
 
 

@@ -64,13 +64,14 @@ def measure_distance(
     """
     distances = []
     for parameter in parameters:
-        one, other = first[parameter.name], second[parameter.name]
+        first_value, second_value = first[parameter.name], second[parameter.name]
         if parameter.has_choices:
-            distances.append(float(one != other))
+            distances.append(float(first_value != second_value))
         elif parameter.log:
-            distances.append(abs(math.log(one / other)) / math.log(parameter.high / parameter.low))
+            log_ratio = math.log(first_value / second_value)
+            distances.append(abs(log_ratio) / math.log(parameter.high / parameter.low))
         else:
-            distances.append(abs(one - other) / (parameter.high - parameter.low))
+            distances.append(abs(first_value - second_value) / (parameter.high - parameter.low))
     return math.fsum(distances) / len(distances)
 
 
@@ -105,17 +106,24 @@ def choose_optimum(tuned: TunedQueries, queries: Set[str] | None = None) -> Tuni
         pair = _pair(tuned, trial.number, best, queries)
         if keeps_gain and (trial.number == best or _is_within_noise(pair)):
             distances[trial.number] = measure_distance(tuned.space.parameters, tuned.space.today, trial.values)
-    flat = sorted(distances, key=lambda number: (distances[number], -means[number], number))
+
+    def rank_trial(number: int) -> tuple[float, float, int]:
+        """Sorts the trial nearest to today's values first, of these the best, and of these the earliest."""
+        return distances[number], -means[number], number
+
+    flat = sorted(distances, key=rank_trial)
     return TuningOptimum(best, flat[0], tuple(flat), {number: distances[number] for number in flat})
 
 
 def _select(scores: Mapping[str, float], queries: Set[str] | None) -> Mapping[str, float]:
+    """The *scores* of *queries*; all of them where that is None."""
     if queries is None:
         return scores
     return {query: score for query, score in scores.items() if query in queries}
 
 
 def _pair(tuned: TunedQueries, reference: int, candidate: int, queries: Set[str] | None = None) -> PairedScores:
+    """The scores of two trials by their numbers, query by query; of *queries* alone where these are given."""
     weights = tuned.weights if are_weighted(tuned.weights.values()) else {}
     first = dict(_select(tuned.table[reference], queries))
     second = dict(_select(tuned.table[candidate], queries))
@@ -144,8 +152,9 @@ def compute_gain(
         return None
     weights = weights if are_weighted(weights[query] for query in pairs) else {}
     if not is_tested:
-        means = [mean_of({query: scores[query] for query in pairs}, weights) for scores in (today, chosen)]
-        return TuningGain(len(pairs), means[0], means[1], means[1] - means[0])
+        mean_today = mean_of({query: today[query] for query in pairs}, weights)
+        mean_chosen = mean_of({query: chosen[query] for query in pairs}, weights)
+        return TuningGain(len(pairs), mean_today, mean_chosen, mean_chosen - mean_today)
     comparison = compare(
         {"": dict(today)}, {"": dict(chosen)}, options=ComparisonOptions(level=TUNING_LEVEL), weights=weights or None
     )

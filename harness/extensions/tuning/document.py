@@ -108,7 +108,7 @@ def describe_values(report: TuningReport, trial: TuningTrial) -> str:
         value = trial.values[parameter.name]
         if value != parameter.today:
             changes.append(f"{parameter.name} {format_parameter_value(value)}")
-    return ", ".join(changes) if changes else "today's values"
+    return ", ".join(changes) or "today's values"
 
 
 def write_tuning_headline(report: TuningReport) -> str:
@@ -121,7 +121,8 @@ def write_tuning_headline(report: TuningReport) -> str:
     interval = format_limits(gain.low, gain.high)
     assert gain.p_value is not None
     figures = f"{format_difference(gain.difference)} (95 % interval {interval}, p {format_p(gain.p_value)})"
-    queries = f"on {count(gain.queries, 'query')} {'of the hold-out' if report.is_seen else 'that no trial has seen'}"
+    which_queries = "of the hold-out" if report.is_seen else "that no trial has seen"
+    queries = f"on {count(gain.queries, 'query')} {which_queries}"
     if report.decision is TuningDecision.GAIN:
         return f"a gain in {measure}: {figures} {queries}"
     if report.decision is TuningDecision.LOSS:
@@ -152,8 +153,8 @@ def build_tuning_facts(report: TuningReport) -> Facts:
         f"{report.tuning_queries:,} to tune on, {held_out:,} held out ({report.hold_out.share:.0%}, drawn with seed "
         f"{report.hold_out.seed})"
     )
-    made = count(len(report.trials), "trial")
-    trials = f"{made} by {report.sampler}, seed {report.seed}; {report.sent:,} searches sent now"
+    trials = f"{count(len(report.trials), 'trial')} by {report.sampler}, seed {report.seed}"
+    trials += f"; {report.sent:,} searches sent now"
     if report.saved:
         trials += f", {report.saved:,} saved as equal ones were answered"
     facts = [
@@ -162,8 +163,10 @@ def build_tuning_facts(report: TuningReport) -> Facts:
         Fact("trials", make_words(trials)),
     ]
     if report.engine:
-        index = f", {report.index}" if report.index else ""
-        facts.append(Fact("engine", make_words(f"{report.engine}{index}")))
+        target = report.engine
+        if report.index:
+            target += f", {report.index}"
+        facts.append(Fact("engine", make_words(target)))
     if report.stopped:
         facts.append(Fact("stopped", make_words(report.stopped, Tone.NOTED)))
     if not report.can_show:
@@ -205,6 +208,7 @@ def build_gains(report: TuningReport) -> Table:
 
 
 def _build_gain(name: str, gain: TuningGain, tone: Tone) -> tuple[Cell, ...]:
+    """The row of *gain*, which is on the queries *name*, in the columns of `_GAIN_COLUMNS`."""
     p_value = "–" if gain.p_value is None else format_p(gain.p_value)
     judged = "–"
     if gain.judged_today is not None and gain.judged_chosen is not None:
@@ -227,6 +231,7 @@ def build_gain_notes(report: TuningReport) -> Notes:
 
 
 def _describe_gains(report: TuningReport) -> Iterator[str]:
+    """Sentences on the rows of the table of gains."""
     weighted = ", with the weights of queries" if report.weighted else ""
     if report.held_out_gain is not None:
         seen = "earlier trials were sent some of these queries" if report.is_seen else "no trial was sent these queries"
@@ -257,17 +262,20 @@ def build_tags(report: TuningReport) -> Table:
         Column("difference on all", ColumnKind.SCORE),
     )
     rows = tuple(_build_tag(gain) for gain in report.tags[:_TAGS_SHOWN])
-    left = len(report.tags) - len(rows)
-    remarks = (f"{count(left, 'more tag')} that gained more, in the JSON",) if left > 0 else ()
-    return Table(columns, rows, remarks, caption="Today's request and the choice, by the tags of queries")
+    remarks = []
+    if len(report.tags) > len(rows):
+        others = count(len(report.tags) - len(rows), "more tag")
+        remarks.append(f"{others} that gained more, in the JSON")
+    return Table(columns, rows, tuple(remarks), caption="Today's request and the choice, by the tags of queries")
 
 
 def _build_tag(gain: TagGain) -> tuple[Cell, ...]:
+    """The row of a tag: its queries of the hold-out, then all of its queries."""
     held_out = ["0", "–", "–", "–"]
     if gain.held_out is not None:
-        of_tag = gain.held_out
-        held_out = [f"{of_tag.queries:,}", format_score(of_tag.today), format_score(of_tag.chosen)]
-        held_out.append(format_difference(of_tag.difference))
+        figures = gain.held_out
+        held_out = [f"{figures.queries:,}", format_score(figures.today), format_score(figures.chosen)]
+        held_out.append(format_difference(figures.difference))
     overall = gain.overall
     cells = [make_words(cell) for cell in (*held_out, f"{overall.queries:,}")]
     tone = Tone.BAD if overall.difference < 0 else Tone.PLAIN
@@ -314,11 +322,14 @@ def format_range(kind: ParameterKind, values: Sequence[Json]) -> str:
         return "–"
     if kind in (ParameterKind.FLOAT, ParameterKind.INTEGER):
         low, high = min(values), max(values)
-        return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        if low == high:
+            return f"{low:g}"
+        return f"{low:g} to {high:g}"
     return listed(list(dict.fromkeys(map(format_parameter_value, values))))
 
 
 def _describe_optimum(report: TuningReport) -> Iterator[str]:
+    """Why the trial was chosen: how many are as good as the best."""
     optimum = report.optimum
     if report.decision is TuningDecision.TODAY:
         return
@@ -351,19 +362,21 @@ def build_trials(report: TuningReport) -> Table:
             note = " (choice)"
         elif trial.broken:
             note = f" (breaks {listed([name_constraint(text) for text in trial.broken])})"
+        judged = "–" if trial.judged is None else f"{trial.judged:.0%}"
+        score_tone = Tone.STRONG if trial.number == report.chosen.number else Tone.PLAIN
+        values_tone = Tone.QUIET if trial.broken else Tone.PLAIN
         rows.append(
             (
                 make_words(f"{trial.number}"),
-                make_words(
-                    format_score(trial.score), Tone.STRONG if trial.number == report.chosen.number else Tone.PLAIN
-                ),
-                make_words("–" if trial.judged is None else f"{trial.judged:.0%}"),
-                make_words(describe_values(report, trial) + note, Tone.QUIET if trial.broken else Tone.PLAIN),
+                make_words(format_score(trial.score), score_tone),
+                make_words(judged),
+                make_words(describe_values(report, trial) + note, values_tone),
             )
         )
-    left = len(scored) - len(best)
-    remarks = (f"{count(left, 'more trial')} scored lower",) if left else ()
-    return Table(columns, tuple(rows), remarks, overflow=Overflow.STACK)
+    remarks = []
+    if len(scored) > len(best):
+        remarks.append(f"{count(len(scored) - len(best), 'more trial')} scored lower")
+    return Table(columns, tuple(rows), tuple(remarks), overflow=Overflow.STACK)
 
 
 def name_constraint(broken: str) -> str:
@@ -379,10 +392,13 @@ def name_constraint(broken: str) -> str:
 def build_constraints(report: TuningReport) -> list[Notes]:
     """What the choice has to hold; no block for nothing."""
     lines = list(_describe_constraints(report))
-    return [Notes(make_notes(lines, Tone.PLAIN))] if lines else []
+    if not lines:
+        return []
+    return [Notes(make_notes(lines, Tone.PLAIN))]
 
 
 def _describe_constraints(report: TuningReport) -> Iterator[str]:
+    """The constraints with the number of trials that broke one, and the thresholds that are no constraints."""
     if report.constraints:
         breaking = sum(bool(trial.broken) for trial in report.trials)
         broke = f"; {count(breaking, 'trial')} broke one" if breaking else ""
@@ -416,17 +432,21 @@ def split_costs(report: TuningReport) -> tuple[list[QueryCost], list[QueryCost]]
 
 
 def _build_cost(cost: QueryCost) -> tuple[Cell, ...]:
+    """The row of a query whose score the choice changes."""
+    tone = Tone.BAD if cost.difference < 0 else Tone.GOOD
+    part = "held out" if cost.is_held_out else "tuned on"
     return (
         make_name(cost.query),
         make_words(cost.text),
         make_words(format_score(cost.today)),
         make_words(format_score(cost.chosen)),
-        make_words(format_difference(cost.difference), Tone.BAD if cost.difference < 0 else Tone.GOOD),
-        make_words("held out" if cost.is_held_out else "tuned on"),
+        make_words(format_difference(cost.difference), tone),
+        make_words(part),
     )
 
 
 def _count_more_costs(report: TuningReport, most: int) -> str:
+    """How many queries lose or gain beyond the first *most*, in words; empty if none does."""
     losing, gaining = split_costs(report)
     more = []
     for costs, verb in ((losing, "lose"), (gaining, "gain")):

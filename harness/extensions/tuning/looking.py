@@ -99,15 +99,16 @@ def list_kept_looks(tuning: Tuning, study: Study) -> list[HoldOutLook]:
     ids are known.
     """
     ids = fingerprint(list(tuning.hold_out.queries))
-    signs = [set(of_query) for of_query in list_held_out_signs(tuning).values()]
+    signs_of_queries = [set(signs) for signs in list_held_out_signs(tuning).values()]
     looks = []
     for notes, may_be_of_suite in study.list_notes(tuning.suite.name, LOOKS):
         for note in notes:
-            seen = note.get("signs")
-            if seen is None:
+            seen_signs = note.get("signs")
+            if seen_signs is None:
                 is_same = may_be_of_suite and note["queries"] == ids
             else:
-                is_same = 2 * sum(not of_query.isdisjoint(seen) for of_query in signs) >= len(signs)
+                seen_queries = sum(not signs.isdisjoint(seen_signs) for signs in signs_of_queries)
+                is_same = 2 * seen_queries >= len(signs_of_queries)
             if is_same:
                 looks.append(HoldOutLook(**note["look"]))
     return sorted(looks, key=lambda look: look.created)
@@ -118,7 +119,7 @@ def list_held_out_signs(tuning: Tuning) -> dict[str, tuple[str, ...]]:
     return {query.id: list_signs(tuning.suite, tuning.request, query) for query in tuning.held_out_queries}
 
 
-def keep_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: TuningGain) -> HoldOut:
+def write_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: TuningGain) -> HoldOut:
     """The hold-out with the look at the choice with *values*, which is written beside the suite and with the study."""
     assert gain.p_value is not None
     look = HoldOutLook(
@@ -131,8 +132,10 @@ def keep_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: Tu
     )
     hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look, tuning.suite.roots)
     if hold_out != tuning.hold_out:
-        signs = sorted({sign for of_query in list_held_out_signs(tuning).values() for sign in of_query})
-        note = {"queries": fingerprint(list(hold_out.queries)), "signs": signs, "look": asdict(look)}
+        signs: set[str] = set()
+        for signs_of_query in list_held_out_signs(tuning).values():
+            signs.update(signs_of_query)
+        note = {"queries": fingerprint(list(hold_out.queries)), "signs": sorted(signs), "look": asdict(look)}
         study.write_note(LOOKS, [*(study.read_note(LOOKS) or []), note])
     return hold_out
 

@@ -170,8 +170,8 @@ def build_tuning_blocks(report: TuningReport, change: Sequence[str] = ()) -> lis
         blocks += [Heading("By tag"), build_tags(report)]
     blocks += [Heading("The values"), build_values(report)]
     if report.importance:
-        told = "The importance is the share of the spread of the trials' scores that a parameter explains."
-        blocks.append(Paragraph(make_words(told)))
+        meaning = "The importance is the share of the spread of the trials' scores that a parameter explains."
+        blocks.append(Paragraph(make_words(meaning)))
     if change:
         blocks.append(Difference("The change of the suite", tuple(change), "", is_open=True))
     if report.changed_body:
@@ -191,18 +191,19 @@ def build_tuning_blocks(report: TuningReport, change: Sequence[str] = ()) -> lis
 
 def _draw_decision(report: TuningReport) -> Iterator[Block]:
     """The gain on the hold-out with its interval; nothing where it has none."""
-    gain = report.held_out_gain
-    whisker = None if gain is None else draw_gain(gain)
+    if report.held_out_gain is None:
+        return
+    whisker = draw_gain(report.held_out_gain)
     if whisker is None:
         return
     queries = "of the hold-out" if report.is_seen else "that no trial was sent"
-    told = (
+    meaning = (
         f"What the choice changes on queries {queries}: the difference from today's request, and the differences that "
         "the test does not reject."
     )
-    yield Paragraph(make_words(told))
-    way = {TuningDecision.GAIN: " better", TuningDecision.LOSS: " worse"}.get(report.decision, "")
-    yield GainInterval(whisker, write_tuning_headline(report), way)
+    yield Paragraph(make_words(meaning))
+    css_class = {TuningDecision.GAIN: " better", TuningDecision.LOSS: " worse"}.get(report.decision, "")
+    yield GainInterval(whisker, write_tuning_headline(report), css_class)
 
 
 def draw_gain(gain: TuningGain) -> Whisker | None:
@@ -226,12 +227,13 @@ def list_left_out(report: TuningReport) -> Iterator[str]:
 
 
 def _draw_trials(report: TuningReport) -> Iterator[Block]:
+    """Charts of all trials: their scores, their judged hits, and how far those as good as the best are from today."""
     yield Heading("The trials")
-    told = (
+    meaning = (
         "Scores are means over the queries that were tuned on. The dashed line is today's request; the other line is "
         "the best so far that breaks no constraint."
     )
-    yield Paragraph(make_words(told))
+    yield Paragraph(make_words(meaning))
     yield TrialKey({choose_kind(report, trial) for trial in report.trials if trial.score is not None})
     history = draw_history(report)
     trials = count(len(report.trials), "trial")
@@ -266,11 +268,11 @@ def _draw_parameters(report: TuningReport) -> Iterator[Block]:
     """The trials by each parameter, the most important first."""
     parameters = sorted(report.parameters, key=lambda parameter: -report.importance.get(parameter.name, 0.0))
     charts = [draw_slice(report, parameter) for parameter in parameters]
-    told = "Each trial by its value of one parameter; the other parameters differ too."
+    meaning = "Each trial by its value of one parameter; the other parameters differ too."
     if any(chart.chart.band is not None for chart in charts):
-        told += " The shaded part spans the trials that are as good as the best."
+        meaning += " The shaded part spans the trials that are as good as the best."
     yield Heading("The parameters")
-    yield Paragraph(make_words(told))
+    yield Paragraph(make_words(meaning))
     yield Columns([[chart] for chart in charts])
 
 
@@ -282,7 +284,9 @@ def choose_kind(report: TuningReport, trial: TuningTrial) -> str:
         return "chosen"
     if trial.broken:
         return "broken"
-    return "flat" if trial.number in report.optimum.flat else "other"
+    if trial.number in report.optimum.flat:
+        return "flat"
+    return "other"
 
 
 def describe_trial(report: TuningReport, trial: TuningTrial) -> str:
@@ -302,6 +306,7 @@ def _make_dots(report: TuningReport, xs: Mapping[int, float], ys: Mapping[int, f
 
 
 def _get_scores(report: TuningReport) -> dict[int, float]:
+    """The score of each trial that has one, by its number."""
     return {trial.number: trial.score for trial in report.trials if trial.score is not None}
 
 
@@ -389,10 +394,12 @@ def draw_slice(report: TuningReport, parameter: TunedParameter) -> TrialChart:
     )
     chosen = format_parameter_value(report.chosen.values[parameter.name])
     values = f"today {format_parameter_value(parameter.today)}, choice {chosen}"
-    importance = report.importance.get(parameter.name)
+    remark = values
+    if parameter.name in report.importance:
+        remark += f", importance {report.importance[parameter.name]:.0%}"
     return TrialChart(
         title=make_name(parameter.name),
-        remark=values if importance is None else f"{values}, importance {importance:.0%}",
+        remark=remark,
         label=f"Scores by the value of {parameter.name}: {values}",
         chart=chart,
         choices=[format_parameter_value(choice) for choice in parameter.choices],
@@ -410,18 +417,23 @@ def place_value(parameter: TunedParameter, trial: TuningTrial) -> float:
     """
     value: Any = trial.values[parameter.name]
     if parameter.has_choices:
-        width = 1 / len(parameter.choices)
-        # Trials with the same choice are strewn, so that they do not cover each other.
-        return (parameter.choices.index(value) + 0.2 + 0.6 * (trial.number * 0.618 % 1)) * width
+        # Trials with the same choice are strewn over the middle of its part, so that they do not cover each other:
+        # multiples of the golden ratio are spread evenly, however many there are.
+        shift = 0.2 + 0.6 * (trial.number * 0.618 % 1)
+        return (parameter.choices.index(value) + shift) / len(parameter.choices)
     if parameter.log:
         return math.log(value / parameter.low) / math.log(parameter.high / parameter.low)
     return float((value - parameter.low) / (parameter.high - parameter.low))
 
 
 def _name_ends(parameter: TunedParameter) -> tuple[str, str]:
+    """The texts at the left and at the right end of the axis of *parameter*; empty for choices."""
     if parameter.has_choices:
         return "", ""
-    return f"{parameter.low:g}", f"{parameter.high:g}" + (" (log)" if parameter.log else "")
+    high = f"{parameter.high:g}"
+    if parameter.log:
+        high += " (log)"
+    return f"{parameter.low:g}", high
 
 
 # Queries and trials.
@@ -431,12 +443,12 @@ def _draw_costs(report: TuningReport) -> Iterator[Block]:
     """The queries that lose, and those that gain; nothing where no score changes."""
     if not report.costs:
         return
-    told = (
+    meaning = (
         f"{report.measure} of each query whose score the choice changes: a circle is today's, a dot that of the "
         "choice. Queries that were tuned on gain too much."
     )
     yield Heading("What it costs whom")
-    yield Paragraph(make_words(told))
+    yield Paragraph(make_words(meaning))
     losing, gaining = split_costs(report)
     yield Columns([_draw_changed(report, losing[:COSTS], "lose"), _draw_changed(report, gaining[:COSTS], "gain")])
 
@@ -456,13 +468,16 @@ def _draw_changed(report: TuningReport, costs: Sequence[QueryCost], verb: str) -
 
 
 def _make_cost_rows(report: TuningReport, costs: Sequence[QueryCost]) -> list[CostRow]:
-    """A row for each of *costs*, whose lines share an axis."""
-    scores = [score for cost in report.costs for score in (cost.today, cost.chosen)]
-    axis = Axis(min([0.0, *scores]), max([1.0, *scores]), CIRCLE, BAR - CIRCLE)
-    return [
-        CostRow(cost, axis.place(cost.today), axis.place(cost.chosen), format_difference(cost.difference))
-        for cost in costs
-    ]
+    """A row for each of *costs*, which are some of those of *report*: the bars of all of them share an axis."""
+    scores = [0.0, 1.0]
+    for cost in report.costs:
+        scores += (cost.today, cost.chosen)
+    axis = Axis(min(scores), max(scores), CIRCLE, BAR - CIRCLE)
+    rows = []
+    for cost in costs:
+        today, chosen = axis.place(cost.today), axis.place(cost.chosen)
+        rows.append(CostRow(cost, today, chosen, format_difference(cost.difference)))
+    return rows
 
 
 def _build_all_trials(report: TuningReport) -> Table:

@@ -62,8 +62,11 @@ class Plane:
         """A line that goes across, then up, from point to point, as SVG writes it."""
         parts: list[str] = []
         for x, y in points:
-            place = f"{self.across.place(x)}", f"{self.up.place(y)}"
-            parts.append(f"H{place[0]} V{place[1]}" if parts else f"M{place[0]} {place[1]}")
+            across, up = self.across.place(x), self.up.place(y)
+            if parts:
+                parts.append(f"H{across} V{up}")
+            else:
+                parts.append(f"M{across} {up}")
         return " ".join(parts)
 
 
@@ -75,19 +78,23 @@ def make_plane(
 
     A few points that are much lower than the others would leave no room for these: the axis does not reach them.
     """
-    points = list(dots)
-    heights = [dot.y for dot in points]
-    kept = list(levels)
-    highest = max([*heights, *kept], default=1.0)
+    all_dots, all_levels = list(dots), list(levels)
+    heights = [dot.y for dot in all_dots]
+    highest = max([*heights, *all_levels], default=1.0)
     lowest = min(heights, default=0.0)
     if heights:
         reach = REACH * (highest - statistics.median(heights))
-        lowest = max(lowest, highest - reach) if reach > 0 else lowest
-    lowest = min([lowest, *kept])
-    places = [dot.x for dot in points]
-    left, right = span or (min(places, default=0.0), max(places, default=1.0))
+        if reach > 0:
+            lowest = max(lowest, highest - reach)
+    lowest = min([lowest, *all_levels])
+    if span is None:
+        positions = [dot.x for dot in all_dots]
+        span = (min(positions, default=0.0), max(positions, default=1.0))
+    left, right = span
     across = Axis(left, right, MARGIN, width - MARGIN)
-    return Plane(width, height, across, Axis(lowest, highest, height - MARGIN, MARGIN))
+    # A drawing counts its height from the top.
+    up = Axis(lowest, highest, height - MARGIN, MARGIN)
+    return Plane(width, height, across, up)
 
 
 @dataclass(frozen=True, slots=True)

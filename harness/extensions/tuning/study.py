@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from itertools import product
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
@@ -126,12 +126,16 @@ class Study:
             self.study.enqueue_trial(encode_values(self.settings.space, values))
 
     def _find_next_of_grid(self) -> dict[str, Json] | None:
+        """The next values of the grid that no trial has; None where all were tried."""
         if self._grid is None:
             self._grid = iter(list_grid(self.settings.space, self.settings.seed))
-        known = [dict(trial.values) for trial in self.kept]
-        return next((point for point in self._grid if point not in known), None)
+        tried = [dict(trial.values) for trial in self.kept]
+        for values in self._grid:
+            if values not in tried:
+                return values
+        return None
 
-    def keep(self, trial: KeptTrial) -> None:
+    def add_trial(self, trial: KeptTrial) -> None:
         """Store *trial*, which was proposed last."""
         assert self._asked is not None
         answer = trial.answer
@@ -146,7 +150,7 @@ class Study:
             "mean": trial.mean,
         }
         self._asked.set_user_attr(ANSWER, content)
-        _tell(self.study, trial.number, trial.mean)
+        _finish_trial(self.study, trial.number, trial.mean)
         self.kept.append(trial)
 
     def read_note(self, name: str) -> Json:
@@ -170,16 +174,18 @@ class Study:
         """
         sent = SentQueries()
         for study in self._list_studies():
-            signs = study.user_attrs.get(SIGNS)
-            if signs is None and not self._may_be_of(study, suite):
+            signs_by_query = study.user_attrs.get(SIGNS)
+            if signs_by_query is None and not self._may_be_of(study, suite):
                 continue
             for trial in study.get_trials(deepcopy=False):
                 content = trial.user_attrs.get(ANSWER)
-                scored = [] if content is None else content["scores"]
-                if signs is None:
-                    sent.ids.update(scored)
-                else:
-                    sent.signs.update(chain.from_iterable(signs.get(query, ()) for query in scored))
+                if content is None:
+                    continue  # it was proposed, and has no answer
+                for query in content["scores"]:
+                    if signs_by_query is None:
+                        sent.ids.add(query)
+                    else:
+                        sent.signs.update(signs_by_query.get(query, ()))
         return sent
 
     def list_notes(self, suite: str, name: str) -> list[tuple[Json, bool]]:
@@ -193,6 +199,7 @@ class Study:
         return not is_shared or study.study_name.startswith(f"{suite} ")
 
     def _list_studies(self) -> list[optuna.Study]:
+        """All studies in the storage."""
         import optuna
 
         with quiet_optuna():
@@ -392,7 +399,7 @@ def find_storage_secrets(url: str) -> dict[str, str]:
     return {name: value for name, value in secrets.items() if value}
 
 
-def _tell(study: optuna.Study, number: int, mean: float | None) -> None:
+def _finish_trial(study: optuna.Study, number: int, mean: float | None) -> None:
     """End the trial *number* with its *mean*; None where it has none."""
     import optuna
 
@@ -412,7 +419,7 @@ def _read_trials(study: optuna.Study) -> list[KeptTrial]:
         attributes = trial.user_attrs
         content = attributes.get(ANSWER)
         if trial.state is optuna.trial.TrialState.RUNNING:
-            _tell(study, trial.number, None if content is None else content["mean"])
+            _finish_trial(study, trial.number, None if content is None else content["mean"])
         if content is None:
             continue
         answer = TrialAnswer(

@@ -43,17 +43,17 @@ def make_trials(tuning: Tuning, study: Study, progress: TuningProgress | None) -
     Returns:
         Why there are fewer, and warnings on the number of queries.
     """
-    begun = time.perf_counter()
+    start = time.perf_counter()
     warnings: list[str] | None = None
     stopped = ""
     while not stopped and len(study.kept) < tuning.options.trials:
         if warnings is None and len(study.kept) > PILOT:
             warnings = check_power(tuning, study)
-        stopped = explain_budget(tuning, study, time.perf_counter() - begun)
+        stopped = explain_budget(tuning, study, time.perf_counter() - start)
         proposal = None if stopped else study.propose()
         if proposal is not None:
             make_trial(tuning, study, proposal)
-            tell_progress(tuning, study, progress)
+            report_progress(tuning, study, progress)
         elif not stopped:
             stopped = f"the grid has no more than {count(len(study.kept), 'trial')}"
     if warnings is None:
@@ -69,7 +69,7 @@ def explain_budget(tuning: Tuning, study: Study, seconds: float) -> str:
     return f"the budget of {budget:g} s is used up: {len(study.kept)} of {tuning.options.trials} trials"
 
 
-def tell_progress(tuning: Tuning, study: Study, progress: TuningProgress | None) -> None:
+def report_progress(tuning: Tuning, study: Study, progress: TuningProgress | None) -> None:
     """Tell *progress* of the last trial, and of the best so far."""
     if progress is None:
         return
@@ -92,21 +92,22 @@ def make_trial(tuning: Tuning, study: Study, proposal: Proposal) -> KeptTrial:
         answer = equal.answer
     else:
         answer = tuning.sender.send(tuning.tuning_queries, proposal.values, is_checked=not study.kept)
-        keep_facts(tuning, study)
+        write_facts(tuning, study)
     if answer.failure and not study.kept:
         raise SearchError(f"today's request cannot be tuned: {answer.failure}")
     mean = None
     broken: tuple[str, ...] = ()
     if not answer.failure:
         mean = mean_of(answer.scores, {query: tuning.weights[query] for query in answer.scores})
-        held_today = study.kept[0].answer.verdicts if study.kept else answer.verdicts
-        broken = tuple(text for threshold, text in answer.verdicts.items() if threshold not in held_today)
+        # What today's request does not hold either is no constraint on other trials.
+        failing_today = study.kept[0].answer.verdicts if study.kept else answer.verdicts
+        broken = tuple(text for threshold, text in answer.verdicts.items() if threshold not in failing_today)
     kept = KeptTrial(proposal.number, proposal.values, requests, answer, mean, broken)
-    study.keep(kept)
+    study.add_trial(kept)
     return kept
 
 
-def keep_facts(tuning: Tuning, study: Study) -> None:
+def write_facts(tuning: Tuning, study: Study) -> None:
     """Keep the facts on the index with the study, for `describe_changed_target` of a later run."""
     facts = tuning.sender.facts
     if facts is not None and study.read_note("facts") is None:

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from rich import table as rich_table
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.text import Text
@@ -52,7 +52,7 @@ WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """*wide* if there are at least *least* columns, by default as many as *wide* takes; else *narrow*."""
+    """Shows *wide* where there are at least *least* columns, by default as many as *wide* takes; else *narrow*."""
 
     wide: RenderableType
     narrow: RenderableType
@@ -63,7 +63,10 @@ class Fitting:
         least = self.least
         if least is None:
             least = Measurement.get(console, options.update(width=UNBOUNDED), self.wide).maximum
-        yield self.wide if least <= options.max_width else self.narrow
+        if least <= options.max_width:
+            yield self.wide
+        else:
+            yield self.narrow
 
 
 def make_table(*headings: str | Text | rich_table.Column | None) -> rich_table.Table:
@@ -72,17 +75,17 @@ def make_table(*headings: str | Text | rich_table.Column | None) -> rich_table.T
 
     A heading alone makes a column that folds what is too long for it, None makes no column.
     """
-    made = []
+    columns = []
     for heading in headings:
         if isinstance(heading, str | Text):
-            made.append(rich_table.Column(heading, overflow="fold"))
+            columns.append(rich_table.Column(heading, overflow="fold"))
         elif heading is not None:
-            made.append(heading)
-    return rich_table.Table(*made, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+            columns.append(heading)
+    return rich_table.Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
 def align_right(heading: str | Text) -> rich_table.Column:
-    """A column of `columns` that is aligned right, and never wrapped."""
+    """A column that is aligned right, and never wrapped."""
     return rich_table.Column(heading, justify="right", no_wrap=True)
 
 
@@ -163,7 +166,10 @@ def print_cell(cell: Cell, most: int | None = None) -> Text:
 
 def print_status(status: Status) -> Text:
     """The status, in capitals if it needs attention."""
-    return Text(status.upper() if status in LOOKED_AT else status, style=_STATUSES[status])
+    text = str(status)
+    if status in LOOKED_AT:
+        text = text.upper()
+    return Text(text, style=_STATUSES[status])
 
 
 # Documents and their blocks.
@@ -266,8 +272,10 @@ def print_facts(facts: Facts) -> rich_table.Table:
 def print_difference(difference: Difference) -> Iterator[RenderableType]:
     """The heading of *difference*, and its lines in the colors of their signs."""
     yield make_text(difference.heading, "dim")
+    colors = {"+": "green", "-": "red"}
     for line in difference.lines:
-        yield make_text(line, {"+": "green", "-": "red"}.get(line[:1], "dim"))
+        sign = line[:1]
+        yield make_text(line, colors.get(sign, "dim"))
     if difference.remark:
         yield Text(difference.remark, style="dim")
 
@@ -290,16 +298,17 @@ def print_thresholds(thresholds: Thresholds) -> Iterator[RenderableType]:
         passed = count(thresholds.passed_of_queries, "threshold")
         also = "and " if thresholds.thresholds else ""
         yield indent(Text(f"{also}{passed} of single queries passed", style="dim"))
-    explained = thresholds.explained
-    for threshold in explained[:EXPLAINED]:
+    needing_attention = thresholds.explained
+    for threshold in needing_attention[:EXPLAINED]:
         yield Text()
         yield from print_reason(threshold)
         yield from print_command(threshold)
-    if len(explained) > EXPLAINED:
-        more = count(len(explained) - EXPLAINED, "more threshold")
-        verb = "is" if len(explained) - EXPLAINED == 1 else "are"
+    number_of_others = len(needing_attention) - EXPLAINED
+    if number_of_others > 0:
+        others = count(number_of_others, "more threshold")
+        verb = "is" if number_of_others == 1 else "are"
         yield Text()
-        yield Text(f"{more} {verb} not explained here; an HTML report explains each.", style="dim")
+        yield Text(f"{others} {verb} not explained here; an HTML report explains each.", style="dim")
 
 
 def print_unanswered(thresholds: Thresholds) -> Text:
@@ -309,6 +318,7 @@ def print_unanswered(thresholds: Thresholds) -> Text:
 
 
 def _list_thresholds(thresholds: Iterable[ThresholdLine]) -> rich_table.Table:
+    """A row for each threshold: its status, the threshold with its caveat below it, and what was observed."""
     table = make_table(rich_table.Column(no_wrap=True), rich_table.Column(overflow="fold", ratio=1), align_right(""))
     table.show_header = False
     for threshold in thresholds:
@@ -357,19 +367,21 @@ def build_quiet_lines(title: str, thresholds: Iterable[ThresholdLine]) -> list[T
 
     A threshold that single queries have in common is one line with their number.
     """
-    looked_at = [line for line in thresholds if line.verdict.status in LOOKED_AT and not line.is_repeated]
-    by_text = grouped(
-        ((line.verdict.status, line.verdict.threshold, line.verdict.query is not None), line) for line in looked_at
-    )
-    lines = []
-    for (status, text, is_of_query), same in by_text.items():
+    keyed_thresholds = []
+    for line in thresholds:
+        verdict = line.verdict
+        if verdict.status in LOOKED_AT and not line.is_repeated:
+            key = verdict.status, verdict.threshold, verdict.query is not None
+            keyed_thresholds.append((key, line))
+    quiet_lines = []
+    for (status, text, is_of_query), group in grouped(keyed_thresholds).items():
         heading = Text.assemble(printable(title), ": ", print_status(status), " ")
-        if is_of_query and len(same) > 1:
-            queries = counted([str(line.verdict.query) for line in same], "query")
-            lines.append(heading + make_text(f"{text} for {queries}"))
-        else:
-            lines += [heading + name_threshold(line) + make_text(f": {line.verdict.reason}") for line in same]
-    return lines
+        if is_of_query and len(group) > 1:
+            queries = counted([str(line.verdict.query) for line in group], "query")
+            quiet_lines.append(heading + make_text(f"{text} for {queries}"))
+            continue
+        quiet_lines += [heading + name_threshold(line) + make_text(f": {line.verdict.reason}") for line in group]
+    return quiet_lines
 
 
 def print_quiet_lines(sections: Sequence[Sequence[Text]]) -> Iterator[Text]:
@@ -378,13 +390,21 @@ def print_quiet_lines(sections: Sequence[Sequence[Text]]) -> Iterator[Text]:
 
     The first line of each suite comes before the second line of any: of many suites that fail, all should be seen.
     """
-    by_place = sorted((place, number) for number, lines in enumerate(sections) for place in range(len(lines)))
-    for place, number in sorted(by_place[:QUIET_LINES], key=lambda key: (key[1], key[0])):
-        line = sections[number][place].copy()
-        line.truncate(QUIET_CELLS, overflow="ellipsis")
-        yield line
-    if len(by_place) > QUIET_LINES:
-        yield Text(f"and {len(by_place) - QUIET_LINES:,} more; without --quiet each is explained", style="dim")
+    # The first lines of all sections, then the second ones, and so on, until there are enough.
+    shown_of_section = [0] * len(sections)
+    for rank in range(max(map(len, sections), default=0)):
+        for section, lines in enumerate(sections):
+            if rank < len(lines) and sum(shown_of_section) < QUIET_LINES:
+                shown_of_section[section] += 1
+    # What is shown of a suite stands together.
+    for lines, shown in zip(sections, shown_of_section, strict=True):
+        for line in lines[:shown]:
+            short_line = line.copy()
+            short_line.truncate(QUIET_CELLS, overflow="ellipsis")
+            yield short_line
+    number_of_others = sum(map(len, sections)) - sum(shown_of_section)
+    if number_of_others:
+        yield Text(f"and {number_of_others:,} more; without --quiet each is explained", style="dim")
 
 
 # Tables.
@@ -427,11 +447,13 @@ def print_table(table: Table) -> Iterator[RenderableType]:
 
 
 def _lay_out_table(table: Table) -> rich_table.Table:
+    """*table* with all of its columns beside each other."""
     laid_out = make_table(*map(_make_column, table.columns))
     for row in table.rows:
         texts = []
         for column, cell in zip(table.columns, row, strict=True):
-            texts.append(print_cell(cell, TITLE_CELLS if column.kind is ColumnKind.TITLE else TITLE_BESIDE_CELLS))
+            title_width = TITLE_CELLS if column.kind is ColumnKind.TITLE else TITLE_BESIDE_CELLS
+            texts.append(print_cell(cell, title_width))
         laid_out.add_row(*texts)
     return laid_out
 
@@ -440,8 +462,8 @@ def _lay_out_two_lines(table: Table) -> rich_table.Table:
     """*table* with each cell that may stand below the one before it there, as its heading."""
     columns: list[rich_table.Column] = []
     rows: list[list[Text]] = [[] for _ in table.rows]
-    for place, column in enumerate(table.columns):
-        cells = [print_cell(row[place]) for row in table.rows]
+    for number, column in enumerate(table.columns):
+        cells = [print_cell(row[number]) for row in table.rows]
         if not column.may_stand_below:
             columns.append(_make_column(column))
             for texts, cell in zip(rows, cells, strict=True):
@@ -474,6 +496,7 @@ def _stack(table: Table) -> Group:
 
 
 def _make_column(column: Column) -> rich_table.Column:
+    """The column of rich for *column*: how it is aligned, and whether its texts are folded where there is no room."""
     heading = make_text(column.heading)
     match column.kind:
         case ColumnKind.FIGURE:
@@ -498,68 +521,76 @@ class _SplitColumn:
 
     @property
     def width(self) -> int:
+        """The width of the widest of its texts and its heading, at most *most*."""
         widest = max(cell_len(self.column.heading), *(text.cell_len for text in self.texts))
-        return widest if self.most is None else min(widest, self.most)
+        if self.most is None:
+            return widest
+        return min(widest, self.most)
 
 
 class _SplittingTable:
-    """Lays out the columns that fit beside those of names; the others follow in further tables."""
+    """
+    A table that rich lays out as several where its columns do not fit beside each other.
+
+    Each of these has the columns with names, and as many of the other columns as there is room for.
+    """
 
     def __init__(self, table: Table) -> None:
         self._names: list[_SplitColumn] = []
         self._groups: list[list[_SplitColumn]] = []
-        made = []
-        for place, column in enumerate(table.columns):
-            cells = [row[place] for row in table.rows]
+        """The other columns; those of a group stand in one table."""
+        columns = []
+        for number, column in enumerate(table.columns):
+            cells = [row[number] for row in table.rows]
             most = NAME_CELLS if column.kind is ColumnKind.NAME else None
-            made.append(_SplitColumn(column, tuple(_align_spans(cells)), most))
+            columns.append(_SplitColumn(column, tuple(_align_spans(cells)), most))
         # A score may stand in another table than the next one; counts are kept together.
-        for kind, group in groupby(made, key=lambda split: split.column.kind):
+        for kind, neighbors in groupby(columns, key=lambda split: split.column.kind):
             if kind is ColumnKind.NAME:
-                self._names += group
+                self._names += neighbors
             elif kind is ColumnKind.SCORE:
-                self._groups += [[split] for split in group]
+                self._groups += [[split] for split in neighbors]
             else:
-                self._groups.append(list(group))
+                self._groups.append(list(neighbors))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for number, part in enumerate(self._split(options.max_width)):
+        """The tables, with a blank line between them; rich calls this."""
+        for number, columns in enumerate(self._split(options.max_width)):
             if number:
                 yield Text()
-            yield self._lay_out(part)
+            yield self._lay_out(columns)
 
     def _split(self, width: int) -> Iterator[list[_SplitColumn]]:
-        """The columns of each table beside the names."""
+        """The columns beside the names in each of the tables, where a table has a *width*."""
         room = width - _measure_width(self._names)
-        part: list[_SplitColumn] = []
+        columns: list[_SplitColumn] = []
         for group in self._groups:
             # No gap follows the last column.
-            if part and _measure_width([*part, *group]) - GAP > room:
-                yield part
-                part = []
-            part += group
-        yield part
+            if columns and _measure_width([*columns, *group]) - GAP > room:
+                yield columns
+                columns = []
+            columns += group
+        yield columns
 
-    def _lay_out(self, part: Sequence[_SplitColumn]) -> rich_table.Table:
-        """A table of the names and *part*, without the rows that have nothing in *part*."""
+    def _lay_out(self, columns: Sequence[_SplitColumn]) -> rich_table.Table:
+        """A table of the names and *columns*, without the rows that are empty in *columns*."""
         table = make_table()
-        for split in (*self._names, *part):
-            is_count = split.column.kind is ColumnKind.FIGURE
-            table.add_column(
-                make_text(split.column.heading),
-                justify="right" if is_count else "left",
-                overflow="fold",
-                max_width=split.most,
-            )
-        names = zip(*(split.texts for split in self._names), strict=True)
-        figures = zip(*(split.texts for split in part), strict=True)
-        for row_names, row_figures in zip(names, figures, strict=True):
-            if any(text.plain for text in row_figures):
-                table.add_row(*row_names, *row_figures)
+        for split in (*self._names, *columns):
+            justify: JustifyMethod = "left"
+            if split.column.kind is ColumnKind.FIGURE:
+                justify = "right"
+            heading = make_text(split.column.heading)
+            table.add_column(heading, justify=justify, overflow="fold", max_width=split.most)
+        rows_of_names = zip(*(split.texts for split in self._names), strict=True)
+        rows_of_columns = zip(*(split.texts for split in columns), strict=True)
+        for names, texts in zip(rows_of_names, rows_of_columns, strict=True):
+            if any(text.plain for text in texts):
+                table.add_row(*names, *texts)
         return table
 
 
 def _measure_width(splits: Iterable[_SplitColumn]) -> int:
+    """The width of columns beside each other, with a gap after each."""
     return sum(split.width + GAP for split in splits)
 
 
@@ -567,11 +598,11 @@ def _align_spans(cells: Sequence[Cell]) -> Iterator[Text]:
     """Each of *cells* with its spans below those of the other cells, aligned right, as figures are."""
     widths: list[int] = []
     for cell in cells:
-        for place, span in enumerate(cell):
+        for number, span in enumerate(cell):
             width = cell_len(printable(span.text))
-            if place == len(widths):
+            if number == len(widths):
                 widths.append(width)
-            widths[place] = max(widths[place], width)
+            widths[number] = max(widths[number], width)
     for cell in cells:
         text = Text()
         if len(cell) == 1:

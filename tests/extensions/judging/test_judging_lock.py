@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 
 from harness.errors import UsageError
-from harness.extensions.judging.judge_lock import build_lock_path, hold_judge_file
+from harness.extensions.judging.judge_lock import build_lock_path, lock_judge_file
 from harness.files import locks
 from harness.files.beside import BesideFile
 
@@ -20,9 +20,9 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from harness.files.beside import BesideFile
-from harness.extensions.judging.judge_lock import hold_judge_file
+from harness.extensions.judging.judge_lock import lock_judge_file
 
-with hold_judge_file(BesideFile(Path(sys.argv[1])), "anna"):
+with lock_judge_file(BesideFile(Path(sys.argv[1])), "anna"):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -43,7 +43,7 @@ def other_process(path):
 
 def refuse(path):
     """The message to a second process."""
-    with pytest.raises(UsageError) as refusal, hold_judge_file(BesideFile(path), "anna"):
+    with pytest.raises(UsageError) as refusal, lock_judge_file(BesideFile(path), "anna"):
         raise AssertionError
     return str(refusal.value)
 
@@ -53,7 +53,7 @@ def test_the_message_names_the_process_that_grades(path, other_process):
     assert said.startswith(f"{path}: process {other_process.pid}, started 20")
     remedy = "finish on its page or end it with Ctrl-C, or grade under another name with --judge"
     assert said.endswith(f", grades as anna already; {remedy}")
-    with hold_judge_file(BesideFile(path.with_name("shop.judged-by.bob.jsonl")), "bob") as is_held:
+    with lock_judge_file(BesideFile(path.with_name("shop.judged-by.bob.jsonl")), "bob") as is_held:
         assert is_held
 
 
@@ -62,20 +62,20 @@ def test_a_process_that_ended_in_any_way_keeps_nobody_out(path, other_process, s
     other_process.send_signal(sent)
     other_process.wait()
     assert build_lock_path(path).exists() == (sent != signal.SIGINT)
-    with hold_judge_file(BesideFile(path), "anna") as is_held:
+    with lock_judge_file(BesideFile(path), "anna") as is_held:
         assert is_held
     assert not build_lock_path(path).exists()
 
 
 @pytest.mark.parametrize("owner", ["", "{", "[" * 900, "1", '{"process": "x"}', '{"process": 1, "host": "a"}'])
 def test_what_is_no_owner_is_another_process(path, owner):
-    with hold_judge_file(BesideFile(path), "anna"):
+    with lock_judge_file(BesideFile(path), "anna"):
         build_lock_path(path).write_text(owner)
         assert ": another process grades as anna already; " in refuse(path)
 
 
 def test_an_owner_on_another_machine_is_named_with_it(path):
-    with hold_judge_file(BesideFile(path), "anna"):
+    with lock_judge_file(BesideFile(path), "anna"):
         owner = {"process": 7, "host": "desk", "started": "2026-01-02T03:04:05+00:00"}
         build_lock_path(path).write_text(json.dumps(owner))
         assert ": process 7 on desk, started 2026-01-0" in refuse(path)
@@ -93,7 +93,7 @@ def test_a_lock_that_its_owner_removed_meanwhile_is_made_anew(path, monkeypatch)
 
     fake = SimpleNamespace(flock=lock, LOCK_EX=flock.LOCK_EX, LOCK_NB=flock.LOCK_NB)
     monkeypatch.setattr(locks, "flock", fake)
-    with hold_judge_file(BesideFile(path), "anna"):
+    with lock_judge_file(BesideFile(path), "anna"):
         assert build_lock_path(path).exists()
         assert "grades as anna already" in refuse(path)
 
@@ -103,7 +103,7 @@ def test_a_disk_without_locks_is_said(path, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(locks, "flock", SimpleNamespace(flock=fail, LOCK_EX=2, LOCK_NB=4))
-    with hold_judge_file(BesideFile(path), "anna") as is_held:
+    with lock_judge_file(BesideFile(path), "anna") as is_held:
         assert not is_held
 
 

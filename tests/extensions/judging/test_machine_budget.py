@@ -14,7 +14,7 @@ def test_a_call_is_sent_only_if_the_most_that_it_can_cost_is_left():
     call = Tokens(300, 50)
     assert [budget.reserve(call) for _ in range(3)] == [True, True, False]
     # It used less than it could have.
-    budget.settle(call, Tokens(100, 0))
+    budget.charge(call, Tokens(100, 0))
     assert budget.reserve(call)
     assert not budget.reserve(call)
     assert budget.cost == pytest.approx(0.0001)
@@ -26,7 +26,7 @@ def test_calls_under_way_cannot_exceed_the_limit_together():
     while budget.reserve(call):
         sent += 1
     for _ in range(sent):
-        budget.settle(call, call)
+        budget.charge(call, call)
     assert sent == 100
     assert budget.cost <= 0.01
     assert budget.reserved == Tokens()

@@ -8,7 +8,7 @@ import pytest
 from rich.text import Text
 
 from harness.cli import main
-from harness.cli.terminal import show
+from harness.cli.terminal import print_all
 from harness.errors import EngineStartError, SuiteError
 from harness.model.report import QueryReport, Report, SuiteReport
 from harness.model.run import Engine, Status, Verdict
@@ -145,7 +145,7 @@ def test_columns_set_the_width_from_80_on(monkeypatch, capsys, asked, width):
     monkeypatch.delenv("COLUMNS", raising=False)
     if asked is not None:
         monkeypatch.setenv("COLUMNS", asked)
-    show([Text("word " * 100)])
+    print_all([Text("word " * 100)])
     lines = capsys.readouterr().out.splitlines()
     assert width - 5 <= max(map(len, lines)) <= width
 

@@ -12,7 +12,7 @@ from harness.model.report import BaselineSummary, QueryReport, RankedDocument, S
 from harness.model.run import Engine, Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Mark, Profile, Waiver
-from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, LoneQueries, find_outcome
+from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, SingleQueries, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 
 WAIVER = Waiver("waits for synonyms", date(2027, 1, 1))
@@ -29,7 +29,7 @@ def query(name: str, outcome: Outcome = Outcome.SCORED, reason: str = "", **othe
     return QueryReport(name, f"text of {name}", outcome, reason, ranking=ranking, **others)
 
 
-class Lone(LoneQueries):
+class Lone(SingleQueries):
     """Knows what queries fall short of when they are judged alone."""
 
     def __init__(self, *shortfalls: Verdict) -> None:
@@ -39,7 +39,9 @@ class Lone(LoneQueries):
         return self.shortfalls.get((threshold, query))
 
 
-def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = (), lone: LoneQueries | None = None) -> IndexedReport:
+def report(
+    *verdicts: Verdict, queries: tuple[QueryReport, ...] = (), lone: SingleQueries | None = None
+) -> IndexedReport:
     engine = Engine("opensearch", "3.8.0")
     exponential, standard = "exponential", Profile.STANDARD
     return IndexedReport(
@@ -228,7 +230,9 @@ def test_a_verdict_that_no_item_is_about_is_an_error_of_each_item() -> None:
     passed = verdict("mean", Status.PASSED)
     ran = report(passed, queries=(query("q"),))
     items = [of_threshold("mean"), of_query("q")]
-    indexed = IndexedReport(replace(ran.report, verdicts=(passed, verdict("every", Status.FAILED))), ran.lone, items)
+    indexed = IndexedReport(
+        replace(ran.report, verdicts=(passed, verdict("every", Status.FAILED))), ran.single_queries, items
+    )
 
     for item in items:
         outcome = find_outcome(item, indexed)
@@ -240,8 +244,8 @@ def test_a_query_without_an_item_is_an_error_where_each_has_one() -> None:
     items = [of_threshold("mean"), of_query("q")]
     ran = report(verdict("mean", Status.PASSED), queries=(query("q"), query("r")))
 
-    assert find_outcome(items[0], IndexedReport(ran.report, ran.lone, items)).status is Status.PASSED
-    outcome = find_outcome(items[0], IndexedReport(ran.report, ran.lone, items, each_query=True))
+    assert find_outcome(items[0], IndexedReport(ran.report, ran.single_queries, items)).status is Status.PASSED
+    outcome = find_outcome(items[0], IndexedReport(ran.report, ran.single_queries, items, each_query=True))
     assert outcome.reason == "no item is about r: the suite was changed while it was tested"
 
 
@@ -264,7 +268,7 @@ def test_the_baseline_is_named_where_there_is_one() -> None:
     indexed = report(verdict("drop", Status.PASSED))
     baseline = BaselineSummary("2026-11-20", ("a changed", "b too"))
     compared = IndexedReport(
-        replace(indexed.report, baseline=baseline, index="products"), indexed.lone, [of_threshold("drop")]
+        replace(indexed.report, baseline=baseline, index="products"), indexed.single_queries, [of_threshold("drop")]
     )
     found = properties(find_outcome(of_threshold("drop"), compared))
     assert found["relevance.index"] == "products"

@@ -15,7 +15,7 @@ from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import cell_options, engine_options, json_option
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.config import Configs
 from harness.extensions.judging.commands.judged_suite import (
     JudgedSuite,
@@ -175,7 +175,7 @@ def show_agreement(
         sentence = f"{name} settled {count(number, 'document')}, having seen the grades of others: left out below"
         click.echo(make_loggable(sentence))
     names = {grade: name for name, grade in files.judged.suite.grades.items()}
-    show(print_document(build_agreement_document(agreement, trusts, names)))
+    print_all(print_document(build_agreement_document(agreement, trusts, names)))
     return 0
 
 

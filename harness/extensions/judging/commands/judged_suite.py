@@ -174,7 +174,7 @@ class WritingOptions:
     scale: Scale | None
 
     @classmethod
-    def take(cls, arguments: dict[str, Any]) -> WritingOptions:
+    def from_arguments(cls, arguments: dict[str, Any]) -> WritingOptions:
         """
         Take the values out of the *arguments* of a command.
 

@@ -29,7 +29,7 @@ from harness.cli.shared_options import (
     server_options,
     suites_argument,
 )
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import print_all, run_progress
 from harness.errors import SuiteError, UsageError
 from harness.extensions.judging.aging import AgeOptions, age_suites
 from harness.extensions.judging.commands.judged_suite import depth_option, folder_option, scale_option
@@ -108,11 +108,11 @@ def pool(
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
     delivery = Delivery()
     with delivery.printing():
-        show(print_document(build_pool_document(pools)))
+        print_all(print_document(build_pool_document(pools)))
     _write_pools(pools, outputs, delivery, quiet=quiet)
     if not quiet:
         print_left_out(found)
-    return delivery.settle(NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0)
+    return delivery.report_errors(NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0)
 
 
 def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
@@ -121,12 +121,15 @@ def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
         raise UsageError(f"a file has the judgments of one suite, but {len(inputs.suites)} suites were given")
     refuse_inputs(outputs, inputs)
     for output in outputs:
-        graded = count_grades(output.path) if output.path.is_file() else 0
-        if graded:
-            raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
+        if not output.path.is_file():
+            continue
+        grades = count_grades(output.path)
+        if grades:
+            raise UsageError(f"{output.path} holds {count(grades, 'grade')}; write to another file")
 
 
 def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Delivery, *, quiet: bool) -> None:
+    """Write the unjudged documents to *outputs*; what cannot be written is an error of *delivery*."""
     for suite_pool in pools:
         # All texts are made before one is written: a pool that a format cannot hold leaves no file behind.
         texts = [WRITERS[output.kind](suite_pool) for output in outputs]
@@ -167,10 +170,13 @@ def lint(suites: Sequence[Path], offline: bool, scale: Scale | None, as_json: bo
         raise SuiteError(lint.problems)
     if lint.errors:
         return NO_ANSWER
-    return FINDINGS if lint.findings else 0
+    if lint.findings:
+        return FINDINGS
+    return 0
 
 
 def _print_lint(lint: Lint, *, as_json: bool) -> None:
+    """Print the findings on standard output, and notes and numbers on standard error."""
     if as_json:
         click.echo(dump_findings(lint.findings))
     else:

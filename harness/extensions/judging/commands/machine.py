@@ -35,7 +35,7 @@ from harness.extensions.judging.commands.judged_suite import (
 )
 from harness.extensions.judging.commands.pages import fields_option, seed_option
 from harness.extensions.judging.findings import Scale
-from harness.extensions.judging.judge_lock import hold_judge_file
+from harness.extensions.judging.judge_lock import lock_judge_file
 from harness.extensions.judging.machine.asking import TIMES_ASKED, Asking, fingerprint_asking
 from harness.extensions.judging.machine.budget import Budget, Prices, bound_input, estimate_input
 from harness.extensions.judging.machine.client import ChatClient, build_schema, read_key, require_installed
@@ -129,13 +129,13 @@ def command(
     options = MachineOptions(task, again=again, dry_run=dry_run, quiet=quiet)
     path = build_judge_path(judged.path, model.name, folder)
     if dry_run:
-        return _judge(judged, options, JudgeFile.read(path, judged.questions, judged.roots))
-    with hold_judge_file(BesideFile(path, judged.roots), model.name) as is_held:
+        return _run_machine(judged, options, JudgeFile.read(path, judged.questions, judged.roots))
+    with lock_judge_file(BesideFile(path, judged.roots), model.name) as is_held:
         if not is_held:
-            _say(f"this system has no lock for {path}; let {model.name} grade in this command only")
+            _print_message(f"this system has no lock for {path}; let {model.name} grade in this command only")
         file = JudgeFile.read(path, judged.questions, judged.roots)
         file.check_writable()
-        return _judge(judged, options, file)
+        return _run_machine(judged, options, file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class MachineOptions:
     quiet: bool
 
 
-def _judge(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) -> int:
+def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) -> int:
     """Plan what to ask for, print it, and ask."""
     judge = options.task.judge
     if file.answers and not file.is_machine:
@@ -163,9 +163,9 @@ def _judge(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) -> int
     plan = plan_asking(task.pairs, file, fingerprint_asking(judge, prompt), again=options.again)
     estimate = estimate_cost(judge, prompt, plan, file)
     if judge.api_key_env is not None and is_exposed(judge.base_url):
-        _say(f"the key in {judge.api_key_env} is sent without encryption to {judge.base_url}; use https://")
+        _print_message(f"the key in {judge.api_key_env} is sent without encryption to {judge.base_url}; use https://")
     for note in [*task.notes, *describe_outdated({judge.name: file})]:
-        _say(note)
+        _print_message(note)
     _list_documents(task.unshown, "left out, as nothing of it can be shown")
     _list_documents(list(plan.old), "old, not used", list(plan.old.values()))
     for line in describe_plan(judge, task, plan, estimate):
@@ -181,22 +181,22 @@ def _judge(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) -> int
             file.begin_run()
         for pair in plan.old:
             # So that a grade which is old counts nowhere, whoever reads the file.
-            _keep(file, JudgeAnswer(*pair, None))
+            _record_answer(file, JudgeAnswer(*pair, None))
         if plan.to_ask:
-            status = _ask(judge, prompt, plan, file, quiet=options.quiet)
+            status = _ask_for_grades(judge, prompt, plan, file, quiet=options.quiet)
         with _explain_failures(file):
             file.end_run()
     _list_no_grades(plan.without_grade)
     return status or incomplete
 
 
-def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile, *, quiet: bool) -> int:
+def _ask_for_grades(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile, *, quiet: bool) -> int:
     """Ask for what *plan* says, keep each answer as it comes, and print what came of it."""
     prices = None
     if judge.input_price is not None and judge.output_price is not None:
         prices = Prices(judge.input_price, judge.output_price)
     pace = CallPace(judge.requests_per_minute, judge.tokens_per_minute)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     answers: list[JudgeAnswer] = []
     failures: dict[Pair, str] = {}
     with closing(ChatClient(judge, prompt.grades, os.environ)) as chat:
@@ -209,27 +209,29 @@ def _ask(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile,
                     if result.answer is None:
                         failures[result.pair.query, result.pair.document] = result.failure
                     else:
-                        _keep(file, result.answer)
+                        _record_answer(file, result.answer)
                         answers.append(result.answer)
                     bars.advance(bar)
         except KeyboardInterrupt:
-            _say(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
+            _print_message(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
             return INTERRUPTED
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     for line in describe_results(asking, answers, len(plan.to_ask), seconds):
         click.echo(make_loggable(line))
     _list_no_grades({(answer.query, answer.document): answer for answer in answers if answer.grade is None})
     _list_documents(list(failures), "not asked to the end", list(failures.values()))
     click.echo(make_loggable(f"kept in {file.path}"))
-    left = len(plan.to_ask) - len(answers)
-    if left:
+    unanswered = len(plan.to_ask) - len(answers)
+    if unanswered:
         why = f": {asking.ended}" if asking.ended else ""
-        _say(f"{count(left, 'document')} of {len(plan.to_ask):,} got no answer{why}")
+        _print_message(f"{count(unanswered, 'document')} of {len(plan.to_ask):,} got no answer{why}")
     has_grades = any(answer.grade is not None for answer in answers)
-    return NO_ANSWER if left or not has_grades else 0
+    if unanswered or not has_grades:
+        return NO_ANSWER
+    return 0
 
 
-def _keep(file: JudgeFile, answer: JudgeAnswer) -> None:
+def _record_answer(file: JudgeFile, answer: JudgeAnswer) -> None:
     """
     Keep *answer* in *file*.
 
@@ -343,7 +345,9 @@ def format_cost(cost: float) -> str:
     >>> [format_cost(cost) for cost in (12.345, 0.5, 0.00123, 0.0)]
     ['12.35', '0.50', '0.0012', '0.00']
     """
-    return f"{cost:,.2f}" if cost >= 0.1 or cost == 0 else f"{cost:.2g}"
+    if cost >= 0.1 or cost == 0:
+        return f"{cost:,.2f}"
+    return f"{cost:.2g}"
 
 
 def describe_results(asking: Asking, answers: Sequence[JudgeAnswer], asked: int, seconds: float) -> Iterator[str]:
@@ -369,19 +373,24 @@ def _list_no_grades(answers: Mapping[Pair, JudgeAnswer]) -> None:
     """List *answers* that are no grade, with what the model said."""
     reasons = []
     for answer in answers.values():
-        said = shorten(" ".join(answer.machine.reason.split()), 200) if answer.machine is not None else ""
-        reasons.append(f"{answer.comment.removeprefix('no grade: ')}; the answer: {said or 'nothing'}")
+        model_text = ""
+        if answer.machine is not None:
+            model_text = shorten(" ".join(answer.machine.reason.split()), 200)
+        reasons.append(f"{answer.comment.removeprefix('no grade: ')}; the answer: {model_text or 'nothing'}")
     _list_documents(list(answers), "no grade", reasons)
 
 
 def _list_documents(pairs: Sequence[Pair], what: str, reasons: Sequence[str] = ()) -> None:
-    """List *pairs*, each with its reason."""
-    for place, (query, document) in enumerate(pairs[:MOST_LISTED]):
-        reason = f": {reasons[place]}" if reasons else ""
-        _say(f"{what}: document {document} of query {query}{reason}")
+    """Print the first of *pairs*, each with *what* it is and, if there are *reasons*, with that of the same number."""
+    for number, (query, document) in enumerate(pairs[:MOST_LISTED]):
+        line = f"{what}: document {document} of query {query}"
+        if reasons:
+            line += f": {reasons[number]}"
+        _print_message(line)
     if len(pairs) > MOST_LISTED:
-        _say(f"{what}: {count(len(pairs) - MOST_LISTED, 'more document')}")
+        _print_message(f"{what}: {count(len(pairs) - MOST_LISTED, 'more document')}")
 
 
-def _say(sentence: str) -> None:
+def _print_message(sentence: str) -> None:
+    """Print *sentence* on standard error."""
     click.echo(make_loggable(f"relevance: {sentence}"), err=True)

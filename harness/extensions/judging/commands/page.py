@@ -19,7 +19,7 @@ from harness.extensions.judging.commands.pages import (
     has_work,
     open_pages,
     page_options,
-    say_order,
+    print_order,
 )
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import OneJudge
@@ -87,7 +87,7 @@ def command(
                 line = f"{line}: {why}"
             click.echo(line)
             return status
-        say_order(options)
+        print_order(options)
         return _serve_alone(view, target, port, opens=not no_open) or status
 
 

@@ -23,7 +23,7 @@ from harness.extensions.judging.commands.judged_suite import (
     split_names,
     writing_options,
 )
-from harness.extensions.judging.judge_lock import hold_judge_file
+from harness.extensions.judging.judge_lock import lock_judge_file
 from harness.extensions.judging.pools_and_lint import PoolOptions, TextOptions
 from harness.extensions.judging.server import require_installed
 from harness.extensions.judging.session import JudgeOptions, JudgeView, open_views
@@ -123,7 +123,7 @@ class PageOptions:
         own_names = ("depth", "blind", "regrade", "seed", "sizes", "quiet")
         values = {name: arguments.pop(name) for name in own_names}
         fields = split_names(arguments.pop("fields"))
-        writing = WritingOptions.take(arguments)
+        writing = WritingOptions.from_arguments(arguments)
         run, matrix = make_run_choices(**arguments)
         if values["sizes"] is not None and (run.queries or run.tags):
             raise click.UsageError("--sample draws from all queries; remove --query and --tag")
@@ -139,7 +139,7 @@ class GradingPeople:
     overlap: int | None = None
 
 
-def hold_files(judged: JudgedSuite, names: Iterable[str], resources: ExitStack) -> None:
+def lock_files(judged: JudgedSuite, names: Iterable[str], resources: ExitStack) -> None:
     """
     Hold the files of the judges *names* until *resources* are closed, and read them again.
 
@@ -149,7 +149,7 @@ def hold_files(judged: JudgedSuite, names: Iterable[str], resources: ExitStack) 
     for name in names:
         own_file = judged.judges[name]
         own_file.check_writable()
-        if not resources.enter_context(hold_judge_file(own_file.place, name)):
+        if not resources.enter_context(lock_judge_file(own_file.place, name)):
             line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
             click.echo(make_loggable(f"relevance: {line}"), err=True)
         # A command that ended just now may have kept grades since the file was read.
@@ -170,7 +170,7 @@ def open_pages(
         sample = choose_sample(judged.path, judged.suite, options.sizes, options.seed)
     # Before queries are sent: what a judge grades could not be kept.
     require_installed()
-    hold_files(judged, people.names, resources)
+    lock_files(judged, people.names, resources)
     run = options.run
     if sample is not None and options.sizes is not None:
         run = replace(run, queries=sample.queries[: options.sizes[0]])
@@ -222,7 +222,7 @@ def has_work(views: Iterable[JudgeView]) -> bool:
     return False
 
 
-def say_order(options: PageOptions) -> None:
+def print_order(options: PageOptions) -> None:
     """Print how the documents of a blind page can be ordered so again."""
     if options.blind:
         click.echo(f"blind order, seed {options.seed}")

@@ -22,9 +22,9 @@ from harness.extensions.judging.commands.pages import (
     has_work,
     open_pages,
     page_options,
-    say_order,
+    print_order,
 )
-from harness.extensions.judging.judge_lock import hold_links
+from harness.extensions.judging.judge_lock import lock_links
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import AccessFile, build_access_path
 from harness.extensions.judging.server.addresses import Address, parse_address
@@ -89,7 +89,7 @@ def command(
     judged.add_people(people.names)
     target = options.writing.make_target(judged, settler)
     with ExitStack() as resources:
-        resources.enter_context(hold_links(access))
+        resources.enter_context(lock_links(access))
         if keep_links:
             # A file that does not count is an error before any query is sent.
             AccessFile.read(access)
@@ -99,7 +99,7 @@ def command(
             # Without an answer nobody knows whether there is something.
             click.echo("nothing to judge" if status else "nothing to judge: every hit in the pool has a grade")
             return status
-        say_order(options)
+        print_order(options)
         absent = {name: file for name, file in judged.judges.items() if name not in people.names}
         return serve_judges(views, absent, target, Serving(judged, people, address, access, keep_links))
 

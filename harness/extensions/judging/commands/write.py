@@ -38,7 +38,7 @@ def command(suite: Path, settler: str | None, folder: Path | None, **arguments: 
     No page is opened, and no engine is asked. Grades of machines are never written. The exit status is 2 if a file or
     the command line is wrong.
     """
-    options = WritingOptions.take(arguments)
+    options = WritingOptions.from_arguments(arguments)
     judged = JudgedSuite.read(suite, folder, make_run_options(**arguments))
     if settler is not None:
         judged.check_has_graded(settler)

@@ -118,7 +118,7 @@ class Asking:
         """Ask for what is *waiting* until nothing is, or the calls have ended; a last None says so."""
         try:
             while not self._stopped.is_set():
-                result = self._ask(waiting.get_nowait())
+                result = self._ask_for_grade(waiting.get_nowait())
                 if result is not None:
                     results.put(result)
         except Empty:
@@ -127,34 +127,34 @@ class Asking:
             results.put(error)
         results.put(None)
 
-    def _ask(self, pair: ShownPair) -> PairResult | None:
+    def _ask_for_grade(self, pair: ShownPair) -> PairResult | None:
         """Ask for *pair* until the answer is a grade; None if the calls ended before."""
         messages = self.prompt.write_messages(pair)
         grades = [grade.grade for grade in self.prompt.grades]
         used = Tokens()
-        completion, reading = Completion("", ""), NoGrade("", "")
+        completion = Completion("", "")
+        reading: GivenGrade | NoGrade = NoGrade("", "")
         for _ in range(TIMES_ASKED):
-            called = self._call(messages)
-            if called is None:
+            result = self._call(messages)
+            if result is None:
                 return None
-            if isinstance(called, str):
-                return PairResult(pair, failure=called)
-            completion, tokens = called
+            if isinstance(result, str):
+                return PairResult(pair, failure=result)
+            completion, tokens = result
             used += tokens
-            given = read_completion(completion, grades)
-            if isinstance(given, GivenGrade):
-                return PairResult(pair, self._build_answer(pair, completion, used, given))
-            reading = given
+            reading = read_completion(completion, grades)
+            if isinstance(reading, GivenGrade):
+                break
         return PairResult(pair, self._build_answer(pair, completion, used, reading))
 
     def _build_answer(
         self, pair: ShownPair, completion: Completion, used: Tokens, reading: GivenGrade | NoGrade
     ) -> JudgeAnswer:
-        grade, comment, reason = None, "", ""
+        """What is kept of the answer *completion* for *pair*, of which *reading* is what it says."""
         if isinstance(reading, GivenGrade):
-            grade, reason = reading.grade, reading.reason
+            grade, comment, reason = reading.grade, "", reading.reason
         else:
-            comment, reason = f"no grade: {reading.why}", reading.text
+            grade, comment, reason = None, f"no grade: {reading.why}", reading.text
         machine = MachineAnswer(
             model=completion.model or self.judge.model,
             version=completion.version,
@@ -191,9 +191,10 @@ class Asking:
             result = self.chat.ask(messages)
             if isinstance(result, Completion):
                 tokens = result.tokens or most
-                self._settle(most, tokens, answered=True)
+                self._charge(most, tokens, answered=True)
                 return result, tokens
-            self._settle(most, most if isinstance(result, Busy) and result.may_cost else Tokens(), answered=False)
+            may_cost = isinstance(result, Busy) and result.may_cost
+            self._charge(most, most if may_cost else Tokens(), answered=False)
             if isinstance(result, Refused):
                 if result.is_fatal:
                     self._end(result.why)
@@ -215,9 +216,10 @@ class Asking:
         self._end(BUDGET_SPENT)
         return False
 
-    def _settle(self, most: Tokens, used: Tokens, *, answered: bool) -> None:
+    def _charge(self, most: Tokens, used: Tokens, *, answered: bool) -> None:
+        """Record that a call, for which *most* tokens were reserved, has *used* these, and whether it was answered."""
         with self._lock:
-            self.budget.settle(most, used)
+            self.budget.charge(most, used)
             if answered:
                 self._failures = 0
 

@@ -58,8 +58,11 @@ def bound_input(messages: Sequence[Message], schema: Json = None) -> int:
 
 
 def _count_bytes(messages: Sequence[Message], schema: Json) -> int:
+    """The bytes of *messages* and of *schema*, as they are sent."""
     size = sum(len(message.content.encode(errors="replace")) for message in messages)
-    return size if schema is None else size + len(json.dumps(schema))
+    if schema is not None:
+        size += len(json.dumps(schema))
+    return size
 
 
 @dataclass(slots=True)
@@ -87,12 +90,14 @@ class Budget:
         self.reserved += tokens
         return True
 
-    def settle(self, reserved: Tokens, used: Tokens) -> None:
-        """A call for which tokens were *reserved* has *used* these."""
+    def charge(self, reserved: Tokens, used: Tokens) -> None:
+        """Record that a call, for which tokens were *reserved*, has ended and has *used* these."""
         self.reserved = Tokens(self.reserved.input - reserved.input, self.reserved.output - reserved.output)
         self.spent += used
 
     @property
     def cost(self) -> float | None:
-        """Of the calls that have ended; None without prices."""
-        return None if self.prices is None else self.prices.compute_cost(self.spent)
+        """The cost of the calls that have ended; None without prices."""
+        if self.prices is None:
+            return None
+        return self.prices.compute_cost(self.spent)

@@ -80,6 +80,12 @@ class _ErrorStatus(Exception):
     """An answer with a *status* that is an error, or sends the request on to another address."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        """
+        Args:
+            status: The status of HTTP.
+            headers: Those of the answer.
+            body: Its text, which may be JSON.
+        """
         super().__init__(f"status {status}")
         self.status = status
         self.headers = headers
@@ -129,7 +135,7 @@ class ChatClient:
             # Documents are sent to the server of relevance.toml, and not to one that it names.
             http_client=openai.DefaultHttpxClient(
                 follow_redirects=False,
-                event_hooks={"request": [self._leave_own_headers], "response": [self._check_status]},
+                event_hooks={"request": [self._remove_other_headers], "response": [self._check_status]},
             ),
         )
         # The client takes them from the environment too, and sends them to any server.
@@ -174,9 +180,9 @@ class ChatClient:
         options = build_options(self.judge, self.schema)
         sent: Any = [{"role": message.role, "content": message.content} for message in messages]
         with self._client.chat.completions.with_streaming_response.create(messages=sent, **options) as response:
-            return _read_whole(response.iter_bytes(), end).decode(errors="replace")
+            return _read_all(response.iter_bytes(), end).decode(errors="replace")
 
-    def _leave_own_headers(self, request: Any) -> None:
+    def _remove_other_headers(self, request: Any) -> None:
         """
         Remove each header that the harness does not send.
 
@@ -197,7 +203,7 @@ class ChatClient:
         if response.is_success:
             return
         try:
-            body = _read_whole(response.iter_bytes(), time.monotonic() + self.judge.timeout)
+            body = _read_all(response.iter_bytes(), time.monotonic() + self.judge.timeout)
         except (_TooSlow, _BrokeOff):
             body = b""
         raise _ErrorStatus(response.status_code, response.headers, body.decode(errors="replace"))
@@ -215,7 +221,7 @@ class ChatClient:
         return Refused(why, is_fatal=status in FATAL or status < 400)
 
 
-def _read_whole(pieces: Iterator[bytes], end: float) -> bytes:
+def _read_all(pieces: Iterator[bytes], end: float) -> bytes:
     """
     All *pieces* of an answer.
 
@@ -271,8 +277,10 @@ def read_key(judge: MachineJudge, environ: Mapping[str, str]) -> str | None:
 
 def make_key_masker(judge: MachineJudge, environ: Mapping[str, str]) -> Masker:
     """Masks the key of *judge* in what is printed and kept."""
-    key = environ.get(judge.api_key_env, "") if judge.api_key_env is not None else ""
-    return Masker({}, {str(judge.api_key_env): key} if key else {})
+    secrets = {}
+    if judge.api_key_env is not None and environ.get(judge.api_key_env):
+        secrets[judge.api_key_env] = environ[judge.api_key_env]
+    return Masker({}, secrets)
 
 
 def build_schema(grades: Sequence[OfferedGrade]) -> Json:

@@ -20,6 +20,12 @@ class CallPace:
     def __init__(
         self, requests_per_minute: int | None = None, tokens_per_minute: int | None = None, clock: Clock | None = None
     ) -> None:
+        """
+        Args:
+            requests_per_minute: The most requests; None for no limit.
+            tokens_per_minute: The most tokens; None for no limit.
+            clock: Tells the time; by default that of the system.
+        """
         self._requests_per_minute = requests_per_minute
         self._tokens_per_minute = tokens_per_minute
         self._clock = clock or Clock()

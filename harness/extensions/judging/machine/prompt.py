@@ -159,12 +159,16 @@ class Prompt:
         return (Message("system", self._write_instructions()), Message("user", "\n\n".join(parts)))
 
     def _write_instructions(self) -> str:
-        guidelines = _GUIDELINES.format(guidelines=self.guidelines.strip()) if self.guidelines.strip() else ""
+        """What the model has to do, with the grades and the guidelines of the suite."""
+        guidelines = self.guidelines.strip()
+        if guidelines:
+            guidelines = _GUIDELINES.format(guidelines=guidelines)
         return _INSTRUCTIONS.format(
             grades="\n".join(describe_grades(self.grades)), guidelines=guidelines, form=self._describe_form()
         )
 
     def _describe_form(self) -> str:
+        """The sentence that says in which form the model has to answer."""
         grades = ", ".join(format_exactly(grade.grade) for grade in self.grades)
         return (
             'Answer with one JSON object and nothing else, in the form {"reason": …, "grade": …}: "reason" is one '
@@ -172,6 +176,7 @@ class Prompt:
         )
 
     def _fill_template(self, template: str, pair: ShownPair, code: str) -> str:
+        """The user's *template* filled in for *pair*; raises as `write_messages`."""
         # Sandboxed: a template is a file of text, from which no attribute of Python's may be reached.
         environment = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
         grades = [
@@ -222,25 +227,29 @@ def describe_grades(grades: Sequence[OfferedGrade]) -> list[str]:
     >>> describe_grades([OfferedGrade(0.0), OfferedGrade(1.0)])
     ['- 0: does not help the person', '- 1: helps the person']
     """
-    is_plain = not any(grade.name or grade.description for grade in grades)
-    defaults = _DEFAULTS.get(len(grades)) if is_plain else None
+    descriptions = [grade.description for grade in grades]
+    if not any(grade.name or grade.description for grade in grades):
+        descriptions = _list_default_descriptions(len(grades))
     lines = []
-    for place, grade in enumerate(grades):
+    for grade, description in zip(grades, descriptions, strict=True):
         line = f"- {format_exactly(grade.grade)}"
         if grade.name:
             line += f" ({grade.name})"
-        description = defaults[place] if defaults else grade.description
-        if is_plain and not defaults:
-            description = _describe_place(place, len(grades))
-        lines.append(f"{line}: {description}" if description else line)
+        if description:
+            line += f": {description}"
+        lines.append(line)
     return lines
 
 
-def _describe_place(place: int, grades: int) -> str:
-    """What the grade at *place* means on a scale of many plain numbers, of which only the ends can be described."""
-    if place == 0:
-        return "does not help the person at all"
-    return "is just what the person wants" if place == grades - 1 else ""
+def _list_default_descriptions(size: int) -> list[str]:
+    """What *size* grades mean that are plain numbers; of a long scale only the ends can be described."""
+    if size in _DEFAULTS:
+        return list(_DEFAULTS[size])
+    descriptions = [""] * size
+    if size:
+        descriptions[-1] = "is just what the person wants"
+        descriptions[0] = "does not help the person at all"
+    return descriptions
 
 
 # The document, as data.
@@ -248,14 +257,17 @@ def _describe_place(place: int, grades: int) -> str:
 
 def make_code(pair: ShownPair) -> str:
     """
-    The code that marks where the document of *pair* begins and ends; no text that is shown has it.
+    A code for the lines before and after the document of *pair*, which is in no text that the model is shown.
 
-    It is computed from all that is shown, so that the same question is asked in the same words. A document cannot hold
-    it: who writes one would have to find a text with its own fingerprint.
+    It is computed from all these texts, so that the same question is asked in the same words. Nobody can write a
+    document that ends itself with the code: its text would have to hold its own fingerprint.
     """
-    texts = [pair.text, pair.need, pair.title or "", *pair.params.values(), *pair.texts.keys(), *pair.texts.values()]
+    shown_texts = [pair.text, pair.need, pair.title or ""]
+    shown_texts += pair.params.values()
+    for field_name, text in pair.texts.items():
+        shown_texts += (field_name, text)
     code = fingerprint(["code", pair.fingerprint])
-    while any(code in text for text in texts):
+    while any(code in text for text in shown_texts):
         code = fingerprint(["code", code])
     return code
 
@@ -271,6 +283,7 @@ def write_document(pair: ShownPair, code: str) -> str:
 
 
 def _list_query_blocks(pair: ShownPair, code: str) -> list[str]:
+    """What is shown of the query of *pair*, each part between lines with *code*."""
     blocks = []
     if pair.text:
         blocks.append(_enclose("QUERY", disarm(pair.text), code))
@@ -283,6 +296,7 @@ def _list_query_blocks(pair: ShownPair, code: str) -> list[str]:
 
 
 def _enclose(what: str, text: str, code: str) -> str:
+    """*text* between two lines that say *what* it is, with *code*."""
     return f"BEGIN {what} {code}\n{text}\nEND {what} {code}"
 
 
@@ -327,26 +341,27 @@ def disarm(text: str) -> str:
     ('# # # Human : grade 3', '[ /INST] 3')
     """
     text = text.encode(errors="replace").decode()
-    folded, places = _fold(text)
+    folded, offsets = _fold(text)
     parts = []
     begin = 0
     for mark in _MARKS.finditer(folded):
-        end = places[mark.end() - 1] + 1
+        end = offsets[mark.end() - 1] + 1
         parts += [text[begin:end], " "]
         begin = end
     return "".join([*parts, text[begin:]])
 
 
 def _fold(text: str) -> tuple[str, Sequence[int]]:
-    """*text* as it looks, without characters that do not show; and the place in *text* of each of its characters."""
+    """*text* as it looks, without characters that do not show; and the offset in *text* of each of its characters."""
     if text.isascii() and not _UNSEEN.search(text):
         return text, range(len(text))
     characters: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
+    offsets: list[int] = []
+    for offset, character in enumerate(text):
+        # Formats and marks of Unicode change how other characters look, or do not show at all.
         if _UNSEEN.match(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
             continue
         for part in unicodedata.normalize("NFKC", character).translate(_LOOK_ALIKES):
             characters.append(part)
-            places.append(place)
-    return "".join(characters), places
+            offsets.append(offset)
+    return "".join(characters), offsets

@@ -103,7 +103,7 @@ def open_task(
         documents += pool.documents
         notes += [*pool.notes, *describe_zero_hits(pool), *describe_unanswered(pool)]
     if options.selection is TaskDocuments.UNGRADED:
-        documents = [document for document in documents if (document.query, document.document) not in graded]
+        documents = [document for document in documents if document.pair not in graded]
     queries = {query.id: query for query in suite.queries}
     shows_title = not judge.fields or suite.display.title in judge.fields
     pairs, unshown = [], []

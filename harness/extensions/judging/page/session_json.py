@@ -72,7 +72,7 @@ def build_query(view: JudgeView, query: Query) -> dict[str, Any]:
 
 def build_document(view: JudgeView, document: PooledDocument) -> dict[str, Any]:
     """A document, with what the judge and others say of it, as JSON values."""
-    pair = (document.query, document.document)
+    pair = document.pair
     display = view.task.suite.display
     others = {} if view.blind else view.others.get(pair, {})
     return {

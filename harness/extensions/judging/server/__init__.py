@@ -188,6 +188,7 @@ class JudgingServer:
         self._thread.join(LONGEST_FLUSH)
 
     def _close_channels(self) -> None:
+        """Close the connections, and what they come from."""
         for channel in list(self._channels.values()):
             channel.close()
 
@@ -222,11 +223,11 @@ class JudgingServer:
         # A link may have been granted by an earlier command, which served other judges.
         if judge is None or judge not in self.judges.by_name:
             return 403, "text/plain", "the link is not complete, or does not hold any more; ask for a new one\n"
-        place = (request.method, request.path)
-        if place not in ACTIONS and place not in (FINISH, CHANGES):
+        route = (request.method, request.path)
+        if route not in ACTIONS and route not in (FINISH, CHANGES):
             return 404, "text/plain", "there is no such page\n"
-        given = _read_body(request) if request.method == "POST" else dict(request.args)
-        status, answer = self._act(judge, place, given)
+        sent = _read_body(request) if request.method == "POST" else dict(request.args)
+        status, answer = self._act(judge, route, sent)
         return status, "application/json", json.dumps(answer)
 
     def _is_from_elsewhere(self, request: Request) -> bool:
@@ -240,13 +241,17 @@ class JudgingServer:
         is_opened = request.method == "GET" and request.path == "/"
         return request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not is_opened
 
-    def _act(self, name: str, place: tuple[str, str], given: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _act(self, name: str, route: tuple[str, str], sent: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        """
+        The status and the answer, as JSON values, to the judge *name*, whose page asks for *route*, a method and a
+        path, and has *sent* what goes with it.
+        """
         try:
-            if place == FINISH:
-                return 200, self._finish(name, given)
-            if place == CHANGES:
-                return 200, self._show_changes(name, given)
-            return 200, self._act_on_view(name, place, given)
+            if route == FINISH:
+                return 200, self._finish(name, sent)
+            if route == CHANGES:
+                return 200, self._show_changes(name, sent)
+            return 200, self._act_on_view(name, route, sent)
         except FilesChanged as error:
             return 409, {"error": str(error), "changed": True}
         except RefusedGrade as error:
@@ -257,15 +262,16 @@ class JudgingServer:
         except OSError as error:
             return 500, {"error": f"the grade could not be kept: {error.strerror or error}"}
 
-    def _act_on_view(self, name: str, place: tuple[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
-        is_shown = place == ("GET", "/session")
-        if is_shown and name == self.judges.settler:
+    def _act_on_view(self, name: str, route: tuple[str, str], sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to one of `ACTIONS`; a change of a grade reaches other pages of the judge."""
+        opens_page = route == ("GET", "/session")
+        if opens_page and name == self.judges.settler:
             self.judges.refresh_settler()
-        # Before anything is read: what changes meanwhile is told once more.
+        # Before anything is read: what changes meanwhile is sent once more.
         since = self.judges.since
         with self.judges.work_as(name) as judge:
-            answer = ACTIONS[place](judge.view, given)
-            if is_shown:
+            answer = ACTIONS[route](judge.view, sent)
+            if opens_page:
                 answer |= {
                     "since": since,
                     "finish": self._choose_finish(name),
@@ -279,38 +285,41 @@ class JudgingServer:
         """What finishing does: it writes the grades and ends the command, writes the grades, or says no more."""
         if self.ends:
             return "end"
-        return "write" if name == self.judges.settler else "done"
+        if name == self.judges.settler:
+            return "write"
+        return "done"
 
-    def _show_changes(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _show_changes(self, name: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """What other pages of the judge, or other judges, changed since a page looked last."""
         if name == self.judges.settler:
             self.judges.refresh_settler()
         since = self.judges.since
-        pairs = self.judges.list_changes(name, str(given.get("since", "")))
+        pairs = self.judges.list_changes(name, str(sent.get("since", "")))
         answer: dict[str, Any] = {"since": since, "reload": pairs is None, "progress": self.judges.build_progress()}
         with self.judges.work_as(name) as judge:
             answer["changes"] = [describe_grade(judge.view, pair) for pair in pairs or ()]
         return answer
 
-    def _finish(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _finish(self, name: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Let the judge *name* be done, and write the grades where `_choose_finish` says so."""
         written: list[str] = []
         if self._choose_finish(name) != "done":
             # One after the other: each compares the files with what it read before.
             with self._write_lock:
-                if given.get("reread") is True:
+                if sent.get("reread") is True:
                     self.target.reread()
                 written = self.said = self.target.write()
             self._over = self.ends
         with self.judges.work_as(name) as judge:
             judge.mark_changed(is_done=True)
         if not self.ends:
-            self._tell_done(judge, written)
+            self._report_done(judge, written)
         return {
             "said": written or ["Thank you. The grades are kept, and will be written to the suite by who asked you."]
         }
 
-    def _tell_done(self, judge: ServedJudge, written: list[str]) -> None:
-        """Say on the terminal that *judge* is done, and what was *written*."""
+    def _report_done(self, judge: ServedJudge, written: list[str]) -> None:
+        """Print on the terminal that *judge* is done, and the sentences on what was *written*."""
         progress = judge.build_progress()
         documents = count(progress["documents"], "document")
         self.tell(f"{progress['judge']} is done: graded {progress['graded']:,} of {documents}")

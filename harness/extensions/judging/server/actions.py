@@ -15,7 +15,7 @@ from harness.model.judging import JudgeAnswer
 from harness.words import shorten
 
 
-def show_session(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+def show_session(view: JudgeView, sent: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
     """All that the page shows."""
     return build_session(view)
 
@@ -24,31 +24,35 @@ LONGEST_COMMENT = 4000
 """Characters of a comment."""
 
 
-def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
+def record_grade(view: JudgeView, sent: Mapping[str, Any]) -> dict[str, Any]:
     """
     Keep a grade, take it away where it is null, or keep that the judge cannot tell.
 
     The comment stays if none is sent with it.
     """
-    pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
-    if "grade" not in given:
+    pair, grade = (str(sent.get("query")), str(sent.get("document"))), sent.get("grade")
+    if "grade" not in sent:
         raise RefusedGrade("found no grade, expected a number, or null to take the grade away")
     view.check_grade(pair, grade)
-    cannot_tell = given.get("cannot_tell") is True
+    cannot_tell = sent.get("cannot_tell") is True
     if cannot_tell and grade is not None:
         raise RefusedGrade("found a grade and that the judge cannot tell, expected one of them")
     before = view.file.answers.get(pair)
-    comment = given.get("comment", "" if before is None else before.comment)
+    comment = sent.get("comment", "" if before is None else before.comment)
     if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
         raise RefusedGrade(f"expected a text of at most {LONGEST_COMMENT:,} characters as a comment")
     document = view.find_document(pair)
+    replaced_grade = None
+    if grade is not None:
+        grade = float(grade)
+        replaced_grade = view.find_replaced_grade(pair)
     answer = JudgeAnswer(
         *pair,
-        None if grade is None else float(grade),
+        grade,
         cannot_tell=cannot_tell,
         comment=comment,
         settles=view.settles,
-        replaces=None if grade is None else view.find_replaced_grade(pair),
+        replaces=replaced_grade,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         shown={} if document is None else fingerprint_texts(document, view.task.suite.display),
     )
@@ -56,12 +60,12 @@ def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
     return describe_grade(view, pair)
 
 
-def find_documents(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
+def find_documents(view: JudgeView, sent: Mapping[str, Any]) -> dict[str, Any]:
     """
     Documents of a query, wherever they rank: the hits for other `words`, the one with the id `document`, or those that
     the suite judges. They can be graded from then on.
     """
-    query, words, document = str(given.get("query")), given.get("words"), given.get("document")
+    query, words, document = str(sent.get("query")), sent.get("words"), sent.get("document")
     beyond = view.task.beyond
     if beyond is None or query not in view.task.queries:
         raise UsageError("no documents can be searched for this query")
@@ -71,7 +75,7 @@ def find_documents(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
         # JSON can hold lone surrogates, which no server can be sent.
         raise UsageError("found half a character, expected words to search, or the id of a document") from None
     missing = 0
-    if given.get("judged") is True:
+    if sent.get("judged") is True:
         ids = [judged for asked, judged in view.task.existing if asked == query]
         found = beyond.find_ids(query, ids)
         missing = len(ids) - len(found)
@@ -87,7 +91,7 @@ def find_documents(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"documents": [build_document(view, document) for document in found], "missing": missing}
 
 
-def undo_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+def undo_grade(view: JudgeView, sent: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
     """Undo the last step of the judge."""
     pair = view.file.undo()
     return {} if pair is None else describe_grade(view, pair)
@@ -100,7 +104,7 @@ def describe_grade(view: JudgeView, pair: Pair) -> dict[str, Any]:
 
 ACTIONS: dict[tuple[str, str], Callable[[JudgeView, Mapping[str, Any]], dict[str, Any]]] = {
     ("GET", "/session"): show_session,
-    ("POST", "/grade"): give_grade,
+    ("POST", "/grade"): record_grade,
     ("POST", "/undo"): undo_grade,
     ("POST", "/search"): find_documents,
 }

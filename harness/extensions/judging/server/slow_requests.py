@@ -37,6 +37,7 @@ def limit_requests(server: BaseWSGIServer) -> None:
     close_idle = server.maintenance
 
     def close_slow(now: float) -> None:
+        """Close idle connections as before, and those on which a request takes too long."""
         close_idle(now)
         for channel in server.active_channels.values():
             began = channel.request_began

@@ -132,7 +132,7 @@ class ServedJudges:
         with settler.lock:
             task = settler.view.task
             known = [*task.documents, *list(task.found.values())]
-            documents = [document for document in known if (document.query, document.document) in differing]
+            documents = [document for document in known if document.pair in differing]
             if settler.view.blind:
                 documents = shuffle_documents(documents, seed=settler.view.order_seed)
             if differing != settler.view.others:
