@@ -50,11 +50,11 @@ def mean_of(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     return mean(values.values(), [weights[query] for query in values])
 
 
-def weighed(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+def scale_by_weights(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """
     Each of *values* times its weight over the mean weight, so that their plain mean becomes the weighted one.
 
-    >>> weighed([1.0, 0.5], [3, 1])
+    >>> scale_by_weights([1.0, 0.5], [3, 1])
     [1.5, 0.25]
     """
     if not are_weighted(weights):

@@ -16,7 +16,7 @@ from harness.gate.decide_scores import Extremes, decide_scores_with_ties
 from harness.gate.finding import Finding, Scope, describe_tie_changes, read_weights, split_skipped
 from harness.gate.inputs import GateInputs
 from harness.gate.pairs import explain_unusable, suggest_tie_remedy
-from harness.gate.ties import group_today, restore_tie_order, truncate_ranking
+from harness.gate.ties import list_possible_orders, restore_tie_order, truncate_ranking
 from harness.metrics.agreement import agreement_value, find_agreement_range
 from harness.model.kept import Reference
 from harness.model.run import Ranking, Response, Status
@@ -111,7 +111,7 @@ def _pair_rankings(queries: Sequence[str], inputs: GateInputs, reference: Refere
         possible: list[Sequence[str]] = [(document,) for document in as_returned]
         if inputs.ignores_ties:
             after = restore_tie_order(first, second, depth=depth)
-            possible = group_today(truncate_ranking(first, depth), truncate_ranking(second, depth))
+            possible = list_possible_orders(truncate_ranking(first, depth), truncate_ranking(second, depth))
         pairs[query] = _RankingPair(before, after, as_returned, tuple(possible))
     return pairs
 

@@ -29,8 +29,8 @@ from harness.gate.finding import (
 from harness.gate.inputs import GateInputs
 from harness.gate.ties import (
     find_tie_range,
-    group_both,
     has_ties,
+    list_orders_of_both,
     order_by_profile,
     restore_tie_order,
     suggest_tie_break,
@@ -304,7 +304,7 @@ def _find_agreement_range(
         return value, value
     cutoff = agreement.cutoff or depth
     first, second = truncate_ranking(ranking, cutoff), truncate_ranking(of_variant, cutoff)
-    groups_first, groups_second = group_both(first, second)
+    groups_first, groups_second = list_orders_of_both(first, second)
     lengths = len(first.hits), len(second.hits)
     least, greatest = find_agreement_range(agreement, groups_first, groups_second, lengths, depth=cutoff)
     return min(least, value), max(greatest, value)
@@ -355,7 +355,7 @@ def _find_loss_range(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ra
         return math.inf, -math.inf
     first, second = _order_both(suite, ranking, of_variant)
     ranges = []
-    for groups, ordered in zip(group_both(first, second), (first, second), strict=True):
+    for groups, ordered in zip(list_orders_of_both(first, second), (first, second), strict=True):
         ranges.append(find_tie_range(suite, scored.query, scored.measure, groups, len(ordered.hits)))
     of_query, of_other = ranges
     return of_query.least - of_other.greatest, of_query.greatest - of_other.least

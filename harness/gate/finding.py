@@ -79,7 +79,7 @@ class Scope:
 
 def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, today: date) -> Scope:
     """
-    Group the scores of *measure* by the outcome of *queries*.
+    Group *queries* by their scores of *measure*: those with one, and those that are unanswered, undefined or skipped.
 
     Args:
         queries: The queries that the threshold is about.
@@ -111,23 +111,33 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, tod
 
 def split_skipped(queries: Sequence[Query], today: date) -> tuple[list[Query], tuple[str, ...]]:
     """Those of *queries* that count, and the ids of those that a skip in force leaves out."""
-    active = [query for query in queries if not is_in_force(query.skip, today)]
-    skipped = tuple(query.id for query in queries if is_in_force(query.skip, today))
-    return active, skipped
+    active: list[Query] = []
+    skipped: list[str] = []
+    for query in queries:
+        if is_in_force(query.skip, today):
+            skipped.append(query.id)
+        else:
+            active.append(query)
+    return active, tuple(skipped)
 
 
 def read_weights(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
-    """The weights of the queries *counted*; empty where they all weigh the same."""
+    """The weights of those *queries* whose ids are in *counted*; empty where they all weigh the same."""
     weights = {query.id: query.weight for query in queries if query.id in counted}
-    return weights if are_weighted(weights.values()) else {}
+    if not are_weighted(weights.values()):
+        return {}
+    return weights
 
 
 def _explain_missing(score: Score | None) -> str:
+    """Why *score* is no number that can be compared."""
     if score is None or score.outcome is Outcome.SKIPPED:
         return "did not run"
     if score.value is not None:
         return f"the score is {score.value}, which is not a finite number"
-    return score.reason or str(score.outcome)
+    if score.reason:
+        return score.reason
+    return str(score.outcome)
 
 
 def is_met(observed: float, operator: Operator, required: float) -> bool:
@@ -152,7 +162,9 @@ def compute_merit(observed: float, operator: Operator, required: float) -> float
     """A number to sort values by: the greater, the better *observed* meets the comparison."""
     if operator is Operator.EQUAL:
         return -abs(observed - required)
-    return observed if operator in (Operator.AT_LEAST, Operator.ABOVE) else -observed
+    if operator in (Operator.AT_LEAST, Operator.ABOVE):
+        return observed
+    return -observed
 
 
 # The parts of a reason: numbers, and queries with what is wrong with them.
@@ -176,9 +188,9 @@ def format_observed(observed: float, operator: Operator, required: float) -> str
     """
     decision = is_met(observed, operator, required)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
-        shown = f"{observed:z.{digits}f}"
-        if is_met(float(shown), operator, required) == decision:
-            return shown
+        text = f"{observed:z.{digits}f}"  # "z" writes 0.0000 where a number is rounded to -0.0000
+        if is_met(float(text), operator, required) == decision:
+            return text
     return repr(observed)
 
 
@@ -189,8 +201,16 @@ def describe_if_judged(low: float, high: float) -> str:
     >>> describe_if_judged(-0.3346, 0.0)
     'the difference may be -0.3346 to 0.0000 if the unjudged hits are the worst or the best'
     """
-    ends = [f"{end:+.4f}" if abs(end) >= 5e-5 else "0.0000" for end in (low, high)]
-    return f"the difference may be {' to '.join(ends)} if the unjudged hits are the worst or the best"
+    low_text = _format_difference(low)
+    high_text = _format_difference(high)
+    return f"the difference may be {low_text} to {high_text} if the unjudged hits are the worst or the best"
+
+
+def _format_difference(difference: float) -> str:
+    """*difference* with its sign and four decimals; 0.0000, without a sign, if it is rounded to 0."""
+    if abs(difference) < 5e-5:
+        return "0.0000"
+    return f"{difference:+.4f}"
 
 
 def name_mean(weights: Mapping[str, float]) -> str:
@@ -210,8 +230,8 @@ def list_by_cause(reasons: Mapping[str, str]) -> str:
     >>> list_by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
     'a, c (timeout), b (refused)'
     """
-    by_reason = grouped((reason, query) for query, reason in reasons.items())
-    return listed([f"{listed(queries)} ({reason})" for reason, queries in by_reason.items()])
+    queries_by_reason = grouped((reason, query) for query, reason in reasons.items())
+    return listed([f"{listed(queries)} ({reason})" for reason, queries in queries_by_reason.items()])
 
 
 def describe_undefined(undefined: Sequence[str], size: int) -> str:
@@ -229,20 +249,28 @@ def describe_left_out(skipped: Sequence[str], undefined: Sequence[str] = ()) -> 
     >>> describe_left_out(["a", "b"], ["c"])
     '2 skipped, 1 undefined'
     """
-    groups = ((skipped, "skipped"), (undefined, "undefined"))
-    return ", ".join(f"{len(queries)} {word}" for queries, word in groups if queries)
+    parts = []
+    if skipped:
+        parts.append(f"{len(skipped)} skipped")
+    if undefined:
+        parts.append(f"{len(undefined)} undefined")
+    return ", ".join(parts)
 
 
 def explain_nothing_left(skipped: Sequence[str], undefined: Sequence[str] = ()) -> str:
     """Why a threshold has nothing to decide, where it has no query but those that are left out."""
     left_out = describe_left_out(skipped, undefined)
-    return f"every query is left out ({left_out})" if left_out else "no query is in its scope"
+    if not left_out:
+        return "no query is in its scope"
+    return f"every query is left out ({left_out})"
 
 
 def add_left_out(finding: Finding, skipped: Sequence[str], undefined: Sequence[str] = ()) -> Finding:
-    """*finding* whose reason says how many queries are left out: what passes without them does so for the others."""
+    """*finding*, whose reason also says how many queries are left out, as it was found without them."""
     left_out = describe_left_out(skipped, undefined)
-    return replace(finding, reason=f"{finding.reason}; left out: {left_out}") if left_out else finding
+    if not left_out:
+        return finding
+    return replace(finding, reason=f"{finding.reason}; left out: {left_out}")
 
 
 def describe_tie_changes(only_ties: Sequence[str], ties_and_more: Sequence[str]) -> list[str]:
@@ -267,13 +295,15 @@ def describe_changed_question(query: str, before: Question, now: Question) -> st
     """
     changes = []
     if before.text != now.text:
-        # Two forms of the same letters look alike: only their escapes show the difference.
-        looks_alike = normalize("NFC", before.text) == normalize("NFC", now.text)
-        write = ascii if looks_alike else repr
-        old_text, new_text = _shorten_both(write(before.text), write(now.text))
+        old_text, new_text = repr(before.text), repr(now.text)
+        if normalize("NFC", before.text) == normalize("NFC", now.text):
+            # Two Unicode forms of the same letters look alike: only their escapes show the difference.
+            old_text, new_text = ascii(before.text), ascii(now.text)
+        old_text, new_text = _shorten_both(old_text, new_text)
         changes.append(f"its text was {old_text} and is {new_text}")
     are_params_known = before.params is not None and now.params is not None
-    old_params, new_params = _write_params(before.params, now.params), _write_params(now.params, before.params)
+    old_params = _format_params(before.params, now.params)
+    new_params = _format_params(now.params, before.params)
     if old_params != new_params and (are_params_known or not changes):
         old_params, new_params = _shorten_both(old_params, new_params)
         changes.append(f"its params were {old_params} and are {new_params}")
@@ -284,12 +314,12 @@ def describe_changed_question(query: str, before: Question, now: Question) -> st
     return f"{query} ({', '.join(changes)})"
 
 
-def _write_params(params: Json, others: Json) -> str:
-    """*params* as text, without those that *others* lack."""
+def _format_params(params: Json, params_of_other: Json) -> str:
+    """*params* as text, without those that the other run lacks; a run whose params are not known lacks none."""
     if params is None:
         return "not known"
-    if others is not None:
-        params = {name: value for name, value in params.items() if name in others}
+    if params_of_other is not None:
+        params = {name: value for name, value in params.items() if name in params_of_other}
     return json.dumps(params, ensure_ascii=False, sort_keys=True)
 
 
@@ -297,12 +327,12 @@ def _shorten_both(first: str, second: str) -> tuple[str, str]:
     """Both texts; of long ones the part that begins shortly before they differ."""
     if max(len(first), len(second)) <= _MOST_QUOTED:
         return first, second
-    shared = 0
+    same_characters = 0
     for first_character, second_character in zip(first, second, strict=False):
         if first_character != second_character:
             break
-        shared += 1
-    begin = max(0, shared - _MOST_QUOTED // 4)
+        same_characters += 1
+    begin = max(0, same_characters - _MOST_QUOTED // 4)
     return _quote_part(first, begin), _quote_part(second, begin)
 
 

@@ -19,7 +19,7 @@ from harness.gate.finding import (
 from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
 from harness.gate.ties import TiedValue, read_ties, reorder_ties, suggest_tie_break, truncate_ranking
-from harness.means import mean_of, weighed
+from harness.means import mean_of, scale_by_weights
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
 from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
@@ -33,31 +33,38 @@ from harness.words import count, counted, listed
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """
-    Scores of the same queries, *before* in the baseline and *after* today.
+    Scores of the same queries in two runs, that of the baseline and that of today.
 
-    Where the order of tied documents changes a value, *after* has the value without that change, and *today* the value
-    as returned. A query in *only_ties* differs by that order only, a query in *ties_and_more* by more. *tie_ranges* has
-    the least and the greatest value of each query of which not all tied documents are known; *extreme* says which of
-    the two *after* holds. *least* is the measure's lower bound, None where it has none. *name* is the measure as
-    reasons call it, *against* the other run as they call it. *weights* are today's, empty where all queries weigh the
-    same.
+    If the order of tied documents changes the score of a query, *after* has the score without that change, and *today*
+    the score of the ranking as returned.
     """
 
     name: str
+    """The measure, as reasons call it."""
     measure: Measure
     before: Mapping[str, float]
+    """The scores in the baseline."""
     after: Mapping[str, float]
+    """The scores of today, without changes that come only from the order of ties."""
     only_ties: tuple[str, ...]
+    """The queries whose ranking differs by the order of ties only."""
     undefined: tuple[str, ...]
     skipped: tuple[str, ...]
     changes: tuple[str, ...]
+    """Sentences on what changed since the baseline, such as the request."""
     against: str = "the baseline"
+    """The other run, as reasons call it."""
     weights: Mapping[str, float] = field(default_factory=dict)
+    """The weights of today; empty where all queries weigh the same."""
     today: Mapping[str, float] = field(default_factory=dict)
     ties_and_more: tuple[str, ...] = ()
+    """The queries whose ranking differs by the order of ties, and by more."""
     tie_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The least and the greatest score of each query of which not all tied documents are known."""
     extreme: Literal["worst", "best"] | None = None
+    """Which of the two scores in *tie_ranges* is in *after*; None where it is neither."""
     least: float | None = None
+    """The lower bound of the measure; None where it has none."""
     zero_hits: tuple[str, ...] = ()
     """The queries that have no hit today."""
     origin: str = ""
@@ -80,12 +87,15 @@ class Pairs:
         return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
 
     def move_ties_to(self, extreme: Literal["worst", "best"]) -> Pairs:
-        """These pairs with the queries in *tie_ranges* at their worst, or at their best."""
+        """These pairs with the worst, or the best, score of each query in *tie_ranges* as the one of today."""
         if not self.tie_ranges:
             return replace(self, extreme=None)
         after = dict(self.after)
         for query, (least, greatest) in self.tie_ranges.items():
-            after[query] = least if extreme == "worst" else greatest
+            if extreme == "worst":
+                after[query] = least
+            else:
+                after[query] = greatest
         return replace(self, after=after, extreme=extreme)
 
     def restore_returned(self) -> Pairs:
@@ -108,8 +118,8 @@ class Pairs:
 
     def list_costliest(self) -> list[str]:
         """The queries that fell, by how much each lowered the mean: its weight times its fall."""
-        drops = self.weigh_drops()
-        return sorted(self.list_fallen(), key=lambda query: (-drops[query], query))
+        weighed_drops = self.weigh_drops()
+        return sorted(self.list_fallen(), key=lambda query: (-weighed_drops[query], query))
 
     def weigh_drops(self) -> dict[str, float]:
         """The drops, each times its weight over the mean weight: their plain mean is the drop of the weighted mean."""
@@ -120,7 +130,7 @@ class Pairs:
                 drops[query] = 0.0
         if not self.weights:
             return drops
-        scaled = weighed(list(drops.values()), [self.weights[query] for query in drops])
+        scaled = scale_by_weights(list(drops.values()), [self.weights[query] for query in drops])
         return dict(zip(drops, scaled, strict=True))
 
 
@@ -137,60 +147,73 @@ def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) 
     Returns:
         A finding where they cannot be compared: ERROR where a query has no answer; FAILED, or WARNED where the suite's
         baseline is optional, where there is no baseline or it is older than the suite; FAILED where a query is
-        undefined and may not be left out, or nothing is left; SKIPPED where the run is to become the baseline itself.
+        undefined and may not be left out, or no query can be compared; SKIPPED where the run is to become the baseline
+        itself.
     """
     suite = inputs.suite
-    now = scope_scores(queries, measure.text, inputs.scores, inputs.today)
-    pairing = _Pairing(inputs, queries, measure, now)
-    if now.unanswered:
-        return pairing.refuse(Status.ERROR, now.no_score, tuple(now.unanswered))
+    today = scope_scores(queries, measure.text, inputs.scores, inputs.today)
+    pairing = _Pairing(inputs, queries, measure, today)
+    if today.unanswered:
+        return pairing.refuse(Status.ERROR, today.no_score, tuple(today.unanswered))
     reference = inputs.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=measure.text)
-    problem = explain_unusable(reference, (*now.counted, *now.undefined), measure.cutoff or suite.depth)
+    answered = (*today.counted, *today.undefined)
+    problem = explain_unusable(reference, answered, measure.cutoff or suite.depth)
     if problem or reference is None or reference.run is None:
-        return pairing.refuse(Status.WARNED if suite.baseline_optional else Status.FAILED, problem)
-    then = scope_scores(queries, measure.text, inputs.reference_scores, inputs.today)
-    failed = [query for query in then.unanswered if query in now.counted or query in now.undefined]
-    if failed:
-        sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
-        return pairing.refuse(Status.ERROR, sentence, tuple(failed))
-    undefined_ids = {*now.undefined, *then.undefined}
+        status = Status.WARNED if suite.baseline_optional else Status.FAILED
+        return pairing.refuse(status, problem)
+    earlier = scope_scores(queries, measure.text, inputs.reference_scores, inputs.today)
+    without_score = [query for query in earlier.unanswered if query in answered]
+    if without_score:
+        sentence = f"{reference.called} has no score for {count(len(without_score), 'query')}: {listed(without_score)}"
+        return pairing.refuse(Status.ERROR, sentence, tuple(without_score))
+    undefined_ids = {*today.undefined, *earlier.undefined}
     undefined = tuple(query.id for query in queries if query.id in undefined_ids)
     if undefined and not suite.skip_undefined:
-        return pairing.refuse(Status.FAILED, f"it {describe_undefined(undefined, now.size)}", undefined)
-    before = {query: scores[0] for query, scores in pair_defined(then.counted, now.counted).items()}
-    if not before:
-        why = explain_nothing_left(now.skipped, undefined)
+        return pairing.refuse(Status.FAILED, f"it {describe_undefined(undefined, today.size)}", undefined)
+    paired = pair_defined(earlier.counted, today.counted)
+    if not paired:
+        why = explain_nothing_left(today.skipped, undefined)
         return pairing.refuse(Status.FAILED, f"no query is left to compare: {why}", undefined)
+    before = {query: score_before for query, (score_before, _) in paired.items()}
     return pairing.pair(reference, before, undefined)
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairing:
-    """The scores of *measure* for *queries* that are to be compared; *now* are those of today."""
+    """The scores of *measure* for *queries* that are to be compared; *scope* has those of today."""
 
     inputs: GateInputs
     queries: Sequence[Query]
     measure: Measure
-    now: Scope
+    scope: Scope
 
     @property
     def name(self) -> str:
         """The measure as reasons call it, with the gain in force where it uses one."""
         gain = gain_text(self.measure, self.inputs.suite)
-        return f"{self.measure.text} (gain {gain})" if gain else self.measure.text
+        if not gain:
+            return self.measure.text
+        return f"{self.measure.text} (gain {gain})"
 
     def refuse(self, status: Status, sentence: str, blamed: tuple[str, ...] = ()) -> Finding:
         """The finding that they cannot be compared."""
-        reference, now = self.inputs.reference, self.now
-        against = reference.called if reference else "the baseline"
-        reason = f"{self.name} cannot be compared with {against}: {sentence}"
-        return Finding(status, reason, None, None, self.measure.text, blamed, len(now.counted), len(now.skipped))
+        against = "the baseline"
+        if self.inputs.reference is not None:
+            against = self.inputs.reference.called
+        return Finding(
+            status,
+            f"{self.name} cannot be compared with {against}: {sentence}",
+            measure=self.measure.text,
+            blamed=blamed,
+            counted=len(self.scope.counted),
+            left_out=len(self.scope.skipped),
+        )
 
     def pair(self, reference: Reference, before: Mapping[str, float], undefined: tuple[str, ...]) -> Pairs:
         """Pair the scores of the queries in *before*, whose values of today are corrected for ties."""
-        today = {query: self.now.counted[query] for query in before}
+        today = {query: self.scope.counted[query] for query in before}
         after = dict(today)
         only_ties: list[str] = []
         ties_and_more: list[str] = []
@@ -203,14 +226,15 @@ class _Pairing:
                     after[query] = before[query]
                     only_ties.append(query)
             elif _is_different(least, greatest):
-                # Documents may tie that neither run returned: the value is anywhere in between, and *after* keeps the
-                # returned one until `move_ties_to` puts an end of the range in its place.
+                # Documents may tie that neither run returned: the score is anywhere in between. *after* has the one as
+                # returned, until `move_ties_to` replaces it by an end of the range.
                 tie_ranges[query] = (least, greatest)
             else:
-                # The two ends are one: all tied documents are known, and this is the value in the baseline's order.
+                # Both ends are equal: all tied documents are known, and this is the score in the baseline's order.
                 after[query] = least
                 if _is_different(least, today[query]):
                     ties_and_more.append(query)
+        least_of_measure, _ = measure_range(self.measure, self.inputs.suite.gain)
         return Pairs(
             name=self.name,
             measure=self.measure,
@@ -218,19 +242,19 @@ class _Pairing:
             after=after,
             only_ties=tuple(only_ties),
             undefined=undefined,
-            skipped=self.now.skipped,
+            skipped=self.scope.skipped,
             changes=reference.changes,
             against=reference.called,
             weights=read_weights(self.queries, before),
             today=today,
             ties_and_more=tuple(ties_and_more),
             tie_ranges=tie_ranges,
-            least=measure_range(self.measure, self.inputs.suite.gain)[0],
-            zero_hits=tuple(query for query in self.now.zero_hits if query in before),
+            least=least_of_measure,
+            zero_hits=tuple(query for query in self.scope.zero_hits if query in before),
         )
 
     def _read_ties(self, reference: Reference, before: Mapping[str, float]) -> dict[str, TiedValue]:
-        """The values that the order of ties may change; none where that order counts."""
+        """The ranges of scores that the order of ties may change, by query; none where that order counts."""
         suite, run = self.inputs.suite, self.inputs.run
         if reference.run is None or not self.inputs.ignores_ties:
             return {}
@@ -240,33 +264,39 @@ class _Pairing:
             earlier, today = reference.run.responses.get(query.id), run.responses.get(query.id)
             if query.id not in before or not isinstance(earlier, Ranking) or not isinstance(today, Ranking):
                 continue
-            earlier, today = truncate_ranking(earlier, depth), truncate_ranking(today, depth)
-            tied_value = read_ties(suite, query, self.measure, earlier, today)
+            ranking_before, ranking_today = truncate_ranking(earlier, depth), truncate_ranking(today, depth)
+            tied_value = read_ties(suite, query, self.measure, ranking_before, ranking_today)
             if tied_value is not None:
                 tied_values[query.id] = tied_value
         return tied_values
 
 
 def _is_different(first: float, second: float) -> bool:
+    """Whether two scores differ by more than the order of a sum may change."""
     return abs(first - second) > TOLERANCE
 
 
 def find_unjudged_range(pairs: Pairs, inputs: GateInputs) -> tuple[float, float] | None:
-    """The least and the greatest difference of the means; None where all hits are judged, or grades do not count."""
+    """
+    The least and the greatest difference of the means that unjudged hits allow, by the grades that they may get.
+
+    None where all hits are judged, or the measure needs no grades.
+    """
     reference, measure = inputs.reference, pairs.measure
     if reference is None or reference.run is None or not needs_grades(measure):
         return None
     rankings: dict[str, tuple[Ranking, Ranking]] = {}
-    is_judged = True
+    has_unjudged_hits = False
     for query in inputs.suite.queries:
         before, after = reference.run.responses.get(query.id), inputs.run.responses.get(query.id)
         if query.id not in pairs.before or not isinstance(before, Ranking) or not isinstance(after, Ranking):
             continue
-        is_judged = is_judged and not has_unjudged(query, measure, (before, after))
+        if has_unjudged(query, measure, (before, after)):
+            has_unjudged_hits = True
         if inputs.ignores_ties:
             after = reorder_ties(before, after)
         rankings[query.id] = (before, after)
-    if is_judged:
+    if not has_unjudged_hits:
         return None
     ranges = bound_differences(inputs.suite, measure, rankings)
     if not ranges:
@@ -274,10 +304,11 @@ def find_unjudged_range(pairs: Pairs, inputs: GateInputs) -> tuple[float, float]
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
     for query_id, before_score in pairs.before.items():
-        # What was compared is possible, also where the order of ties is known in part.
+        # The difference that was compared is possible too. It may be outside the range where ties are known in part.
         difference = pairs.after[query_id] - before_score
         low, high = ranges.get(query_id, (difference, difference))
-        lows[query_id], highs[query_id] = min(low, difference), max(high, difference)
+        lows[query_id] = min(low, difference)
+        highs[query_id] = max(high, difference)
     return mean_of(lows, pairs.weights), mean_of(highs, pairs.weights)
 
 
@@ -294,8 +325,12 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
         return "no baseline was given"
     if reference.run is None:
         return reference.problem
-    subject = reference.name or f"the baseline of {reference.created} is older than the suite: it"
-    remedy = f"; {reference.remedy}" if reference.remedy else ""
+    subject = f"the baseline of {reference.created} is older than the suite: it"
+    if reference.name:
+        subject = reference.name
+    remedy = ""
+    if reference.remedy:
+        remedy = f"; {reference.remedy}"
     absent = [query for query in queries if query not in reference.run.responses]
     if absent:
         return f"{subject} {_describe_absent(reference, absent)}{remedy}"
@@ -306,12 +341,17 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
 
 def _describe_absent(reference: Reference, absent: Sequence[str]) -> str:
     """That the queries *absent* are not in *reference*, or there with another text or params."""
-    changed = reference.changed_questions
+    missing = []
+    changes = []
+    for query in absent:
+        if query in reference.changed_questions:
+            question_before, question_now = reference.changed_questions[query]
+            changes.append(describe_changed_question(query, question_before, question_now))
+        else:
+            missing.append(query)
     parts = []
-    unknown = [query for query in absent if query not in changed]
-    if unknown:
-        parts.append(f"does not have {counted(unknown, 'query')}")
-    changes = [describe_changed_question(query, *changed[query]) for query in absent if query in changed]
+    if missing:
+        parts.append(f"does not have {counted(missing, 'query')}")
     if changes:
         parts.append(f"asked something else for {count(len(changes), 'query')}: {listed(changes)}")
     return " and ".join(parts)
@@ -319,10 +359,12 @@ def _describe_absent(reference: Reference, absent: Sequence[str]) -> str:
 
 def suggest_tie_remedy(inputs: GateInputs) -> str:
     """How to make known which documents tie with the last hit, in words."""
-    ways = ["increase `depth`"]
+    remedy = "increase `depth`"
     tie_break = suggest_tie_break(inputs.suite.requests.get(inputs.run.request))
     if tie_break:
-        ways.insert(0, tie_break)
-    remedy = " or ".join(ways)
+        remedy = f"{tie_break} or {remedy}"
+    # Another run that is compared with has a name.
     is_baseline = inputs.reference is not None and not inputs.reference.name
-    return f"{remedy}, then save the baseline again" if is_baseline else remedy
+    if is_baseline:
+        remedy += ", then save the baseline again"
+    return remedy

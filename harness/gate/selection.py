@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from unicodedata import category, normalize
 
 from harness.errors import UsageError
@@ -60,8 +60,8 @@ class QueryFilter:
         return cls(options.tags, options.queries)
 
     @property
-    def is_part(self) -> bool:
-        """Whether some of a suite's queries may not be selected."""
+    def selects_part(self) -> bool:
+        """Whether the user selected by tag or by id, so that queries of a suite may be left out."""
         return bool(self.tags or self.queries)
 
     def has(self, query: Query) -> bool:
@@ -71,8 +71,11 @@ class QueryFilter:
         return not self.tags or not set(self.tags).isdisjoint(query.tags)
 
     def __str__(self) -> str:
-        """The filter in words, to follow "other queries than"."""
-        return f"{listed(self.queries) or 'those'}{self.tag_words}"
+        """The filter in words, to follow "other queries than": "shoes with the tag head", "those with the tag head"."""
+        queries = "those"
+        if self.queries:
+            queries = listed(self.queries)
+        return f"{queries}{self.tag_words}"
 
     @property
     def tag_words(self) -> str:
@@ -115,52 +118,59 @@ def collect_thresholds(suite: Suite) -> tuple[GatedThreshold, ...]:
     The ids are the same whether the suite was loaded with an environment or without one. A threshold that is repeated
     is numbered.
     """
-    collected = _name_thresholds("", suite.thresholds, None)
+    collected = _assign_threshold_ids("", suite.thresholds, None)
     queries_with_thresholds = [query for query in suite.queries if query.thresholds]
     if queries_with_thresholds:
-        names = make_query_ids(suite)
+        query_ids = make_query_ids(suite)
         for query in queries_with_thresholds:
-            collected += _name_thresholds(f"{names[query.id]}.", query.thresholds, query)
-    ids = {threshold.id for threshold in collected}
-    seen: set[str] = set()
-    for place, threshold in enumerate(collected):
-        if threshold.id in seen:
-            # A number that is in no other id: the first of its name, and thresholds with a number of their own, keep
-            # their ids.
-            collected[place] = replace(threshold, id=choose_unused(threshold.id, ids))
-        seen.add(threshold.id)
+            collected += _assign_threshold_ids(f"{query_ids[query.id]}.", query.thresholds, query)
+    used_ids = {threshold.id for threshold in collected}
+    seen_ids: set[str] = set()
+    for index, threshold in enumerate(collected):
+        if threshold.id in seen_ids:
+            # The repeated threshold gets a number that is in no other id. The first of equal ones keeps its id, and so
+            # does one whose text ends with such a number.
+            collected[index] = replace(threshold, id=choose_unused(threshold.id, used_ids))
+        seen_ids.add(threshold.id)
     return tuple(collected)
 
 
-def _name_thresholds(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[GatedThreshold]:
+def _assign_threshold_ids(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[GatedThreshold]:
+    """*thresholds*, which are the suite's or those of *query*, with ids that begin with *prefix*."""
     ids = assign_ids(threshold.text for threshold in thresholds)
     return [GatedThreshold(prefix + ids[threshold.text], threshold, query) for threshold in thresholds]
 
 
 def make_query_ids(suite: Suite) -> dict[str, str]:
     """An id for each query of *suite*, by the query's own id; no threshold of the whole suite has such an id."""
-    return {query: f"query.{name}" for query, name in assign_ids(query.id for query in suite.queries).items()}
+    slugs = assign_ids(query.id for query in suite.queries)
+    return {query_id: f"query.{slug}" for query_id, slug in slugs.items()}
 
 
 def assign_ids(names: Iterable[str]) -> dict[str, str]:
     """
-    An id for each of *names*: ids of queries, texts of thresholds, requests or indexes.
+    A different id for each of *names*: ids of queries, texts of thresholds, requests or indexes.
 
-    A name in which nothing has to be replaced is its own id, whatever the others are. Each other name has a digest of
-    itself where it comes to the id of another one.
+    The id is the slug of the name: its letters and digits, with `-` for other characters. A name that equals its slug
+    always has it as its id. Any other name whose slug is that of several names gets a digest of itself at the end.
 
     >>> assign_ids(["a b", "a/b", "a-b", "c d"])
     {'a-b': 'a-b', 'a b': 'a-b-c8687a08', 'a/b': 'a-b-c14cddc0', 'c d': 'c-d'}
     """
     slugs = {name: _write_slug(name) for name in names}
-    uses = Counter(slugs.values())
-    taken: set[str] = set()
+    names_per_slug = Counter(slugs.values())
+    unchanged = [name for name, slug in slugs.items() if name == slug]
+    changed = [name for name, slug in slugs.items() if name != slug]
+    used_ids: set[str] = set()
     ids = {}
-    # Names that are their own ids come first: no other name may take one of them.
-    for name in sorted(slugs, key=lambda name: slugs[name] != name):
-        slug = slugs[name]
-        is_shared = slug != name and uses[slug] > 1
-        ids[name] = choose_unused(f"{slug}-{_digest(name)}" if is_shared else slug, taken)
+    # Names that equal their slugs come first, so that no other name gets their ids.
+    for name in unchanged:
+        ids[name] = choose_unused(name, used_ids)
+    for name in changed:
+        candidate = slugs[name]
+        if names_per_slug[candidate] > 1:
+            candidate = f"{candidate}-{_digest(name)}"
+        ids[name] = choose_unused(candidate, used_ids)
     return ids
 
 
@@ -171,7 +181,7 @@ def is_selected(threshold: GatedThreshold, query_filter: QueryFilter) -> bool:
     A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out. Where
     queries are selected by id, a threshold over a tag is left out too.
     """
-    if not query_filter.is_part:
+    if not query_filter.selects_part:
         return True
     if threshold.query is not None:
         return query_filter.has(threshold.query)
@@ -197,7 +207,9 @@ def gates_anything(suite: Suite, request: str) -> bool:
     if template is not None and not template.gates:
         return False
     thresholds = list(_iterate_thresholds(suite))
-    return not thresholds or len(list_for_other_requests(suite, request)) < len(thresholds)
+    if not thresholds:
+        return True
+    return any(is_for_request(threshold, suite, request) for threshold in thresholds)
 
 
 def list_for_other_requests(suite: Suite, request: str) -> list[Threshold]:
@@ -244,8 +256,8 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
         condition = threshold.condition
         if not isinstance(condition, BaselineCondition | AgreementCondition):
             continue
-        looks_back = count_runs(condition) > 0  # at the history, in place of a baseline
-        if not looks_back and is_for_request(threshold, suite, request):
+        uses_history = count_runs(condition) > 0
+        if not uses_history and is_for_request(threshold, suite, request):
             return True
     return False
 
@@ -283,8 +295,9 @@ def is_per_query(condition: Condition) -> bool:
         return condition.is_expectation
     if isinstance(condition, HitCount | FieldExpectation):
         return True
-    with_statistic = ScoreCondition | AgreementCondition | VariantCondition | LossCondition
-    return isinstance(condition, with_statistic) and condition.statistic is StatisticKind.EVERY
+    if isinstance(condition, ScoreCondition | AgreementCondition | VariantCondition | LossCondition):
+        return condition.statistic is StatisticKind.EVERY
+    return False
 
 
 def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
@@ -296,16 +309,22 @@ def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
         query_filter: The queries that the user selected.
         today: Decides which skips are in force; an expired skip is removed from its query in *active*.
     """
+    selected_queries: list[Query] = []
+    other_queries: list[Query] = []
+    active_queries: list[Query] = []
+    for query in suite.queries:
+        if not query_filter.has(query):
+            other_queries.append(query)
+            continue
+        selected_queries.append(query)
+        if query.skip is None:
+            active_queries.append(query)
+        elif not is_in_force(query.skip, today):
+            active_queries.append(replace(query, skip=None))
     selected = suite
-    others: Sequence[Query] = ()
-    if query_filter.is_part:
-        selected = replace(suite, queries=tuple(filter(query_filter.has, suite.queries)))
-        others = tuple(query for query in suite.queries if not query_filter.has(query))
-    active = selected.queries
-    if any(query.skip for query in active):
-        unskipped = [query for query in active if not is_in_force(query.skip, today)]
-        active = tuple(replace(query, skip=None) for query in unskipped)
-    return Selection(suite, selected, active, others)
+    if other_queries or query_filter.selects_part:
+        selected = replace(suite, queries=tuple(selected_queries))
+    return Selection(suite, selected, tuple(active_queries), tuple(other_queries))
 
 
 def list_blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
@@ -325,9 +344,11 @@ def interleave_blamed(blamed: Iterable[Sequence[str]]) -> list[str]:
     >>> interleave_blamed([["a", "b"], ["c", "a", "d"]])
     ['a', 'c', 'b', 'd']
     """
-    interleaved: dict[str, None] = {}
-    for queries_at_place in zip_longest(*blamed):
-        interleaved.update((query, None) for query in queries_at_place if query is not None)
+    interleaved: dict[str, None] = {}  # a dictionary keeps the order of its keys, and each key once
+    for queries_of_one_rank in zip_longest(*blamed):
+        for query in queries_of_one_rank:
+            if query is not None:
+                interleaved[query] = None
     return list(interleaved)
 
 
@@ -338,20 +359,22 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
     Raises:
         UsageError: names every unknown tag, the nearest known one, and the known ones.
     """
-    known_tags: set[str] = set()
-    for query in chain.from_iterable(suite.queries for suite in suites):
-        known_tags.update(query.tags)
-    sentences = []
+    tags_of_queries: set[str] = set()
+    for suite in suites:
+        for query in suite.queries:
+            tags_of_queries.update(query.tags)
+    sorted_tags = sorted(tags_of_queries)
+    problems = []
     for tag in tags:
-        if tag in known_tags:
+        if tag in tags_of_queries:
             continue
-        if known_tags:
-            nearest = did_you_mean(tag, sorted(known_tags))
-            sentences.append(f"no query has the tag {tag!r}, known are {', '.join(sorted(known_tags))}{nearest}")
+        if sorted_tags:
+            nearest = did_you_mean(tag, sorted_tags)
+            problems.append(f"no query has the tag {tag!r}, known are {', '.join(sorted_tags)}{nearest}")
         else:
-            sentences.append(f"no query has the tag {tag!r}: no query of these suites has a tag")
-    if sentences:
-        raise UsageError("\n".join(sentences))
+            problems.append(f"no query has the tag {tag!r}: no query of these suites has a tag")
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 def check_query_ids(suites: Sequence[Suite], ids: Collection[str]) -> None:
@@ -361,11 +384,13 @@ def check_query_ids(suites: Sequence[Suite], ids: Collection[str]) -> None:
     Raises:
         UsageError: names every unknown id, and the nearest known one.
     """
-    known_ids = {query.id for query in chain.from_iterable(suite.queries for suite in suites)}
-    unknown_ids = [name for name in ids if name not in known_ids]
-    sentences = [f"no query has the id {name!r}{did_you_mean(name, known_ids)}" for name in unknown_ids]
-    if sentences:
-        raise UsageError("\n".join(sentences))
+    ids_of_queries: set[str] = set()
+    for suite in suites:
+        ids_of_queries.update(query.id for query in suite.queries)
+    unknown_ids = [query_id for query_id in ids if query_id not in ids_of_queries]
+    problems = [f"no query has the id {query_id!r}{did_you_mean(query_id, ids_of_queries)}" for query_id in unknown_ids]
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 _OPERATOR_WORDS = ((">=", " ge "), ("<=", " le "), (">", " gt "), ("<", " lt "), ("=", " eq "), ("%", "pct "))
@@ -382,15 +407,16 @@ def _write_slug(text: str) -> str:
     words = _MARKS_OF_A_VARIABLE.sub(" ", normalize("NFC", text))
     for operator, word in _OPERATOR_WORDS:
         words = words.replace(operator, word)
-    replaced = {character for character in words if not _is_kept(character)}
+    removed = {character for character in words if not _may_be_in_slug(character)}
     slug = words
-    if replaced:
-        slug = re.sub(f"[{re.escape(''.join(replaced))}]+", "-", words)
+    if removed:
+        slug = re.sub(f"[{re.escape(''.join(removed))}]+", "-", words)
     slug = slug.strip("-")
     if not slug:
         return _digest(text)
-    # Two names may differ by a symbol or an emoji alone, which both lose; blanks and punctuation seldom matter so.
-    if not all(map(str.isascii, replaced)):
+    # Two names may differ only by an emoji or another symbol, and would lose it. Names that differ only by blanks and
+    # punctuation are rare, so that a digest for these would only make ids hard to read.
+    if not "".join(removed).isascii():
         return f"{slug}-{_digest(text)}"
     return slug
 
@@ -399,6 +425,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def _is_kept(character: str) -> bool:
+def _may_be_in_slug(character: str) -> bool:
     """Whether *character* is a letter of any script, a mark on one, a digit, `_`, `.` or `-`."""
     return character.isalnum() or character in "_.-" or category(character).startswith("M")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics import TieRange, measure_range, settings_of, tie_range
-from harness.metrics.profiles import by_score, rules_of
+from harness.metrics.profiles import rules_of, sort_by_score
 from harness.model.request import find_sort_places
 from harness.model.run import Hit, Ranking, Run
 from harness.model.suite import (
@@ -27,10 +26,13 @@ from harness.model.suite import (
 )
 
 SAME_SCORE = 1e-6
-"""Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
+"""
+The relative difference up to which two scores of an engine are the same. Engines compute scores as 32-bit floats, whose
+last digit depends on the order in which a sum is computed.
+"""
 
-LARGEST_WHOLE = 2**24
-"""Up to this number, a 32-bit float holds each whole number."""
+LARGEST_EXACT_INTEGER = 2**24
+"""Up to this number a 32-bit float represents each integer exactly."""
 
 _UNSORTED = ("rescore", "retriever", "rank")
 """Keys of a body beside which engines take no `sort`."""
@@ -70,10 +72,11 @@ def _read_body(template: RequestTemplate) -> Mapping[str, Json]:
 @dataclass(frozen=True, slots=True)
 class TieGroup:
     """
-    Tied documents: those *shown* are consecutive in the ranking from *start* on, counting from 0; *hit* is the first.
+    Documents of one ranking that tie with each other.
 
-    *below* are documents that tie with them below the ranking, as far as they are known; *closed* says that there are
-    no others. *exact_scores* is that of the ranking.
+    *shown* are the ids of those in the ranking, where they follow each other from the position *start* on, counted
+    from 0. *hit* is the first of them. *below* are those that tie with them below the end of the ranking, as far as
+    they are known. *closed* says that there are no others. *exact_scores* is that of the ranking.
     """
 
     start: int
@@ -84,33 +87,38 @@ class TieGroup:
     exact_scores: bool = False
 
     @property
-    def known(self) -> frozenset[str]:
-        """All documents that are known to belong to the group."""
+    def documents(self) -> frozenset[str]:
+        """All documents that belong to the group, as far as they are known."""
         return frozenset((*self.shown, *self.below))
 
     def is_interchangeable_with(self, other: TieGroup) -> bool:
         """
-        Whether it is at the place of *other*, and each document that either shows is known to be in both.
+        Whether it is at the ranks of *other*, and each document that either shows is known to be in both.
 
         The order of one is then a possible order of the other. Their scores and sort values may differ.
         """
         if self.start != other.start or len(self.shown) != len(other.shown):
             return False
-        return self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
+        return self.documents.issuperset(other.shown) and other.documents.issuperset(self.shown)
 
 
 def group_ties(ranking: Ranking) -> list[TieGroup]:
-    """The groups of tied documents, best first, most of them of one; none where it is unknown which documents tie."""
+    """
+    All documents of *ranking* in groups of ties, best first; a document that ties with no other is a group of one.
+
+    Empty where it is unknown which documents tie, because a hit has neither sort values nor a score.
+    """
     hits = ranking.hits
     for hit in hits:
-        has_order = bool(hit.sort) if hit.sort is not None else hit.score is not None
-        if not has_order:
+        if hit.sort is None and hit.score is None:
+            return []
+        if hit.sort is not None and not hit.sort:
             return []
     exact = ranking.exact_scores
     starts: list[int] = []
-    for place, hit in enumerate(hits):
+    for position, hit in enumerate(hits):
         if not starts or not is_tie(hits[starts[-1]], hit, exact=exact):
-            starts.append(place)
+            starts.append(position)
     groups = []
     for start, stop in zip(starts, [*starts[1:], len(hits)], strict=False):
         shown = tuple(hit.id for hit in hits[start:stop])
@@ -126,10 +134,12 @@ def truncate_ranking(ranking: Ranking, depth: int) -> Ranking:
     hits, below = ranking.hits[:depth], ranking.hits[depth:]
     if not below:
         return ranking
-    tied = tuple(takewhile(lambda hit: is_tie(hits[-1], hit, exact=ranking.exact_scores), below))
-    # A hit below that does not tie ends the group: no other document can belong to it.
-    if len(tied) < len(below):
-        return replace(ranking, hits=hits, tail=tied, closed=True)
+    tied: list[Hit] = []
+    for hit in below:
+        if not is_tie(hits[-1], hit, exact=ranking.exact_scores):
+            # It ends the group of ties: no document below it can belong to the group.
+            return replace(ranking, hits=hits, tail=tuple(tied), closed=True)
+        tied.append(hit)
     return replace(ranking, hits=hits, tail=(*tied, *ranking.tail))
 
 
@@ -148,13 +158,13 @@ def is_tie(first: Hit, second: Hit, *, exact: bool) -> bool:
         return True
     if exact or not math.isclose(first.score, second.score, rel_tol=SAME_SCORE):
         return False
-    # A script or a function returned them, such as a number of sales: no sum of weights was rounded.
-    return not (_is_whole(first.score) and _is_whole(second.score))
+    # A script or a function returned two integers, such as numbers of sales: no sum of weights was rounded.
+    return not (_is_exact_integer(first.score) and _is_exact_integer(second.score))
 
 
-def _is_whole(score: float) -> bool:
-    """Whether *score* is a whole number that was not rounded."""
-    return isinstance(score, int) or (score.is_integer() and abs(score) <= LARGEST_WHOLE)
+def _is_exact_integer(score: float) -> bool:
+    """Whether *score* is an integer that a 32-bit float holds without rounding."""
+    return isinstance(score, int) or (score.is_integer() and abs(score) <= LARGEST_EXACT_INTEGER)
 
 
 def compute_bands(
@@ -164,16 +174,19 @@ def compute_bands(
     The least and the greatest value of each of *measures* over all orders of tied documents, or over a sample; without
     those that ties do not move, and those that are undefined.
     """
-    groups = [(*group.shown, *group.below) for group in group_ties(order_by_profile(ranking, suite.profile))]
+    ordered = order_by_profile(ranking, suite.profile)
+    groups = [(*group.shown, *group.below) for group in group_ties(ordered)]
     if not groups:
         return {}
     depth = len(ranking.hits)
     bands = {}
     for measure in measures:
-        with suppress(UndefinedScore, MeasureError):
+        try:
             band = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
-            if band.least < band.greatest:
-                bands[measure.text] = band.least, band.greatest
+        except (UndefinedScore, MeasureError):
+            continue
+        if band.least < band.greatest:
+            bands[measure.text] = band.least, band.greatest
     return bands
 
 
@@ -258,7 +271,7 @@ def has_ties(ranking: Ranking) -> bool:
 def _has_tied_grades(query: Query, groups: Iterable[TieGroup]) -> bool:
     """Whether documents of different grades are in one of *groups*; no grade equals that of an unjudged document."""
     for group in groups:
-        grades = {query.judgments.get(document) for document in group.known}
+        grades = {query.judgments.get(document) for document in group.documents}
         if len(grades) > 1:
             return True
     return False
@@ -291,46 +304,51 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
         after: The ranking of today, as deep.
 
     Returns:
-        A group at the same place with the same documents, and the same sort values if it has any, counts in the
-        baseline's order: neither run had an order for them. Any other group counts as returned where all of its
-        documents are known, then and now; else in every order of those that are known: today's, and those that tied
-        with them in the baseline and are not elsewhere in today's ranking. None where the rankings are the same, or it
-        is unknown which documents tie.
+        None where the rankings are the same, or it is unknown which documents tie. Else each group of ties of today
+        counts in one of three ways:
+
+        - A group at the same ranks with the same documents, and the same sort values if it has any, counts in the
+          baseline's order: neither run had an order for them.
+        - Any other group counts as returned if all of its documents are known, then and now.
+        - If they are not all known, every order is possible of those that are: today's documents, and those that tied
+          with them in the baseline and are not elsewhere in today's ranking.
     """
-    first, second = order_by_profile(before, suite.profile), order_by_profile(after, suite.profile)
-    if [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
+    ranking_before, ranking_today = order_by_profile(before, suite.profile), order_by_profile(after, suite.profile)
+    if [hit.id for hit in ranking_before.hits] == [hit.id for hit in ranking_today.hits]:
         return None
-    groups_before, groups_today = group_ties(first), group_ties(second)
+    groups_before, groups_today = group_ties(ranking_before), group_ties(ranking_today)
     # Hits without groups: it is unknown which of them tie.
-    if not groups_today or (first.hits and not groups_before):
+    if not groups_today or (ranking_before.hits and not groups_before):
         return None
     # A measure that leaves unjudged documents out looks beyond its cutoff.
     limit: float = math.inf
     if measure.cutoff is not None and not settings_of(measure).values.get("judged_only"):
         limit = measure.cutoff
-    only_ties = min(limit, len(first.hits)) == min(limit, len(second.hits))
-    # Each group of documents in *order* may come in any order; a group of one stays at its place.
-    order: list[Sequence[str]] = []
+    only_ties = min(limit, len(ranking_before.hits)) == min(limit, len(ranking_today.hits))
+    possible_orders: list[Sequence[str]] = []
     for group, match in pair_groups(groups_today, groups_before):
-        order += _arrange_group(group, match, groups_before, second)
-        if group.start < limit and not _is_same_group(group, match, groups_before, second):
+        possible_orders += _list_possible_orders(group, match, groups_before, ranking_today)
+        if group.start < limit and not _is_same_group(group, match, groups_before, ranking_today):
             only_ties = False
-    tied = find_tie_range(suite, query, measure, order, len(second.hits))
+    tied = find_tie_range(suite, query, measure, possible_orders, len(ranking_today.hits))
     return TiedValue(tied.least, tied.greatest, only_ties and tied.exact)
 
 
-def _arrange_group(
+def _list_possible_orders(
     group: TieGroup, match: TieGroup | None, groups_before: Sequence[TieGroup], today: Ranking
 ) -> list[Sequence[str]]:
     """
-    The documents of a *group* of today, in groups that may come in any order, as `read_ties` reads them.
+    The documents of a *group* of today's ranking, as `read_ties` counts them.
 
-    *match* is the group at its place in the baseline.
+    The result is a list of lists of documents. Those of an inner list may come in any order, so that a document with a
+    fixed rank is a list of one. *match* is the group at the same ranks in the baseline.
     """
     if match is not None and _is_same_group(group, match, groups_before, today):
         # Neither run had an order for them: that of the baseline is as good.
         return [(document,) for document in match.shown]
-    if group.closed and not _was_open(group, match):
+    # Whether other documents, which nobody knows, may have tied with those of the group in the baseline.
+    was_open = match is not None and not match.closed and _has_score_of(group, match)
+    if group.closed and not was_open:
         return [(document,) for document in group.shown]
     return [_list_candidates(group, groups_before, today)]
 
@@ -342,41 +360,36 @@ def _is_same_group(group: TieGroup, match: TieGroup | None, groups_before: Seque
     return not _may_have_others(group, groups_before, today)
 
 
-def group_today(before: Ranking, after: Ranking) -> list[Sequence[str]]:
-    """The documents of *after* in groups, each of which may come in any order, as `read_ties` reads them."""
+def list_possible_orders(before: Ranking, after: Ranking) -> list[Sequence[str]]:
+    """
+    The documents of *after*, today's ranking, as `read_ties` counts them beside *before*, that of the baseline.
+
+    The result is a list of lists of documents. Those of an inner list may come in any order, so that a document with a
+    fixed rank is a list of one.
+    """
     groups_before, groups_today = group_ties(before), group_ties(after)
-    order: list[Sequence[str]] = []
+    possible_orders: list[Sequence[str]] = []
     if not before.hits or groups_before:
         for group, match in pair_groups(groups_today, groups_before):
-            order += _arrange_group(group, match, groups_before, after)
-    # No groups: it is unknown which documents tie.
-    return order or [(hit.id,) for hit in after.hits]
+            possible_orders += _list_possible_orders(group, match, groups_before, after)
+    if not possible_orders:
+        # No groups: it is unknown which documents tie.
+        return [(hit.id,) for hit in after.hits]
+    return possible_orders
 
 
 def _may_have_others(group: TieGroup, groups_before: Sequence[TieGroup], today: Ranking) -> bool:
     """
     Whether a document that had the score of *group* in the baseline may belong to it today.
 
-    Where the group at the same place has that score too, such a document is one of that group, and it is known.
+    Where the group at the same ranks has that score too, such a document is one of that group, and it is known.
     """
-    if group.closed or any(_has_score_of(group, other) for other in groups_before if other.start == group.start):
+    if group.closed:
         return False
-    return not group.known.issuperset(_list_candidates(group, groups_before, today))
-
-
-def _was_open(group: TieGroup, match: TieGroup | None) -> bool:
-    """Whether other documents may have tied with those of *group* in the baseline, whose group *match* is."""
-    return match is not None and not match.closed and _has_score_of(group, match)
-
-
-def _read_bounds_of_measure(measure: Measure, suite: Suite) -> TieRange:
-    """The value where there are too many orders: it is somewhere between the bounds of the measure."""
-    least, greatest = measure_range(measure, suite.gain, suite.profile)
-    if least is None:
-        least = -math.inf
-    if greatest is None:
-        greatest = math.inf
-    return TieRange(least, greatest, exact=False)
+    for other in groups_before:
+        if other.start == group.start and _has_score_of(group, other):
+            return False
+    return not group.documents.issuperset(_list_candidates(group, groups_before, today))
 
 
 def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
@@ -402,37 +415,53 @@ def reorder_ties(reference: Ranking, candidate: Ranking) -> Ranking:
     order = restore_tie_order(reference, candidate, depth=max(len(reference.hits), len(documents)))
     if list(order) == documents:
         return candidate
-    hits = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}
-    settled = []
-    for document, place in zip(order, candidate.hits, strict=True):
-        # Scores that tie may differ by rounding. Each place keeps its own, as a profile may order by score.
-        settled.append(replace(hits[document], score=place.score))
-    return replace(candidate, hits=tuple(settled))
+    hits_by_id = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}
+    reordered = []
+    for document, hit_at_rank in zip(order, candidate.hits, strict=True):
+        # Scores that tie may differ by rounding. The score stays at its rank, as a profile may sort by score.
+        reordered.append(replace(hits_by_id[document], score=hit_at_rank.score))
+    return replace(candidate, hits=tuple(reordered))
 
 
-def group_both(first: Ranking, second: Ranking) -> tuple[list[Sequence[str]], list[Sequence[str]]]:
+def list_orders_of_both(first: Ranking, second: Ranking) -> tuple[list[Sequence[str]], list[Sequence[str]]]:
     """
-    The documents of two rankings of one run in groups, each of which may come in any order.
+    The possible orders of the documents of two rankings of one run: that of a query, and that of its variant.
 
-    Where both have a group at the same place with the same documents, both have it in the order of *first*, document by
-    document: the engine had no order for them. Where others may belong to a group that are not known, those of the
-    other ranking do that are not elsewhere: if they have its score, or if several documents tie in it, as the score of
-    a document for one text says nothing of that for another one.
+    For each ranking a list of lists of documents, as of `list_possible_orders`. If both have a group of ties at the
+    same ranks with the same documents, both have it in the order of *first*: the engine had no order for them. If a
+    group may have documents that are not known, those of the other ranking are possible that are not elsewhere in this
+    one: if they have the score of the group, or if several documents tie in it, as the score of a document for one text
+    says nothing of its score for another one.
     """
     groups_first, groups_second = group_ties(first), group_ties(second)
-    shared: dict[int, Sequence[Sequence[str]]] = {}
+    shared_groups: dict[int, list[Sequence[str]]] = {}
     for group, match in pair_groups(groups_second, groups_first):
-        # Others that tie with those of one of the two might have been returned in place of these.
-        if match is not None and group.is_interchangeable_with(match) and group.known == match.known:
-            shared[group.start] = [(document,) for document in match.shown]
-    orders = []
-    for ranking, groups, others in ((first, groups_first, groups_second), (second, groups_second, groups_first)):
-        order: list[Sequence[str]] = []
-        for group in groups:
-            order += shared.get(group.start, [_list_candidates(group, others, ranking, is_same_text=False)])
+        # Another document that ties with those of only one group might have been returned in place of one of them.
+        if match is not None and group.is_interchangeable_with(match) and group.documents == match.documents:
+            shared_groups[group.start] = [(document,) for document in match.shown]
+    return (
+        _list_orders_beside(first, groups_first, groups_second, shared_groups),
+        _list_orders_beside(second, groups_second, groups_first, shared_groups),
+    )
+
+
+def _list_orders_beside(
+    ranking: Ranking,
+    groups: Sequence[TieGroup],
+    groups_of_other: Sequence[TieGroup],
+    shared_groups: Mapping[int, Sequence[Sequence[str]]],
+) -> list[Sequence[str]]:
+    """The possible orders of one of the two rankings of `list_orders_of_both`; *shared_groups* are by their start."""
+    possible_orders: list[Sequence[str]] = []
+    for group in groups:
+        if group.start in shared_groups:
+            possible_orders += shared_groups[group.start]
+        else:
+            possible_orders.append(_list_candidates(group, groups_of_other, ranking, is_same_text=False))
+    if not possible_orders:
         # No groups: it is unknown which documents tie.
-        orders.append(order or [(hit.id,) for hit in ranking.hits])
-    return orders[0], orders[1]
+        return [(hit.id,) for hit in ranking.hits]
+    return possible_orders
 
 
 def find_tie_range(
@@ -447,18 +476,25 @@ def find_tie_range(
         value_range = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
     except (UndefinedScore, MeasureError):
         return TieRange(-math.inf, math.inf, exact=False)
-    return value_range if value_range.exact else _read_bounds_of_measure(measure, suite)
+    if value_range.exact:
+        return value_range
+    least, greatest = measure_range(measure, suite.gain, suite.profile)
+    if least is None:
+        least = -math.inf
+    if greatest is None:
+        greatest = math.inf
+    return TieRange(least, greatest, exact=False)
 
 
 def pair_groups(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
     """
-    Each of *groups*, with the group of *before* at the same place, if there is one with the same sort values.
+    Each of *groups*, with the group of *before* at the same rank, if there is one with the same sort values, or None.
 
     Where neither has sort values, the scores need not be the same: another engine may multiply all by a constant.
     """
-    at_place = {group.start: group for group in before}
+    groups_by_start = {group.start: group for group in before}
     for group in groups:
-        match = at_place.get(group.start)
+        match = groups_by_start.get(group.start)
         if match is not None and match.hit.sort != group.hit.sort:
             match = None
         yield group, match
@@ -470,25 +506,36 @@ def _has_score_of(group: TieGroup, other: TieGroup) -> bool:
 
 
 def order_by_profile(ranking: Ranking, profile: Profile) -> Ranking:
-    """*ranking* in the order that *profile* scores, which may be by score and id, whatever the engine sorted by."""
-    if not rules_of(profile).sorts or any(hit.score is None for hit in ranking.hits):
+    """
+    *ranking* in the order in which *profile* scores it.
+
+    The standard profile scores hits in the order of the engine. Others sort them by score and id, as trec_eval does.
+    """
+    if not rules_of(profile).sorts:
         return ranking
+    documents: list[str] = []
+    scores: list[float] = []
+    for hit in ranking.hits:
+        if hit.score is None:
+            return ranking
+        documents.append(hit.id)
+        scores.append(hit.score)
+    hits_by_id = {hit.id: hit for hit in ranking.hits}
+    tail = ranking.tail
     if any(hit.sort is not None for hit in ranking.hits):
-        # Scored in another order than the engine's: neither its sort values nor what tied by them counts.
-        hits = tuple(replace(hit, sort=None) for hit in ranking.hits)
-        ranking = replace(ranking, hits=hits, tail=())
-    by_id = {hit.id: hit for hit in ranking.hits}
-    ordered = by_score(list(by_id), [hit.score for hit in by_id.values()])
-    return replace(ranking, hits=tuple(by_id[document] for document in ordered))
+        # Sort values say nothing of hits that are sorted by score, nor does the tail, which tied by sort values.
+        hits_by_id = {hit.id: replace(hit, sort=None) for hit in ranking.hits}
+        tail = ()
+    ordered_hits = tuple(hits_by_id[document] for document in sort_by_score(documents, scores))
+    return replace(ranking, hits=ordered_hits, tail=tail)
 
 
 def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     """
-    *ranking* in the order that *profile* scores, with the place of each group of ties in place of the engine's scores.
+    *ranking* in the order in which *profile* scores it, with new scores: minus the position of each group of ties.
 
-    The same documents tie as before, if it is known which do; else none. Groups at the same place of two rankings have
-    the same score. So where documents may tie that neither shows, those of one may be in the other: no score rules it
-    out.
+    The same documents tie as before, if it is known which do; else none. Groups at the same ranks of two rankings then
+    have the same score, so that a document that only one of them shows may also tie in the other.
 
     >>> ranking = Ranking((Hit("a", 7.5), Hit("b", 3.25), Hit("c", 3.25)))
     >>> [(hit.id, hit.score) for hit in replace_scores(ranking, Profile.STANDARD).hits]
@@ -497,29 +544,36 @@ def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     ordered = order_by_profile(ranking, profile)
     groups = group_ties(ordered)
     if not groups:
-        hits = tuple(Hit(hit.id, -place) for place, hit in enumerate(ordered.hits))
-        return Ranking(hits, closed=True, exact_scores=True)
-    hits = tuple(Hit(document, -group.start) for group in groups for document in group.shown)
-    last = groups[-1]
-    tail = tuple(Hit(document, -last.start) for document in last.below)
-    return Ranking(hits, tail=tail, closed=last.closed, exact_scores=True)
+        untied = [Hit(hit.id, -position) for position, hit in enumerate(ordered.hits)]
+        return Ranking(tuple(untied), closed=True, exact_scores=True)
+    hits: list[Hit] = []
+    for group in groups:
+        hits += [Hit(document, -group.start) for document in group.shown]
+    last_group = groups[-1]
+    tail = tuple(Hit(document, -last_group.start) for document in last_group.below)
+    return Ranking(tuple(hits), tail=tail, closed=last_group.closed, exact_scores=True)
 
 
 def _list_candidates(
     group: TieGroup, before: Sequence[TieGroup], today: Ranking, *, is_same_text: bool = True
 ) -> tuple[str, ...]:
-    """The documents that may be at the place of *group* today; the groups *before* may be those of another text."""
+    """
+    The documents that may be at the ranks of *group* today.
+
+    *before* are the groups of the ranking that it is compared with. If not *is_same_text*, that is the ranking for
+    another text, of a variant, so that its scores cannot be compared with those of *today*.
+    """
     candidates = [*group.shown, *group.below]
     if group.closed:
         return tuple(candidates)
     # What tied with them in the baseline may still do so, below the last hit, unless it is elsewhere by now.
     returned = {hit.id for hit in today.hits}
-    for earlier_group in before:
-        may_tie = _has_score_of(group, earlier_group)
+    for other_group in before:
+        may_tie = _has_score_of(group, other_group)
         if not is_same_text and len(group.shown) > 1:
             # The score of a document for one text says nothing of that for another one.
             may_tie = True
         if may_tie:
-            documents = (*earlier_group.shown, *earlier_group.below)
+            documents = (*other_group.shown, *other_group.below)
             candidates += [document for document in documents if document not in returned]
     return tuple(dict.fromkeys(candidates))

@@ -17,7 +17,7 @@ from operator import not_
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.errors import UndefinedScore, UsageError
-from harness.metrics.profiles import by_score, rules_of
+from harness.metrics.profiles import rules_of, sort_by_score
 from harness.metrics.registry import batch_formula_of, deepest_cutoff, definition_of
 from harness.metrics.score import score_diverse_query, score_query
 from harness.model.suite import Gain, Measure, Profile
@@ -175,7 +175,7 @@ def _sort_hits(query: str, ranking: Sequence[str], given: Sequence[float | None]
     if given is None:
         return ranking
     try:
-        return by_score(ranking, given)
+        return sort_by_score(ranking, given)
     except UsageError as error:
         raise UsageError(f"query {query!r}: {error}") from None
 

@@ -21,7 +21,7 @@ from difflib import get_close_matches
 
 from harness.errors import MeasureError
 from harness.metrics.definition import Cutoff, Definition, as_text
-from harness.metrics.registry import definition_named, settings_of
+from harness.metrics.registry import find_definition, settings_of
 from harness.model.suite import Measure, Parameter
 
 
@@ -39,7 +39,7 @@ def parse_measure(text: str) -> Measure:
     'P(rel=2)@5'
     """
     parts = take_apart(text)
-    definition = definition_named(parts.name.text, parts.name.offset)
+    definition = find_definition(parts.name.text, parts.name.offset)
     given = _read_parameters(definition, parts)
     cutoff = None
     if definition.at is None:

@@ -285,7 +285,7 @@ def profile_gain(profile: Profile) -> Gain:
     return Gain(rules_of(profile).gain)
 
 
-def by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence[str]:
+def sort_by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence[str]:
     """
     Order *ranking* as trec_eval does: by score, highest first, ties by document id from the last to the first in UTF-8.
 

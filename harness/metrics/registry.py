@@ -270,7 +270,7 @@ def let_measures_be_replaced() -> None:
 
 def definition_of(measure: Measure) -> Definition:
     """The definition of *measure*."""
-    return definition_named(measure.name)
+    return find_definition(measure.name)
 
 
 def batch_formula_of(measure: Measure, profile: Profile) -> BatchFormula | None:
@@ -287,7 +287,7 @@ def is_built_in(measure: Measure) -> bool:
     return any(definition is built_in for built_in in DEFINITIONS)
 
 
-def definition_named(name: str, offset: int = 0) -> Definition:
+def find_definition(name: str, offset: int = 0) -> Definition:
     """
     The definition of *name*, found at *offset* in the user's text.
 
@@ -323,12 +323,12 @@ def settings_for(
 ) -> Settings:
     """As `settings_of`, for one query: under some profiles the least relevant grade depends on its *judgments*."""
     settings, level = settings_of(measure, gain, profile), rules_of(profile).level
-    if level is None or not takes_level(measure, settings):
+    if level is None or not needs_level(measure, settings):
         return settings
     return replace(settings, values={**settings.values, "rel": level(judgments.values())})
 
 
-def takes_level(measure: Measure, settings: Settings) -> bool:
+def needs_level(measure: Measure, settings: Settings) -> bool:
     """Whether *measure* depends on the least relevant grade, and its text does not give it."""
     return "rel" in settings.values and "rel" not in dict(measure.parameters) and not settings.given("max")
 

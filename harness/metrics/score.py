@@ -15,15 +15,15 @@ from harness.metrics.cumulative import DISCOUNTED, contributions
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
 from harness.metrics.grammar import parse_measure
 from harness.metrics.incomplete import find_judged_share
-from harness.metrics.profiles import by_score, rules_of
+from harness.metrics.profiles import rules_of, sort_by_score
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import (
     definition_of,
     gain_in_force,
     is_built_in,
+    needs_level,
     settings_for,
     settings_of,
-    takes_level,
 )
 from harness.model.inspection import Contributions
 from harness.model.judging import UnjudgedBounds
@@ -94,7 +94,7 @@ class _Scorer:
         self._definition, self._measure, self._profile = definition, measure, profile
         self._rules = rules = rules_of(profile)
         self._settings = settings = settings_of(measure, gain, profile)
-        by_judgments = rules.level is not None and takes_level(measure, settings)
+        by_judgments = rules.level is not None and needs_level(measure, settings)
         self._settings_for = partial(settings_for, measure, gain=gain, profile=profile) if by_judgments else None
         self.has_own_formula = definition.name in rules.formulas
         """Whether the profile has a formula of its own for the measure."""
@@ -118,7 +118,7 @@ class _Scorer:
         """*ranking* with its grades, in the order and down to the depth that are scored."""
         (cutoff, condensed), rules = self.depth, self._rules
         if rules.sorts and scores is not None:
-            ranking = by_score(ranking, scores)
+            ranking = sort_by_score(ranking, scores)
         if condensed and rules.cuts_first:
             ranking = without_duplicates(ranking)[:cutoff]
         return grade_ranking(ranking, grades, cutoff, judged_only=condensed, least=rules.least_judged)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics.definition import Settings, Worth
-from harness.metrics.profiles import by_score, rules_of
+from harness.metrics.profiles import rules_of, sort_by_score
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.metrics.registry import definition_of, settings_for
 from harness.metrics.score import score_graded, score_query
@@ -85,7 +85,7 @@ def tie_band(
     rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
     # Reversed, as a document that comes twice counts at its first place, with its first score.
     score_of = dict(zip(reversed(ranking), reversed(scores), strict=True))
-    ordered = by_score(ranking, scores) if rules.sorts else ranking
+    ordered = sort_by_score(ranking, scores) if rules.sorts else ranking
     condensed = bool(settings.values.get("judged_only"))
     # Under such a profile the order decides which documents are cut, and so which judged ones are left.
     cut_first = condensed and rules.cuts_first

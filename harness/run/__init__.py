@@ -148,7 +148,7 @@ def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter)
     if requests:
         noun = "request" if len(requests) == 1 else "requests"
         return f"no threshold is for the {noun} {one_of(requests)}; select another request, or all of them"
-    if not query_filter.is_part:
+    if not query_filter.selects_part:
         return ""
     if query_filter.queries:
         return f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.tag_words}; add one to a query"

@@ -43,7 +43,7 @@ class FinishedSuite:
 
         save_options = SaveOptions(
             created=options.day().isoformat(),
-            partial=QueryFilter.from_options(options).is_part,
+            partial=QueryFilter.from_options(options).selects_part,
             others=self.others,
             file=options.baseline,
             standing=standing or {},

@@ -114,7 +114,7 @@ def _list_ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
     return tuple(
         TiedDocuments(group.start + 1, group.hit.score, group.shown, group.below, group.closed, group.hit.sort)
         for group in group_ties(ranking)
-        if len(group.known) > 1
+        if len(group.documents) > 1
     )
 
 

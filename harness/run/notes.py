@@ -135,7 +135,7 @@ def _list_unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
 def explain_not_kept(suite: Suite, run: Run, options: RunOptions) -> str:
     """Why a *run* of *suite* with *options* is none that others can be compared with; empty if it is."""
     query_filter = QueryFilter.from_options(options)
-    if query_filter.is_part:
+    if query_filter.selects_part:
         return f"it has no other queries than {query_filter}"
     if options.body is not None:
         return "its body is not that of the suite"

@@ -9,7 +9,7 @@ from statistics import median
 from types import MappingProxyType
 
 from harness.gate.finding import read_weights
-from harness.means import mean_of, weighed
+from harness.means import mean_of, scale_by_weights
 from harness.metrics import measure_range
 from harness.metrics.score import common_measures, gain_text
 from harness.model.report import MeanChange, MeasureSummary, QueryBaseline, TagSummary
@@ -113,7 +113,7 @@ def _group_by_tag(queries: Sequence[Query]) -> dict[str | None, list[Query]]:
 
 def _compute_shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
     """The share of each group in the weight of all queries."""
-    weights = weighed([1.0] * len(queries), [query.weight for query in queries])
+    weights = scale_by_weights([1.0] * len(queries), [query.weight for query in queries])
     weight_over_mean = {query.id: weight for query, weight in zip(queries, weights, strict=True)}
     shares = {}
     for tag, members in groups.items():

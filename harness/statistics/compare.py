@@ -13,7 +13,7 @@ from typing import TypeAlias, get_args
 import numpy as np
 
 from harness.errors import StatisticError, UsageError
-from harness.means import are_weighted, mean, weighed
+from harness.means import are_weighted, mean, scale_by_weights
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS, TESTS_OF_MEANS, Comparison, MeasureComparison
 from harness.statistics.intervals import FlipSettings, MeanTest, run_sign_flips, t_interval
 from harness.statistics.mean_intervals import count_by_weights, find_fewest
@@ -80,7 +80,7 @@ def pair_up(
     weights_of_queries = _list_weights(queries, weights)
     weighed_differences = differences
     if weights_of_queries is not None:
-        weighed_differences = np.array(weighed(differences.tolist(), weights_of_queries))
+        weighed_differences = np.array(scale_by_weights(differences.tolist(), weights_of_queries))
     return PairedScores(
         measure=measure,
         queries=queries,
@@ -242,7 +242,7 @@ def _test_pair(pair: PairedScores, options: ComparisonOptions) -> MeanTest:
 def _compute_loads(pair: PairedScores) -> Floats:
     """The weight of each query over the mean weight."""
     ones = [1.0] * len(pair.queries)
-    return np.array(ones if pair.weights is None else weighed(ones, pair.weights))
+    return np.array(ones if pair.weights is None else scale_by_weights(ones, pair.weights))
 
 
 def _build_row(pair: PairedScores, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
-from harness.means import are_weighted, mean, weighed
+from harness.means import are_weighted, mean, scale_by_weights
 from harness.statistics.paired import EQUAL
 
 CONFIDENCE = 0.95
@@ -66,7 +66,7 @@ def compute_mean_interval(
     deviations = [value - center for value in values]
     counts_as = queries
     if are_weighted(weights):
-        deviations = weighed(deviations, weights)
+        deviations = scale_by_weights(deviations, weights)
         counts_as = count_by_weights(weights)
         if counts_as < find_fewest(queries):
             return None
@@ -95,7 +95,7 @@ def count_by_weights(weights: Sequence[float]) -> int:
     >>> count_by_weights([1, 1, 1, 1]), count_by_weights([9, 1, 1, 1])
     (4, 1)
     """
-    shares = weighed([1.0] * len(weights), weights)
+    shares = scale_by_weights([1.0] * len(weights), weights)
     return int(len(weights) ** 2 / math.fsum(share**2 for share in shares) + EQUAL)
 
 

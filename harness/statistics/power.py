@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import StatisticError
-from harness.means import weighed
+from harness.means import scale_by_weights
 from harness.model.comparison import POWER, SEED
 from harness.statistics.paired import EQUAL
 from harness.statistics.tests import Alternative, Floats, vector
@@ -89,7 +89,7 @@ def detectable_by_sign_flip(
     greatest = float(np.abs(values).max())
     if not greatest:
         return None
-    loads = np.ones(values.size) if weights is None else np.array(weighed([1.0] * values.size, weights))
+    loads = np.ones(values.size) if weights is None else np.array(scale_by_weights([1.0] * values.size, weights))
     sides = {"less": (1.0,), "greater": (-1.0,), "two-sided": (1.0, -1.0)}[alternative]
     test = _Test(level / len(sides), sides, np.random.Generator(np.random.PCG64(seed)))
     values, loads = np.sort(values / greatest), np.sort(loads)

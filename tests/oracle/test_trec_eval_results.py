@@ -16,7 +16,7 @@ from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
 from harness.metrics import parse_measure, score_query
 from harness.metrics.evaluate import evaluate
-from harness.metrics.profiles import by_score
+from harness.metrics.profiles import sort_by_score
 from harness.model.suite import Profile
 
 VARIABLE = "RELEVANCE_TEST_TREC_EVAL"
@@ -87,7 +87,7 @@ class Output:
         self.judgments = read_judgments(folder / judgments)
         stored = read_run(folder / run)
         self.rankings = {
-            query: by_score(one.documents, one.scores)[: options.get("hits")] for query, one in stored.items()
+            query: sort_by_score(one.documents, one.scores)[: options.get("hits")] for query, one in stored.items()
         }
         self.level, self.complete = options.get("level", 1), options.get("complete", False)
 

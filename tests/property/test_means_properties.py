@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gate import decide
-from harness.means import are_weighted, mean, mean_of, weighed
+from harness.means import are_weighted, mean, mean_of, scale_by_weights
 from harness.metrics import parse_measure
 from harness.model.run import Engine, Run, Status
 from harness.model.scores import Outcome, Score
@@ -70,7 +70,7 @@ def test_the_order_does_not_matter_to_the_last_digit(pairs, random):
 @given(weighted)
 def test_the_plain_mean_of_what_was_weighed_is_the_weighted_one(pairs):
     sample, loads = unzipped(pairs)
-    assert mean(weighed(sample, loads)) == pytest.approx(mean(sample, loads), rel=1e-9, abs=1e-9)
+    assert mean(scale_by_weights(sample, loads)) == pytest.approx(mean(sample, loads), rel=1e-9, abs=1e-9)
 
 
 @given(weighted)

@@ -7,7 +7,7 @@ import pytest
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import parse_measure, score_query, tie_band
 from harness.metrics.evaluate import evaluate
-from harness.metrics.profiles import by_score
+from harness.metrics.profiles import sort_by_score
 from harness.model.suite import Gain, GainKind, Profile
 
 OTHERS = [profile for profile in Profile if profile is not Profile.STANDARD]
@@ -188,35 +188,35 @@ class TestRre:
 class TestTrec:
     def test_order_by_score_ties_by_id_descending_in_bytes(self):
         ranking = ["a", "b", "é", "~", "Z"]
-        assert by_score(ranking, [1, 1, 1, 1, 1]) == ["é", "~", "b", "a", "Z"]
-        assert by_score(["d10", "d9", "d1"], [1, 1, 2]) == ["d1", "d9", "d10"]
+        assert sort_by_score(ranking, [1, 1, 1, 1, 1]) == ["é", "~", "b", "a", "Z"]
+        assert sort_by_score(["d10", "d9", "d1"], [1, 1, 2]) == ["d1", "d9", "d10"]
 
     def test_infinities_are_scores_and_minus_0_is_0(self):
-        assert by_score(["a", "b", "c", "d"], [-inf, inf, 0.0, -0.0]) == ["b", "d", "c", "a"]
+        assert sort_by_score(["a", "b", "c", "d"], [-inf, inf, 0.0, -0.0]) == ["b", "d", "c", "a"]
 
     def test_scores_are_float64(self):
-        assert by_score(["a", "b"], [16777216.0, 16777217.0]) == ["b", "a"]
+        assert sort_by_score(["a", "b"], [16777216.0, 16777217.0]) == ["b", "a"]
 
     @pytest.mark.parametrize("scores", [[nan], [2.0, nan], [nan, 2.0], [3.0, nan, 1.0]])
     def test_a_score_that_is_no_number_wherever_it_stands(self, scores):
         with pytest.raises(UsageError, match="is not a number"):
-            by_score(["a", "b", "c"][: len(scores)], scores)
+            sort_by_score(["a", "b", "c"][: len(scores)], scores)
 
     @pytest.mark.parametrize("scores", [[], [1.0], [3.0, 2.0, 1.0], [inf, 0.0, -inf]])
     def test_what_is_in_order_stays(self, scores):
         ranking = ["a", "b", "c"][: len(scores)]
-        assert by_score(ranking, scores) == ranking
+        assert sort_by_score(ranking, scores) == ranking
 
     def test_a_score_that_is_no_number(self):
         with pytest.raises(UsageError, match="the score of document 'b' is not a number"):
-            by_score(["a", "b"], [1.0, nan])
+            sort_by_score(["a", "b"], [1.0, nan])
 
     def test_as_many_scores_as_documents(self):
         with pytest.raises(UsageError, match="2 documents came with 1 scores"):
-            by_score(["a", "b"], [1.0])
+            sort_by_score(["a", "b"], [1.0])
 
     def test_where_a_score_is_not_known_the_order_stands(self):
-        assert by_score(["a", "b"], [1.0, None]) == ["a", "b"]
+        assert sort_by_score(["a", "b"], [1.0, None]) == ["a", "b"]
 
     def test_only_this_profile_reorders(self):
         grades = {"b": 1}

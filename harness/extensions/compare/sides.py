@@ -15,7 +15,7 @@ from harness.files.runs import read_run
 from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
 from harness.metrics import read_gain
-from harness.metrics.profiles import by_score
+from harness.metrics.profiles import sort_by_score
 from harness.metrics.score import failure_text
 from harness.model.kept import Baseline, Question
 from harness.model.report import Report, SuiteReport
@@ -301,7 +301,7 @@ def read_run_side(name: str, path: Path, profile: Profile, *, remove_query: bool
         documents: Sequence[str] = stored.sort_documents()
         # trec_eval orders by score and then by id, whatever the ranks in the file say.
         if profile is Profile.TREC:
-            documents = by_score(stored.documents, stored.scores)
+            documents = sort_by_score(stored.documents, stored.scores)
         hits = tuple(Hit(document, scores[document]) for document in documents)
         rankings[query] = Ranking(hits, exact_scores=True)
     run = Run(rankings, Engine("run"), "run")

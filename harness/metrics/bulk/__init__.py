@@ -21,7 +21,7 @@ from harness.metrics.bulk.texts import CannotReadInBulk
 from harness.metrics.bulk.trec import TrecJudgments, TrecRankings, read_judgments, read_rankings
 from harness.metrics.definition import BatchFormula, Needs, Settings
 from harness.metrics.profiles import rules_of
-from harness.metrics.registry import batch_formula_of, definition_of, settings_of, takes_level
+from harness.metrics.registry import batch_formula_of, definition_of, needs_level, settings_of
 from harness.metrics.score import GREATEST_SCORE, check_bounds
 from harness.model.suite import Gain, Measure, Profile
 
@@ -85,7 +85,7 @@ def score_batches(
 
 def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | None, profile: Profile) -> Floats:
     settings, rules = settings_of(measure, gain, profile), rules_of(profile)
-    if rules.level is not None and takes_level(measure, settings):
+    if rules.level is not None and needs_level(measure, settings):
         # The level differs from query to query, and a batch formula has one: grades become 1 and 0.
         batch = batch.regrade(rules.level)
         settings = replace(settings, values={**settings.values, "rel": 1.0})
