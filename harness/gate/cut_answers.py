@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.gate.decide_answers import RequestedDepth, explain_what_may_follow
+from harness.gate.decide_answers import RequestedDepth, describe_incomplete_hits
 from harness.gate.finding import Finding
 from harness.model.run import Ranking, Run, Status
 from harness.model.suite import Json, Query, RequestTemplate, Suite
@@ -53,12 +53,18 @@ def find_cut_answers(suite: Suite, run: Run) -> dict[str, Ranking]:
 
 
 def _has_limit(template: RequestTemplate) -> bool:
+    """Whether a request to an engine may return fewer hits than match by what it says itself."""
     if template.http is not None:
         return False
     if may_limit_hits(template.body) or "search_pipeline" in template.url_params:
         return True
-    search_template = template.body.get("template") if isinstance(template.body, Mapping) else None
-    source = search_template.get("source") if isinstance(search_template, Mapping) else None
+    if not isinstance(template.body, Mapping):
+        return False
+    search_template = template.body.get("template")
+    if not isinstance(search_template, Mapping):
+        return False
+    # A source that is written as a text: its quotes are escaped in the JSON of the body.
+    source = search_template.get("source")
     return isinstance(source, str) and may_limit_hits(source)
 
 
@@ -77,16 +83,21 @@ def add_cut_answers(
     """*finding* on *queries* with those of their answers that are in *cut*; a pass is weak evidence then."""
     if finding.status not in (Status.PASSED, Status.FAILED):
         return finding
-    of_queries = {query.id: cut[query.id] for query in queries if query.id in cut}
-    if finding.status is Status.FAILED:
-        # Its reason has what may follow such an answer.
-        of_queries = {
-            query: ranking for query, ranking in of_queries.items() if not explain_what_may_follow(ranking, requested)
-        }
-    if not of_queries:
+    cut_in_scope = {}
+    for query in queries:
+        if query.id not in cut:
+            continue
+        # The reason of a failure already says so of an answer that other hits may follow.
+        if finding.status is Status.FAILED and describe_incomplete_hits(cut[query.id], requested):
+            continue
+        cut_in_scope[query.id] = cut[query.id]
+    if not cut_in_scope:
         return finding
-    sentence = describe_cut_answers(of_queries, requested.depth)
-    caveat = finding.caveat
-    if finding.status is Status.PASSED:
-        caveat = f"{caveat}; {sentence}" if caveat else sentence
-    return replace(finding, reason=f"{finding.reason}; {sentence}", caveat=caveat)
+    sentence = describe_cut_answers(cut_in_scope, requested.depth)
+    finding = replace(finding, reason=f"{finding.reason}; {sentence}")
+    if finding.status is not Status.PASSED:
+        return finding
+    caveat = sentence
+    if finding.caveat:
+        caveat = f"{finding.caveat}; {sentence}"
+    return replace(finding, caveat=caveat)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from harness.gate.decide_answers import (
     RequestedDepth,
+    describe_incomplete_hits,
     describe_without_ranking,
-    explain_what_may_follow,
     list_without_hits,
     list_without_ranking,
 )
@@ -66,10 +66,10 @@ def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], in
 
 
 def _refuse_without_ranking(condition: AgreementCondition, unanswered: Mapping[str, str]) -> Finding:
+    """The finding that queries have no ranking, with the reason of each of them."""
     name = condition.agreement.text
-    missing = describe_without_ranking(unanswered)
-    sentence = f"{name} cannot be decided: {missing}"
-    return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
+    reason = f"{name} cannot be decided: {describe_without_ranking(unanswered)}"
+    return Finding(Status.ERROR, reason, None, condition.required, name, tuple(unanswered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +77,22 @@ class _RankingPair:
     """
     Documents *before*, in the baseline, and today: *as_returned*, and *after* with ties in the baseline's order.
 
-    *possible* has those of today in groups, each of which may come in any order: where it is not known which documents
-    tie with the last hit.
+    *possible_orders* has those of today as `list_possible_orders` lists them: it may not be known which documents tie
+    with the last hit.
     """
 
     before: tuple[str, ...]
     after: tuple[str, ...]
     as_returned: tuple[str, ...]
-    possible: tuple[Sequence[str], ...]
+    possible_orders: tuple[Sequence[str], ...]
 
     def find_range(self, agreement: Measure, value: float, *, depth: int) -> tuple[float, float]:
         """The least and the greatest *value* of the agreement over the orders of ties."""
-        if all(len(group) == 1 for group in self.possible):
+        if all(len(documents) == 1 for documents in self.possible_orders):
             return value, value
         before = [(document,) for document in self.before]
         lengths = len(self.before), len(self.after)
-        least, greatest = find_agreement_range(agreement, before, self.possible, lengths, depth=depth)
+        least, greatest = find_agreement_range(agreement, before, self.possible_orders, lengths, depth=depth)
         return min(least, value), max(greatest, value)
 
 
@@ -108,11 +108,11 @@ def _pair_rankings(queries: Sequence[str], inputs: GateInputs, reference: Refere
         before = tuple(hit.id for hit in first.hits[:depth])
         as_returned = tuple(hit.id for hit in second.hits[:depth])
         after = as_returned
-        possible: list[Sequence[str]] = [(document,) for document in as_returned]
+        possible_orders: list[Sequence[str]] = [(document,) for document in as_returned]
         if inputs.ignores_ties:
             after = restore_tie_order(first, second, depth=depth)
-            possible = list_possible_orders(truncate_ranking(first, depth), truncate_ranking(second, depth))
-        pairs[query] = _RankingPair(before, after, as_returned, tuple(possible))
+            possible_orders = list_possible_orders(truncate_ranking(first, depth), truncate_ranking(second, depth))
+        pairs[query] = _RankingPair(before, after, as_returned, tuple(possible_orders))
     return pairs
 
 
@@ -123,6 +123,7 @@ def _decide_rankings(
     reference: Reference,
     skipped: tuple[str, ...],
 ) -> Finding:
+    """Compare the agreement of each of *pairs* with what *condition* requires; *skipped* are queries left out."""
     depth = min(reference.depth, inputs.suite.depth)
     values, least, greatest = {}, {}, {}
     for query, pair in pairs.items():
@@ -133,11 +134,20 @@ def _decide_rankings(
     scope = Scope(values, zero_hits, {}, (), skipped, read_weights(inputs.suite.queries, values))
     extremes = Extremes(least, greatest, suggest_tie_remedy(inputs))
     finding = decide_scores_with_ties(condition.as_score, scope, extremes, gain="", skip_undefined=False)
-    reordered = [query for query, pair in pairs.items() if pair.after != pair.as_returned]
-    only_ties = [query for query in reordered if pairs[query].after == pairs[query].before]
-    tie_changes = describe_tie_changes(only_ties, [query for query in reordered if query not in only_ties])
+    only_ties: list[str] = []
+    ties_and_more: list[str] = []
+    for query, pair in pairs.items():
+        if pair.after == pair.as_returned:
+            continue
+        if pair.after == pair.before:
+            only_ties.append(query)
+        else:
+            ties_and_more.append(query)
+    tie_changes = describe_tie_changes(only_ties, ties_and_more)
     reason = "; ".join([finding.reason, f"compared with {reference.called}", *tie_changes, *reference.changes])
-    caveat = "; ".join(tie_changes) if finding.status is Status.PASSED else ""
+    caveat = ""
+    if finding.status is Status.PASSED:
+        caveat = "; ".join(tie_changes)
     return replace(finding, reason=reason, caveat=caveat)
 
 
@@ -149,7 +159,7 @@ def list_incomplete(
     for query in queries:
         ranking = responses[query]
         if isinstance(ranking, Ranking) and not ranking.closed and len(ranking.hits) < requested.depth:
-            hits = explain_what_may_follow(ranking, requested)
+            hits = describe_incomplete_hits(ranking, requested)
             if hits:
                 incomplete[query] = hits
     return incomplete

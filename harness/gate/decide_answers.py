@@ -24,23 +24,22 @@ from harness.words import count, describe_invisible, listed
 
 @dataclass(frozen=True, slots=True)
 class RequestedDepth:
-    """
-    The number of hits that a run requested.
-
-    *doubt* is empty where the server returns as many hits, if so many match. Else it says why that is not known, and
-    what to do about it. *own_total* says so of a response whose own total is greater, whatever other responses show.
-    """
+    """The number of hits that a run requested, and whether the server returned so many if so many match."""
 
     depth: int
     doubt: str = ""
-    own_total: str = ""
+    """Why that is not known, and what to do about it, in words; empty where it is known."""
+    doubt_of_short_response: str = ""
+    """As *doubt*, for a response with fewer hits than its own total says; it holds whatever other responses show."""
     of_service: bool = False
-    """Whether an HTTP service was asked."""
+    """Whether the requests went to an HTTP service."""
 
 
-OF_SERVICE = "the service may return fewer by default: send it `{{depth}}`, and set `total`"
+DOUBT_OF_SERVICE = "the service may return fewer by default: send it `{{depth}}`, and set `total`"
 
-OF_SERVICE_WITH_SIZE = "the service may have a limit: set `total`, and a `depth` within the limit"
+DOUBT_OF_SERVICE_WITH_SIZE = "the service may have a limit: set `total`, and a `depth` within the limit"
+
+DOUBT_OF_TEMPLATE = "the search template may have its own size: use `{{size}}` in it"
 
 
 def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
@@ -52,18 +51,24 @@ def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     it says there are has one for that query.
     """
     template = suite.requests.get(run.request)
-    is_service = template is not None and template.http is not None
-    says_size = template is not None and template.http is not None and template.http.size is not None
-    is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
-    if not (is_service or is_stored):
+    if template is None:
         return RequestedDepth(suite.depth)
-    doubt, own_total = "the search template may have its own size: use `{{size}}` in it", ""
-    if is_service:
-        doubt = own_total = OF_SERVICE_WITH_SIZE if says_size else OF_SERVICE
-    rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
-    if any(ranking.returned >= suite.depth for ranking in rankings):
-        doubt = ""
-    return RequestedDepth(suite.depth, doubt, own_total, is_service)
+    is_service = template.http is not None
+    doubt_of_short_response = ""
+    if template.http is not None:
+        doubt = DOUBT_OF_SERVICE
+        if template.http.size is not None:
+            doubt = DOUBT_OF_SERVICE_WITH_SIZE
+        doubt_of_short_response = doubt
+    elif isinstance(template.body, Mapping) and "template" in template.body:
+        doubt = DOUBT_OF_TEMPLATE
+    else:
+        return RequestedDepth(suite.depth)
+    for response in run.responses.values():
+        if isinstance(response, Ranking) and response.returned >= suite.depth:
+            # One response with as many hits shows that the server applies the size that it is sent.
+            doubt = ""
+    return RequestedDepth(suite.depth, doubt, doubt_of_short_response, is_service)
 
 
 def decide_expectation(
@@ -122,71 +127,83 @@ def list_named_documents(condition: Condition) -> tuple[str, ...]:
 
 
 def _decide_in_top(condition: InTop, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
-    operator, wanted = Operator.AT_MOST, f"required in the top {condition.k}"
+    """Decide ``DOCUMENT in top K``, or ``DOCUMENT not in top K``."""
+    operator, requirement = Operator.AT_MOST, f"required in the top {condition.k}"
     if condition.negated:
-        operator, wanted = Operator.ABOVE, f"required not in the top {condition.k}"
-    undecided = Finding(Status.INCONCLUSIVE, "", required=condition.k, unit=Unit.RANK, operator=operator)
+        operator, requirement = Operator.ABOVE, f"required not in the top {condition.k}"
     rank = _find_rank(condition.document, ranking)
-    last_hits = explain_what_may_follow(ranking, requested)
-    if rank is None and last_hits and condition.k > len(ranking.hits):
-        reason = f"cannot be decided: {condition.document} is not in the {last_hits}"
+    undecided = Finding(Status.INCONCLUSIVE, "", observed=None, required=condition.k, unit=Unit.RANK, operator=operator)
+    incomplete_hits = describe_incomplete_hits(ranking, requested)
+    if rank is None and incomplete_hits and condition.k > len(ranking.hits):
+        reason = f"cannot be decided: {condition.document} is not in the {incomplete_hits}"
         if ranking.returned >= requested.depth:
             # Hits that repeat a document take a rank of the response, and none of the ranking.
             reason += f", set `depth: {condition.k + len(ranking.duplicates)}`"
         return replace(undecided, reason=reason, blamed=(query.id,))
     is_in_top = rank is not None and rank <= condition.k
-    reason = f"{_describe_rank(condition.document, ranking)}, {wanted}"
-    return _complete_finding(undecided, query, is_in_top != condition.negated, reason, rank)
+    finding = replace(undecided, reason=f"{_describe_rank(condition.document, ranking)}, {requirement}", observed=rank)
+    return _complete_finding(finding, query, passed=is_in_top != condition.negated)
 
 
 def _decide_before(condition: Before, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+    """Decide ``DOCUMENT before OTHER``. A document that is not in the ranking counts as below all that are."""
     rank, other_rank = _find_rank(condition.document, ranking), _find_rank(condition.other, ranking)
     undecided = Finding(Status.INCONCLUSIVE, "", required=other_rank, unit=Unit.RANK, operator=Operator.BELOW)
-    last_hits = explain_what_may_follow(ranking, requested)
-    if rank is None and other_rank is None and last_hits:
-        reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {last_hits}"
+    incomplete_hits = describe_incomplete_hits(ranking, requested)
+    if rank is None and other_rank is None and incomplete_hits:
+        reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {incomplete_hits}"
         if ranking.returned >= requested.depth:
             reason += ", increase `depth`"
         return replace(undecided, reason=reason, blamed=(query.id,))
     reason = f"{_describe_rank(condition.document, ranking)}, {_describe_rank(condition.other, ranking)}"
+    finding = replace(undecided, reason=reason, observed=rank)
     if rank is None:
-        return _complete_finding(undecided, query, False, reason, rank)
+        return _complete_finding(finding, query, passed=False)
     if other_rank is not None and other_rank < rank:
-        reason += ", required in the opposite order"
-    return _complete_finding(undecided, query, other_rank is None or rank < other_rank, reason, rank)
+        finding = replace(finding, reason=f"{reason}, required in the opposite order")
+        return _complete_finding(finding, query, passed=False)
+    return _complete_finding(finding, query, passed=True)
 
 
 def _decide_hit_count(condition: HitCount, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+    """Decide ``hits >= N``, by the number of documents that match."""
     operator, unit = condition.operator, Unit.HITS
     undecided = Finding(Status.INCONCLUSIVE, "", required=condition.required, unit=unit, operator=operator)
-    required = f"required {operator} {condition.required}"
+    requirement = f"required {operator} {condition.required}"
     if ranking.total_doubt:
-        reason = f"cannot be decided: {ranking.total_doubt}, {required}"
+        reason = f"cannot be decided: {ranking.total_doubt}, {requirement}"
         return replace(undecided, reason=reason, blamed=(query.id,))
     if ranking.total is None or ranking.total_is_lower_bound:
-        # A document that was returned twice is one hit.
-        least = len(ranking.hits) if ranking.total is None else ranking.total
-        reason = f"at least {count(least, 'hit')}, {required}"
-        undecided = replace(undecided, observed=least, reason=reason)
+        least = ranking.total
+        if least is None:
+            # Each document counts once, also if it was returned twice.
+            least = len(ranking.hits)
+        undecided = replace(undecided, observed=least, reason=f"at least {count(least, 'hit')}, {requirement}")
         return _decide_lower_bound(condition, query, ranking, undecided, of_service=requested.of_service)
-    passed = is_met(ranking.total, operator, condition.required)
-    return _complete_finding(undecided, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
+    reason = f"{count(ranking.total, 'hit')}, {requirement}"
+    finding = replace(undecided, reason=reason, observed=ranking.total)
+    return _complete_finding(finding, query, passed=is_met(ranking.total, operator, condition.required))
 
 
 def _decide_lower_bound(
     condition: HitCount, query: Query, ranking: Ranking, undecided: Finding, *, of_service: bool
 ) -> Finding:
-    """Decide by the least number of hits, *undecided.observed*: it can pass ``>=`` and ``>``, and fail the others."""
+    """
+    Decide by *undecided.observed*, of which it is only known that at least so many hits match.
+
+    That can pass ``>=`` and ``>``, and fail all other comparisons. *undecided.reason* says how many hits there are, and
+    how many are required.
+    """
     least = undecided.observed or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
         if is_met(least, condition.operator, condition.required):
-            return _complete_finding(undecided, query, True, undecided.reason, least)
+            return _complete_finding(undecided, query, passed=True)
     else:
         greatest_allowed = condition.required
         if condition.operator is Operator.BELOW:
             greatest_allowed -= 1
         if least > greatest_allowed:
-            return _complete_finding(undecided, query, False, undecided.reason, least)
+            return _complete_finding(undecided, query, passed=False)
     if ranking.total is None:
         reason = f"cannot be decided: the answer has no number of matching documents, {undecided.reason}"
         return replace(undecided, reason=reason, blamed=(query.id,))
@@ -200,20 +217,22 @@ def _decide_lower_bound(
     return replace(undecided, reason=reason, blamed=(query.id,))
 
 
-def _complete_finding(undecided: Finding, query: Query, passed: bool, reason: str, observed: float | None) -> Finding:
-    finding = replace(undecided, reason=reason, observed=observed, counted=1)
+def _complete_finding(undecided: Finding, query: Query, *, passed: bool) -> Finding:
+    """*undecided*, which has its reason and its figures, as the finding that *query* passed or failed."""
     if passed:
-        return replace(finding, status=Status.PASSED)
-    return replace(finding, status=Status.FAILED, blamed=(query.id,))
+        return replace(undecided, status=Status.PASSED, counted=1)
+    return replace(undecided, status=Status.FAILED, counted=1, blamed=(query.id,))
 
 
 def explain_no_ranking(response: Response | None) -> str:
-    """Why there is no ranking."""
-    return failure_text(response) if isinstance(response, Failure) else "did not run"
+    """Why *response* is no ranking; None is that of a query that did not run."""
+    if isinstance(response, Failure):
+        return failure_text(response)
+    return "did not run"
 
 
 def list_without_ranking(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
-    """The queries without a ranking, with the reason of each; *where* is added to it."""
+    """The queries without a ranking, with the reason of each, which ends with *where*, such as " in the baseline"."""
     reasons = {}
     for query in queries:
         response = responses.get(query)
@@ -238,6 +257,7 @@ def describe_without_ranking(unanswered: Mapping[str, str], noun: str = "query")
 
 
 def _find_rank(document: str, ranking: Ranking) -> int | None:
+    """The rank of *document*, counted from 1; None where it is not in *ranking*."""
     for rank, hit in enumerate(ranking.hits, start=1):
         if hit.id == document:
             return rank
@@ -251,23 +271,31 @@ def _describe_rank(document: str, ranking: Ranking) -> str:
     return f"{document} is at rank {rank}"
 
 
-def explain_what_may_follow(ranking: Ranking, requested: RequestedDepth) -> str:
-    """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
+def describe_incomplete_hits(ranking: Ranking, requested: RequestedDepth) -> str:
+    """
+    The hits of *ranking*, in words, if more documents may match than were returned; empty if it has all that match.
+
+    The words follow "is not in the": "10 hits requested", or "3 hits returned, where 10 were requested; …".
+    """
     returned = ranking.returned
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
         return ""
     if returned >= requested.depth:
         if not ranking.duplicates:
             return f"{count(requested.depth, 'hit')} requested"
-        # The hit beyond the depth, which shows ties, may repeat a document too: of all hits the number is right.
-        hits = f"{returned} hits returned" if returned > requested.depth else f"{returned} hits requested"
+        hits = f"{returned} hits requested"
+        if returned > requested.depth:
+            # One hit beyond the depth is requested to see ties. It may be the one that repeats a document.
+            hits = f"{returned} hits returned"
         return f"{hits}, {len(ranking.duplicates)} of which repeat a document"
     doubt = requested.doubt
     if not doubt and ranking.total is not None:
-        doubt = requested.own_total
+        doubt = requested.doubt_of_short_response
     if not doubt or not returned:
         return ""
-    matching = "" if ranking.total is None else f" and {ranking.total} match"
+    matching = ""
+    if ranking.total is not None:
+        matching = f" and {ranking.total} match"
     return f"{count(returned, 'hit')} returned, where {requested.depth} were requested{matching}; {doubt}"
 
 
@@ -283,9 +311,10 @@ def decide_latency(
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
     """
     active_queries, skipped = split_skipped(queries, today)
-    active = [query.id for query in active_queries]
-    name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
-    times, untimed = _read_times(active, responses)
+    name = f"p{condition.percentile} latency"
+    if condition.percentile == 100:
+        name = "max latency"
+    times, untimed = _read_times([query.id for query in active_queries], responses)
     finding = Finding(
         Status.FAILED,
         "",
@@ -296,33 +325,37 @@ def decide_latency(
         operator=Operator.AT_MOST,
     )
     if untimed:
-        all_answered = all(isinstance(responses.get(query), Ranking) for query in untimed)
-        status = Status.INCONCLUSIVE if all_answered else Status.ERROR
+        are_all_answered = all(isinstance(responses.get(query), Ranking) for query in untimed)
+        status = Status.INCONCLUSIVE if are_all_answered else Status.ERROR
         reason = f"{name} cannot be decided: {list_by_cause(untimed)}"
         return replace(finding, status=status, reason=reason, blamed=tuple(untimed))
     if not times:
         return replace(finding, reason=f"{name} has nothing to decide: {explain_nothing_left(skipped)}")
-    if any(_is_measured(responses[query]) for query in times):
-        name += " to the last byte"
+    for query in times:
+        response = responses[query]
+        if isinstance(response, Ranking) and response.took is None:
+            name += " to the last byte"
+            break
     return add_left_out(_compare_times(condition, finding, name, times), skipped)
 
 
 def _compare_times(condition: LatencyCondition, finding: Finding, name: str, times: Mapping[str, float]) -> Finding:
     """Complete *finding* by the percentile, by nearest rank, and the queries that are slower than the limit."""
     limit = condition.milliseconds
-    rank = math.ceil(len(times) * condition.percentile / 100)
-    observed = sorted(times.values())[rank - 1]
+    nearest_rank = math.ceil(len(times) * condition.percentile / 100)
+    observed = sorted(times.values())[nearest_rank - 1]
     reason = f"{name} is {format_number(observed)} ms, required <= {format_number(limit)} ms"
     reason += f", over {count(len(times), 'query')}"
     if is_met(observed, Operator.AT_MOST, limit):
         return replace(finding, status=Status.PASSED, reason=reason, observed=observed)
     slow = [query for query in times if not is_met(times[query], Operator.AT_MOST, limit)]
     slow.sort(key=lambda query: (-times[query], query))
-    reason += f"; slowest: {listed([f'{query} {format_number(times[query])} ms' for query in slow])}"
-    return replace(finding, reason=reason, observed=observed, blamed=tuple(slow))
+    slowest = listed([f"{query} {format_number(times[query])} ms" for query in slow])
+    return replace(finding, reason=f"{reason}; slowest: {slowest}", observed=observed, blamed=tuple(slow))
 
 
 def _read_times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[dict[str, float], dict[str, str]]:
+    """The time of each query in milliseconds, and of each that has none the reason."""
     times: dict[str, float] = {}
     untimed: dict[str, str] = {}
     for query in queries:
@@ -339,8 +372,3 @@ def _read_times(queries: Sequence[str], responses: Mapping[str, Response]) -> tu
         else:
             times[query] = milliseconds
     return times, untimed
-
-
-def _is_measured(response: Response) -> bool:
-    """Whether the time of *response*, which has one, is that to its last byte."""
-    return isinstance(response, Ranking) and response.took is None

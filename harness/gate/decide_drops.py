@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 def decide_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
     """
-    Judge *condition* twice where not all tied documents of a query are known: with such queries at their worst, and
-    at their best.
+    Compare the scores of two runs with what *condition* allows.
+
+    A query of which not all tied documents are known has a range of scores. *condition* is then decided twice: with
+    such queries at their worst, and at their best.
 
     Args:
         condition: The threshold.
@@ -53,22 +55,24 @@ def decide_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, 
     """
     for least, greatest in pairs.tie_ranges.values():
         if math.isinf(least) or math.isinf(greatest):
-            return _refuse_ties(condition, pairs, "too many orders of ties to check", remedy, of_query)
+            sentence = "too many orders of ties to check"
+            return _refuse_ties(condition, pairs, sentence, remedy, of_query=of_query)
     worst_pairs = pairs.move_ties_to("worst")
-    worst = _decide_condition(condition, worst_pairs, of_query=of_query)
+    worst_finding = _decide_condition(condition, worst_pairs, of_query=of_query)
     if not pairs.tie_ranges:
-        return _add_asides(worst, pairs, of_query=of_query)
+        return _add_facts(worst_finding, pairs, of_query=of_query)
     best_pairs = pairs.move_ties_to("best")
-    best = _decide_condition(condition, best_pairs, of_query=of_query)
-    if worst.status is not best.status:
-        sentence = f"with ties at their worst, {worst.reason}; at their best, {best.reason}"
-        return _refuse_ties(condition, pairs, sentence, remedy, of_query)
-    if worst.status is Status.PASSED:
-        return _add_asides(worst, worst_pairs, of_query=of_query)
-    return _add_asides(best, best_pairs, of_query=of_query)
+    best_finding = _decide_condition(condition, best_pairs, of_query=of_query)
+    if worst_finding.status is not best_finding.status:
+        sentence = f"with ties at their worst, {worst_finding.reason}; at their best, {best_finding.reason}"
+        return _refuse_ties(condition, pairs, sentence, remedy, of_query=of_query)
+    if worst_finding.status is Status.PASSED:
+        return _add_facts(worst_finding, worst_pairs, of_query=of_query)
+    return _add_facts(best_finding, best_pairs, of_query=of_query)
 
 
 def _decide_condition(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+    """Decide *condition* by the function for its kind, with the scores as they are in *pairs*."""
     if isinstance(condition, WorseCondition):
         return _decide_worse(condition, pairs)
     if isinstance(condition, SignificanceCondition):
@@ -79,7 +83,7 @@ def _decide_condition(condition: BaselineCondition, pairs: Pairs, *, of_query: b
 
 
 def _start_finding(condition: BaselineCondition, pairs: Pairs) -> Finding:
-    """What is known of every finding about *pairs*, to be completed; FAILED until it passes."""
+    """The finding on *pairs* before anything is compared: FAILED, with what is required and how many queries count."""
     finding = Finding(
         Status.FAILED,
         "",
@@ -94,11 +98,17 @@ def _start_finding(condition: BaselineCondition, pairs: Pairs) -> Finding:
 
 
 def _widen_to_ties(pairs: Pairs) -> tuple[float, float] | None:
-    """How far unjudged hits may move the difference, with the difference itself where ties are at an extreme."""
+    """
+    How far unjudged hits may move the difference of the means, from the least to the greatest.
+
+    With ties at their worst or best, the difference that is compared may be outside: the range is widened to it.
+    """
     if pairs.if_judged is None:
         return None
+    least, greatest = pairs.if_judged
     before, after = pairs.compute_means()
-    return min(pairs.if_judged[0], after - before), max(pairs.if_judged[1], after - before)
+    difference = after - before
+    return min(least, difference), max(greatest, difference)
 
 
 def _get_unit(condition: BaselineCondition) -> Unit:
@@ -107,7 +117,9 @@ def _get_unit(condition: BaselineCondition) -> Unit:
         return Unit.P_VALUE
     if condition.relative:
         return Unit.SHARE
-    return Unit.QUERIES if isinstance(condition, WorseCondition) else Unit.DROP
+    if isinstance(condition, WorseCondition):
+        return Unit.QUERIES
+    return Unit.DROP
 
 
 # How far scores fell: the mean, or each query.
@@ -117,10 +129,14 @@ def _decide_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> F
     """Compare the fall of the mean, or of the one query, with what is allowed; blame the queries that fell."""
     before, after = pairs.compute_means()
     drop, limit = before - after, _get_limit(condition, before)
-    share = f" ({abs(drop / before):.2%})" if condition.relative and before else ""
-    subject = pairs.name if of_query else pairs.mean_name
-    reason = f"{subject} {_describe_change(pairs, before, after, limit, share)}, allowed {_format_allowed(condition)}"
-    if not of_query:
+    share = ""
+    if condition.relative and before != 0:
+        share = f" ({abs(drop / before):.2%})"
+    change = _describe_change(pairs, before, after, limit, share)
+    if of_query:
+        reason = f"{pairs.name} {change}, allowed {_format_allowed(condition)}"
+    else:
+        reason = f"{pairs.mean_name} {change}, allowed {_format_allowed(condition)}"
         reason += f", over {count(len(pairs.before), 'query')}"
     observed = _get_observed(condition, before, drop)
     finding = replace(_start_finding(condition, pairs), observed=observed)
@@ -132,50 +148,69 @@ def _decide_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> F
 
 
 def _decide_every_drop(condition: DropCondition, pairs: Pairs) -> Finding:
-    """Compare the fall of each query with what is allowed; the greatest excess decides."""
+    """Compare the fall of each query with what is allowed; the one that exceeds it most is the observed figure."""
     drops = pairs.compute_drops()
-    limits = {query: _get_limit(condition, before) for query, before in pairs.before.items()}
-    excess = {query: drops[query] - limits[query] for query in drops}
+    excess = {}
+    too_far = []
+    for query, drop in drops.items():
+        limit = _get_limit(condition, pairs.before[query])
+        excess[query] = drop - limit
+        if not is_met(drop, Operator.AT_MOST, limit):
+            too_far.append(query)
+    too_far.sort(key=lambda query: (-excess[query], query))
     worst = max(drops, key=lambda query: (excess[query], query))
-    worst_first = sorted(drops, key=lambda query: (-excess[query], query))
-    beyond = [query for query in worst_first if not is_met(drops[query], Operator.AT_MOST, limits[query])]
     total = len(drops)
-    reason = f"{pairs.name} fell by no more than {_format_allowed(condition)} for {total - len(beyond)} of "
+    reason = f"{pairs.name} fell by no more than {_format_allowed(condition)} for {total - len(too_far)} of "
     reason += f"{count(total, 'query')}, required for every one"
     observed = _get_observed(condition, pairs.before[worst], drops[worst])
     finding = replace(_start_finding(condition, pairs), observed=observed)
-    if not beyond:
+    if not too_far:
         return replace(finding, status=Status.PASSED, reason=reason)
-    reason += f"; fell most: {_list_values(pairs, beyond)}"
-    return replace(finding, reason=reason, blamed=tuple(beyond))
+    reason += f"; fell most: {_list_values(pairs, too_far)}"
+    return replace(finding, reason=reason, blamed=tuple(too_far))
 
 
 def _get_limit(condition: DropCondition, before: float) -> float:
     """The greatest drop that is allowed from *before*, in the measure's unit."""
-    return condition.allowed * abs(before) if condition.relative else condition.allowed
+    if condition.relative:
+        return condition.allowed * abs(before)
+    return condition.allowed
 
 
 def _get_observed(condition: DropCondition, before: float, drop: float) -> float | None:
     """The drop in the threshold's unit; None where it is a share of a score of 0."""
     if not condition.relative:
         return drop
-    return drop / abs(before) if before else None
+    if before == 0:
+        return None
+    return drop / abs(before)
 
 
 def _format_allowed(condition: DropCondition | WorseCondition) -> str:
-    return f"{format_number(condition.allowed * 100)}%" if condition.relative else format_number(condition.allowed)
+    """The number that *condition* allows, as the threshold has it: ``0.02``, or ``5%``."""
+    if condition.relative:
+        return f"{format_number(condition.allowed * 100)}%"
+    return format_number(condition.allowed)
 
 
 def _describe_change(pairs: Pairs, before: float, after: float, limit: float = math.inf, share: str = "") -> str:
     """
-    How far a value moved from *before*, its value in the baseline, with four decimals.
+    How far a value moved from *before*, its value in the baseline, to *after*.
 
-    With as many decimals as *limit* needs, so that the numbers never contradict the decision.
+    Args:
+        pairs: Says what *before* is of.
+        before: The value in the baseline.
+        after: The value of today.
+        limit: The drop that is allowed. A drop is written with four decimals, and with more where four would look as if
+            the other was decided.
+        share: What the drop is as a share of *before*, in brackets, to follow the drop.
     """
     drop = before - after
     if abs(drop) < 5e-5 and is_met(drop, Operator.AT_MOST, limit):
         return f"is {after:.4f} as in {pairs.origin or pairs.against}"
-    origin = f", {pairs.origin}," if pairs.origin else ""
+    origin = ""
+    if pairs.origin:
+        origin = f", {pairs.origin},"
     if drop > 0:
         size = format_observed(drop, Operator.AT_MOST, limit)
         return f"fell by {size}{share} from {before:.4f}{origin} to {after:.4f}"
@@ -193,7 +228,8 @@ def _describe_costs(pairs: Pairs) -> str:
     for query in pairs.list_costliest():
         weight = format_weight(query, pairs.weights)
         queries.append(f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{weight}")
-    return f"{'cost' if pairs.weights else 'fell'} most: {listed(queries)}"
+    verb = "cost" if pairs.weights else "fell"
+    return f"{verb} most: {listed(queries)}"
 
 
 # How many queries fell.
@@ -203,11 +239,12 @@ def _decide_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     """Count the queries that fell by more than *condition* says; blame them, the greatest fall first."""
     drops, total = pairs.compute_drops(), len(pairs.before)
     worse = [query for query in pairs.list_fallen() if not is_met(drops[query], Operator.AT_MOST, condition.by)]
-    # The share is taken as the decimal fraction that was written, since 0.07 * 100 is a little more than 7 in binary.
+    # The decimal fraction as it was written: as a float, 0.07 * 100 is a little more than 7.
     allowed = Fraction(condition.allowed).limit_denominator(10**9)
     observed: float = len(worse)
     reason = f"{pairs.name} fell by more than {format_number(condition.by)} for {len(worse)} of {count(total, 'query')}"
     if condition.relative:
+        # A share of the queries becomes a number of queries.
         allowed *= total
         observed = len(worse) / total
         reason += f" ({observed:.2%})"
@@ -256,8 +293,11 @@ def _decide_significance(condition: SignificanceCondition, pairs: Pairs) -> Find
     if has_fallen and test.least_p > condition.level:
         return _decide_untested(condition, pairs, differences, test.least_p)
     is_significant = has_fallen and test.p_value <= condition.level
-    p_text = f"{test.p_value:.4f}" if test.p_value >= 0.00005 else f"{test.p_value:.1e}"
-    reason = f"{_describe_drop(pairs)} {'is' if is_significant else 'is not'} significant at {_format_level(condition)}"
+    p_text = f"{test.p_value:.4f}"
+    if test.p_value < 0.00005:
+        p_text = f"{test.p_value:.1e}"
+    verb = "is" if is_significant else "is not"
+    reason = f"{_describe_drop(pairs)} {verb} significant at {_format_level(condition)}"
     reason += f": p is {p_text} ({TEST}, {count(len(differences), 'query')})"
     if finding.if_judged is not None:
         reason += f"; {describe_if_judged(*finding.if_judged)}"
@@ -267,11 +307,14 @@ def _decide_significance(condition: SignificanceCondition, pairs: Pairs) -> Find
         return replace(finding, reason=reason, blamed=tuple(pairs.list_costliest()))
     caveats = []
     if has_fallen:
-        caveats.append(_describe_detectable(_find_detectable(condition, pairs), pairs, differences))
-        reason += f"; {caveats[0]}"
-    # Where no grade makes the mean fall, the unjudged hits do not weaken the pass.
-    if finding.if_judged is not None and finding.if_judged[0] < -TOLERANCE:
-        caveats.append(describe_if_judged(*finding.if_judged))
+        detectable = _describe_detectable(_find_detectable(condition, pairs), pairs, differences)
+        caveats.append(detectable)
+        reason += f"; {detectable}"
+    if finding.if_judged is not None:
+        least, greatest = finding.if_judged
+        # Where no grade makes the mean fall, the unjudged hits do not weaken the pass.
+        if least < -TOLERANCE:
+            caveats.append(describe_if_judged(least, greatest))
     return replace(finding, status=Status.PASSED, reason=reason, caveat="; ".join(caveats))
 
 
@@ -311,8 +354,11 @@ def _find_detectable(condition: SignificanceCondition, pairs: Pairs) -> Detectab
     drops = pairs.compute_drops()
     differences = []
     for query, weighed_drop in pairs.weigh_drops().items():
-        # A difference from summing the same score in another order counts as none, as in the test.
-        differences.append(-drops[query] if weighed_drop else 0.0)
+        if weighed_drop == 0:
+            # A difference that comes only from the order of a sum counts as none, as in the test.
+            differences.append(0.0)
+        else:
+            differences.append(-drops[query])
     weights = None
     if pairs.weights:
         weights = [pairs.weights[query] for query in drops]
@@ -323,8 +369,7 @@ def _describe_detectable(detectable: Detectable | None, pairs: Pairs, difference
     """The smallest detectable drop in words, two digits, rounded up; or that no drop is detectable."""
     if detectable is None:
         return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
-    shown = format_rounded_up(detectable.difference)
-    sentence = f"smallest detectable drop {shown} ({POWER_TEXT})"
+    sentence = f"smallest detectable drop {format_rounded_up(detectable.difference)} ({POWER_TEXT})"
     if detectable.all_move:
         total, changed = count(len(differences), "query"), _count_changed(differences)
         sentence += f" if all {total} changed (rough: only {changed} did)"
@@ -335,10 +380,12 @@ def _describe_detectable(detectable: Detectable | None, pairs: Pairs, difference
 
 
 def _count_changed(differences: Sequence[float]) -> int:
+    """How many queries have another score than before."""
     return sum(difference != 0 for difference in differences)
 
 
 def _describe_drop(pairs: Pairs) -> str:
+    """The drop of the mean, as the subject of a sentence."""
     before, after = pairs.compute_means()
     return f"the drop of {pairs.mean_name}, from {before:.4f} to {after:.4f},"
 
@@ -350,16 +397,16 @@ def _format_level(condition: SignificanceCondition) -> str:
 # What a reason says beside the figure: ties, what was left out, what changed.
 
 
-def _add_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
-    """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
+def _add_facts(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
+    """*finding* with facts about *pairs* added to its reason, and with what weakens a pass added to its caveat."""
     reordered = pairs.list_reordered()
     sentence = finding.reason
     if pairs.extreme:
         sentence = f"with ties at their {pairs.extreme}, {sentence}"
     elif reordered:
         sentence = f"with ties as in {pairs.against}, {sentence}"
-    reason = "; ".join([sentence, *_list_asides(pairs, reordered, of_query=of_query)])
-    # Only a pass has a caveat: any other status is looked at anyway.
+    reason = "; ".join([sentence, *_list_facts(pairs, reordered, of_query=of_query)])
+    # Only a pass has a caveat: people look at any other status anyway.
     caveats = []
     if finding.status is Status.PASSED:
         if finding.caveat:
@@ -368,22 +415,24 @@ def _add_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     return replace(finding, reason=reason, caveat="; ".join(caveats))
 
 
-def _refuse_ties(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, of_query: bool) -> Finding:
-    """INCONCLUSIVE: the order of ties decides, and not all tied documents are known."""
+def _refuse_ties(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, *, of_query: bool) -> Finding:
+    """INCONCLUSIVE: the order of ties decides, and not all tied documents are known; *sentence* says how it decides."""
     widths = {query: greatest - least for query, (least, greatest) in pairs.tie_ranges.items()}
     widest_first = sorted(widths, key=lambda query: (-widths[query], query))
+    facts = _list_facts(pairs, [*widest_first, *pairs.list_reordered()], of_query=of_query)
     parts = [
         f"cannot be decided: {sentence}",
-        *_list_asides(pairs, [*widest_first, *pairs.list_reordered()], of_query=of_query),
+        *facts,
         f"more documents may tie with the last hit in {counted(widest_first, 'query')}: {remedy}",
     ]
     finding = _start_finding(condition, pairs)
-    reason, blamed = "; ".join(parts), tuple(widest_first)
-    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=blamed, operator=None)
+    return replace(
+        finding, status=Status.INCONCLUSIVE, reason="; ".join(parts), blamed=tuple(widest_first), operator=None
+    )
 
 
-def _list_asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
-    """Parts of a reason: the queries *reordered*, with their values as returned; what was left out; what changed."""
+def _list_facts(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
+    """Parts of a reason: the values as returned of the queries *reordered*, what was left out, what changed."""
     parts = []
     if reordered:
         returned = pairs.restore_returned()

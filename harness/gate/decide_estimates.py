@@ -11,7 +11,7 @@ the threshold passes is wrong in many more samples than promised.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.gate.finding import Finding, format_number, is_met, name_mean, read_weights, scope_scores
@@ -45,7 +45,9 @@ def explain_not_estimable(condition: Condition) -> str:
             return "only 'drop MEASURE <= NUMBER' can be estimated, for the mean and not in per cent"
         return ""
     if isinstance(condition, ScoreCondition) and condition.statistic is StatisticKind.MEAN:
-        return "" if condition.operator is not Operator.EQUAL else "an estimate cannot be equal to a number"
+        if condition.operator is Operator.EQUAL:
+            return "an estimate cannot be equal to a number"
+        return ""
     return "only a mean or a drop of a mean can be estimated"
 
 
@@ -81,12 +83,16 @@ def decide_estimate(condition: ScoreCondition | DropCondition, queries: Sequence
 
 
 def _decide_drop(condition: DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
-    # Which queries have a score is a matter of people's grades, and those of the machine are among the ones read here.
-    pairs = pair_scores(replace(inputs, suite=replace(inputs.suite, skip_undefined=True)), queries, condition.measure)
+    # Only people's grades say which queries are undefined. The scores read here are by those of the machine too, so
+    # that they must not refuse a query yet.
+    lenient_inputs = replace(inputs, suite=replace(inputs.suite, skip_undefined=True))
+    pairs = pair_scores(lenient_inputs, queries, condition.measure)
     if isinstance(pairs, Finding):
-        # Where no query has a score, nothing is left out unless the suite says so.
-        plain = pair_scores(inputs, queries, condition.measure)
-        return plain if isinstance(plain, Finding) else pairs
+        # Where no query has a score, the refusal is that of the suite's own rule for undefined queries.
+        refusal = pair_scores(inputs, queries, condition.measure)
+        if isinstance(refusal, Finding):
+            return refusal
+        return pairs
     reference = inputs.reference
     assert reference is not None, "pairs have a baseline"
     assert reference.run is not None, "pairs have the rankings of the baseline"
@@ -114,50 +120,56 @@ def _decide_drop(condition: DropCondition, queries: Sequence[Query], inputs: Gat
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """
-    Figures by query, None where there is no score.
-
-    *by_machine* has all queries, *by_people* those of the sample that people have judged as far as the score reads, and
-    *weights* are those of all queries, empty where they all weigh the same. *sampled* are the queries of the sample in
-    the order in which they were drawn, with those that the threshold is not about.
-    """
+    """The figures of the queries of a threshold, by the grades of the machine and by those of people."""
 
     machine: str
+    """The name of the machine."""
     by_machine: Mapping[str, float | None]
+    """The figure of each query by the machine's grades; None where a score is undefined."""
     by_people: Mapping[str, float | None]
+    """Likewise by people's grades, of the queries of the sample whose documents people have judged."""
     weights: Mapping[str, float]
+    """The weights of all queries; empty where they all weigh the same."""
     sampled: tuple[str, ...]
+    """The queries of the suite's sample, in the order in which they were drawn; some are not of the threshold."""
     unscored: tuple[str, ...] = ()
-    """Those that have no score by the grades of people and the machine together."""
+    """The queries that have no score by the grades of people and the machine together."""
     zero_hits: tuple[str, ...] = ()
-    """Those that have no hit today."""
+    """The queries that have no hit today."""
 
     def select_first(self, size: int) -> list[str]:
-        """Those of the first *size* queries of the sample that the threshold is about."""
+        """The queries of the threshold among the first *size* of the sample."""
         return [query for query in self.sampled[:size] if query in self.by_machine]
 
     def list_unjudged(self, size: int) -> list[str]:
-        """Those of them that people have not judged as far as the score reads."""
+        """The queries of `select_first` with documents that count for the score and that people have not judged."""
         return [query for query in self.select_first(size) if query not in self.by_people]
 
 
 def _collect_figures(queries: Sequence[Query], measure: Measure, suite: Suite, runs: Sequence[Run]) -> _Figures:
+    """The figures of *queries* in one run, or from the first to the second of two *runs*."""
     machine = next(judge for judge in suite.judges if judge != PEOPLE)
-    sampled = () if suite.sample is None else suite.sample.queries
-    to_judge = set(sampled)
+    sampled: tuple[str, ...] = ()
+    if suite.sample is not None:
+        sampled = suite.sample.queries
+    sampled_ids = set(sampled)
     by_machine: dict[str, float | None] = {}
     by_people: dict[str, float | None] = {}
     for query in queries:
-        of_machine = replace(query, judgments=query.machine_grades.get(machine, {}))
-        by_machine[query.id] = _compute_figure(of_machine, measure, suite, runs)
-        if query.id in to_judge and _is_judged(query, measure.cutoff or suite.depth, runs):
-            of_people = replace(query, judgments=query.people_grades or {})
-            by_people[query.id] = _compute_figure(of_people, measure, suite, runs)
+        query_of_machine = replace(query, judgments=query.machine_grades.get(machine, {}))
+        by_machine[query.id] = _compute_figure(query_of_machine, measure, suite, runs)
+        if query.id in sampled_ids and _is_judged(query, measure.cutoff or suite.depth, runs):
+            query_of_people = replace(query, judgments=query.people_grades or {})
+            by_people[query.id] = _compute_figure(query_of_people, measure, suite, runs)
     return _Figures(machine, by_machine, by_people, read_weights(queries, by_machine), sampled)
 
 
 def _compute_figure(query: Query, measure: Measure, suite: Suite, runs: Sequence[Run]) -> float | None:
-    """The figure of *query* by its judgments; None where a score is undefined."""
+    """
+    The score of *query* by its judgments in the one run, or how far it fell from the first to the second of two.
+
+    None where a score is undefined.
+    """
     scores = []
     for run in runs:
         score = score_of(suite, query, measure, run).value
@@ -172,16 +184,17 @@ def _compute_figure(query: Query, measure: Measure, suite: Suite, runs: Sequence
 
 def _is_judged(query: Query, cutoff: int, runs: Sequence[Run]) -> bool:
     """Whether people graded the hits down to *cutoff*, and as many of the best documents that anybody graded."""
-    people = query.people_grades or {}
-    read: list[str] = []
+    people_grades = query.people_grades or {}
+    documents: list[str] = []
     for run in runs:
         response = run.responses.get(query.id)
         if isinstance(response, Ranking):
-            read += [hit.id for hit in response.hits[:cutoff]]
-    grades = {**query.judgments, **people}
-    # Of equal grades, people's come first: which of them the ideal ranking has is open.
-    best_first = sorted(grades, key=lambda document: (-grades[document], document not in people))
-    return all(document in people for document in read + best_first[:cutoff])
+            documents += [hit.id for hit in response.hits[:cutoff]]
+    # The score also depends on the best documents, which the ideal ranking has. Of equal grades those by people come
+    # first, since any of them may be in the ideal ranking.
+    grades = {**query.judgments, **people_grades}
+    documents += sorted(grades, key=lambda document: (-grades[document], document not in people_grades))[:cutoff]
+    return all(document in people_grades for document in documents)
 
 
 # The decision.
@@ -189,28 +202,43 @@ def _is_judged(query: Query, cutoff: int, runs: Sequence[Run]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What people have judged of a sample: its first *queries*, where an estimate decides at this size, or none."""
+    """
+    A look at a sample that grows: statistics calls so each size at which a sequential test may decide.
+
+    This is the largest size so far up to which people have judged all queries.
+    """
 
     queries: list[str]
-    following: int | None
-    """The next size; None after the last one."""
+    """The judged queries that count; none where people have not judged up to the first size."""
+    next_size: int | None
+    """The size of the next look; None after the last one."""
     level: float
-    """How often a bound may be wrong at each size, so that at all of them together it is `_LEVEL`."""
+    """How often a bound may be wrong at each look, so that at all of them together it is `_LEVEL`."""
 
 
 def _find_look(figures: _Figures, suite: Suite) -> _Look:
     """
-    The largest size of the sample up to which people have judged all queries.
+    The look at the largest size up to which people have judged all queries of the sample.
 
-    Queries that they judged beyond it do not count before the next size: which ones these are is no chance.
+    Queries beyond it that they judged do not count yet: people chose them, not chance.
     """
-    sizes = () if suite.sample is None else suite.sample.looks
-    # Where all queries are judged, nothing is left to chance.
-    chances = sum(size < len(suite.queries) for size in sizes)
-    reached = [size for size in sizes if not figures.list_unjudged(size)]
-    largest = max(reached, default=0)
-    following = next((size for size in sizes if size > largest), None)
-    return _Look(figures.select_first(largest), following, _LEVEL / max(chances, 1))
+    sizes: tuple[int, ...] = ()
+    if suite.sample is not None:
+        sizes = suite.sample.looks
+    reached_size = 0
+    next_size = None
+    uncertain_looks = 0
+    for size in sizes:
+        if not figures.list_unjudged(size):
+            reached_size = max(reached_size, size)
+        if size < len(suite.queries):
+            # An estimate from all queries cannot be wrong by chance: that look costs nothing of the level.
+            uncertain_looks += 1
+    for size in sizes:
+        if size > reached_size:
+            next_size = size
+            break
+    return _Look(figures.select_first(reached_size), next_size, _LEVEL / max(uncertain_looks, 1))
 
 
 def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Suite) -> Finding:
@@ -222,9 +250,11 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     undefined = [query for query in look.queries if figures.by_people[query] is None]
     if suite.skip_undefined:
         figures = replace(figures, unscored=())
-    judged = f"{len(look.queries):,} of {count(len(figures.by_machine), 'query')} judged by people"
-    basis = f"from {judged}, and the grades of {figures.machine} for all"
-    remarks = "".join(f"; {remark}" for remark in _list_remarks(figures, look, undefined))
+    basis = f"from {len(look.queries):,} of {count(len(figures.by_machine), 'query')} judged by people"
+    basis += f", and the grades of {figures.machine} for all"
+    remarks = ""
+    for remark in _list_remarks(figures, look, undefined):
+        remarks += f"; {remark}"
     problem = _explain_too_few(figures, look, undefined)
     if problem:
         return replace(finding, reason=f"{name} cannot be estimated {basis}: {problem}{remarks}")
@@ -233,13 +263,14 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
         weights = [figures.weights[query] for query in look.queries]
         all_weights = [figures.weights[query] for query in figures.by_machine]
     sample = make_sample(
-        [_read_figure(figures.by_people[query]) for query in look.queries],
-        [_read_figure(figures.by_machine[query]) for query in look.queries],
-        [_read_figure(figure) for figure in figures.by_machine.values()],
+        _convert_figures(figures.by_people, look.queries),
+        _convert_figures(figures.by_machine, look.queries),
+        _convert_figures(figures.by_machine, figures.by_machine),
         weights,
         all_weights,
     )
-    estimate, by_people = estimate_mean(sample, level=look.level), estimate_by_people(sample, level=look.level)
+    estimate = estimate_mean(sample, level=look.level)
+    by_people = estimate_by_people(sample, level=look.level)
     finding = replace(finding, observed=estimate.mean)
     if estimate.low is None or estimate.high is None:
         return replace(finding, reason=f"{name} cannot be estimated {basis}: the sample's scores are equal{remarks}")
@@ -253,7 +284,7 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     if by_people.low is not None and by_people.high is not None:
         reason += f"; people alone: between {by_people.low:.4f} and {by_people.high:.4f}"
     if status is Status.PASSED and (undefined or figures.unscored) and not suite.skip_undefined:
-        # The same threshold without an estimate fails: what has no relevant document would be left out unasked.
+        # Without an estimate the same threshold fails, as queries are left out only if the suite says so.
         status = Status.INCONCLUSIVE
         reason += "; judge a relevant document for each query, or set `undefined: skip` to leave such queries out"
     elif status is Status.INCONCLUSIVE:
@@ -261,15 +292,20 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     return replace(finding, status=status, reason=reason + remarks)
 
 
-def _read_figure(figure: float | None) -> float:
-    return math.nan if figure is None else figure
+def _convert_figures(figures: Mapping[str, float | None], queries: Iterable[str]) -> list[float]:
+    """The figures of *queries* as `make_sample` wants them: not a number in place of None."""
+    converted = []
+    for query in queries:
+        figure = figures[query]
+        converted.append(math.nan if figure is None else figure)
+    return converted
 
 
 def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> Iterator[str]:
     """What the reason says of queries that do not count, or have no hits."""
-    if look.following is not None:
-        unjudged = figures.list_unjudged(look.following)
-        sampled = f"{count(len(unjudged), 'sampled query')} of the first {look.following:,}"
+    if look.next_size is not None:
+        unjudged = figures.list_unjudged(look.next_size)
+        sampled = f"{count(len(unjudged), 'sampled query')} of the first {look.next_size:,}"
         yield f"people have not judged all that is read of {sampled}: {listed(unjudged)}"
     if undefined:
         yield f"by people's grades there is no score of {count(len(undefined), 'sampled query')}: {listed(undefined)}"
@@ -286,36 +322,39 @@ def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -
 
     if not figures.sampled:
         return "no sample was drawn; `relevance judge SUITE --sample N` draws one"
-    if not look.queries and look.following is not None:
-        return f"it is decided at {look.following:,} judged queries of the sample"
-    queries, judged = len(figures.by_machine), len(look.queries)
-    counting = judged - len(undefined)
+    if not look.queries and look.next_size is not None:
+        return f"it is decided at {look.next_size:,} judged queries of the sample"
+    all_queries, judged_queries = len(figures.by_machine), len(look.queries)
+    with_score = judged_queries - len(undefined)
+    # Queries of unequal weights count as fewer queries of equal weight: this is the share.
     share = 1.0
     if figures.weights:
-        share = count_by_skewness(list(figures.weights.values())) / queries
-    least = max(min(LEAST_JUDGED, queries), 2)
-    is_enough = judged == queries or counting * share >= least
-    if is_enough and counting >= 2:
+        share = count_by_skewness(list(figures.weights.values())) / all_queries
+    least = max(min(LEAST_JUDGED, all_queries), 2)
+    is_enough = judged_queries == all_queries or with_score * share >= least
+    if is_enough and with_score >= 2:
         return ""
     problem = f"expected at least {least}"
     if undefined:
-        problem += f" with a score, found {counting:,}"
+        problem += f" with a score, found {with_score:,}"
     if figures.weights:
-        problem += f" of equal weight, and by their weights these count as {counting * share:.1f}"
+        problem += f" of equal weight, and by their weights these count as {with_score * share:.1f}"
     if undefined or figures.weights:
-        # Of those that people judge next, as many have a score as up to now.
-        needed = math.ceil(least / share * judged / max(counting, 1))
-        remedy = f"about {needed:,} judged queries are" if needed < queries else f"only all {queries:,} queries are"
+        # Assumes that the same share of queries as up to now will have a score.
+        needed = math.ceil(least / share * judged_queries / max(with_score, 1))
+        remedy = f"only all {all_queries:,} queries are"
+        if needed < all_queries:
+            remedy = f"about {needed:,} judged queries are"
         problem += f"; {remedy} enough"
-    if look.following is not None:
-        problem += f"; the next size of the sample is {look.following:,}"
+    if look.next_size is not None:
+        problem += f"; the next size of the sample is {look.next_size:,}"
     return problem
 
 
 def _advise(look: _Look, queries: int) -> str:
     """What decides a threshold whose required number is between the bounds."""
-    if look.following is not None:
-        return f"judge the sample up to {look.following:,} queries, its next size"
+    if look.next_size is not None:
+        return f"judge the sample up to {look.next_size:,} queries, its next size"
     return f"this was the last size of the sample: judge all {queries:,} queries, or require less"
 
 
@@ -323,8 +362,9 @@ def _compare(finding: Finding, low: float, high: float) -> Status:
     """PASSED where the worse bound meets what *finding* requires, FAILED where the better one does not."""
     assert finding.operator is not None, "a threshold that is estimated has a comparison"
     assert finding.required is not None, "a threshold that is estimated requires a number"
-    is_better_above = finding.operator in (Operator.AT_LEAST, Operator.ABOVE)
-    worse, better = (low, high) if is_better_above else (high, low)
+    worse, better = high, low
+    if finding.operator in (Operator.AT_LEAST, Operator.ABOVE):
+        worse, better = low, high
     if is_met(worse, finding.operator, finding.required):
         return Status.PASSED
     if is_met(better, finding.operator, finding.required):

@@ -8,18 +8,18 @@ or an object, has no value: such a hit meets no requirement, adds no distinct va
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.gate.decide_answers import (
     RequestedDepth,
     decide_expectation,
+    describe_incomplete_hits,
     explain_no_ranking,
-    explain_what_may_follow,
     list_without_hits,
 )
 from harness.gate.expectations import read_date, read_number
-from harness.gate.field_values import FieldKind, find_incomparable, find_kind, make_key, meets
+from harness.gate.field_values import BOOLEANS, FieldKind, find_incomparable, find_kind, make_key, meets
 from harness.gate.finding import (
     Finding,
     add_left_out,
@@ -79,7 +79,9 @@ def decide_field_expectation(
     problem = _explain_mapping(condition, checked, is_returned=is_returned)
     if problem:
         return replace(error, reason=f"cannot be decided: {problem}")
-    kind = find_kind(checked.types if checked is not None else ())
+    kind = FieldKind.UNKNOWN
+    if checked is not None:
+        kind = find_kind(checked.types)
     if isinstance(condition, FieldInTop):
         incomparable = _find_incomparable(condition.requirement, hits, kind)
         if incomparable:
@@ -89,10 +91,10 @@ def decide_field_expectation(
         decision = _decide_distinct(condition, hits, kind)
     else:
         decision = _decide_repeats(condition, hits, kind)
-    may_follow = ""
+    incomplete_hits = ""
     if condition.k > len(response.hits):
-        may_follow = explain_what_may_follow(response, inputs.requested)
-    finding = decision.make_finding(query, may_follow, _suggest_depth(condition, response, inputs.requested))
+        incomplete_hits = describe_incomplete_hits(response, inputs.requested)
+    finding = decision.make_finding(query, incomplete_hits, _suggest_depth(condition, response, inputs.requested))
     if finding.status is Status.PASSED and not is_returned and checked is None:
         caveat = f"no hit of the run has a value in the field {field!r}"
         finding = replace(finding, caveat=caveat, reason=f"{finding.reason}; {caveat}")
@@ -105,15 +107,19 @@ class _Decision:
 
     passed: bool
     is_final: bool
-    """Whether more hits could not change it."""
+    """Whether it is the same whatever hits may follow."""
     reason: str
     figures: Finding
-    """Has the figures of the finding."""
+    """A finding that has only the figures: what was observed, what is required, and their unit."""
 
-    def make_finding(self, query: Query, may_follow: str, remedy: str) -> Finding:
-        """The finding on *query*; *may_follow* says which hits others may follow, empty where none do."""
-        if may_follow and not self.is_final:
-            reason = f"cannot be decided: {self.reason}; other hits may follow the {may_follow}{remedy}"
+    def make_finding(self, query: Query, incomplete_hits: str, remedy: str) -> Finding:
+        """
+        The finding on *query*.
+
+        *incomplete_hits* are the hits in words if others may follow them, else empty; *remedy* says what then to do.
+        """
+        if incomplete_hits and not self.is_final:
+            reason = f"cannot be decided: {self.reason}; other hits may follow the {incomplete_hits}{remedy}"
             undecided = replace(self.figures, status=Status.INCONCLUSIVE, observed=None)
             return replace(undecided, reason=reason, blamed=(query.id,))
         finding = replace(self.figures, reason=self.reason, counted=1)
@@ -134,43 +140,50 @@ def _suggest_depth(condition: FieldExpectation, ranking: Ranking, requested: Req
 
 
 def _decide_requirement(condition: FieldInTop, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
-    requirement, quantifier = condition.requirement, condition.quantifier
+    """Decide whether any of *hits*, every one or none meets the requirement of *condition*."""
+    if condition.quantifier is HitQuantifier.ANY:
+        return _decide_any_hit(condition, hits, kind)
+    requirement = condition.requirement
     text = describe_requirement(requirement)
-    first_hits = _name_first_hits(hits)
-    meeting = [rank for rank, hit in enumerate(hits, start=1) if _has(hit, requirement, kind)]
-    if quantifier is HitQuantifier.ANY:
-        figures = Finding(
-            Status.FAILED, "", meeting[0] if meeting else None, condition.k, unit=Unit.RANK, operator=Operator.AT_MOST
-        )
-        if meeting:
-            reason = f"{hits[meeting[0] - 1].id} at rank {meeting[0]} has {text}, required in the top {condition.k}"
-            return _Decision(passed=True, is_final=True, reason=reason, figures=figures)
-        seen = listed([f"{hit.id} ({_describe_values(hit, requirement.field)})" for hit in hits])
-        reason = f"{_name_no_hit(hits)} {text}: {seen}" if hits else f"there are no hits, required one with {text}"
-        return _Decision(passed=False, is_final=False, reason=reason, figures=figures)
-    is_every = quantifier is HitQuantifier.EVERY
-    breaking = meeting
-    if is_every:
-        breaking = [rank for rank, hit in enumerate(hits, start=1) if not _has(hit, requirement, kind)]
+    is_every = condition.quantifier is HitQuantifier.EVERY
+    # "every hit has" is broken by hits that do not meet the requirement, "no hit has" by hits that do.
+    breaking = []
+    for rank, hit in enumerate(hits, start=1):
+        if _has(hit, requirement, kind) != is_every:
+            breaking.append(f"{hit.id} at rank {rank} ({_describe_values(hit, requirement.field)})")
     figures = Finding(Status.FAILED, "", len(breaking), 0, unit=Unit.HITS, operator=Operator.AT_MOST)
     if is_every and not hits:
         reason = f"there are no hits, required that every hit has {text}"
         return _Decision(passed=False, is_final=False, reason=reason, figures=figures)
     if not breaking:
-        reason = f"{_name_each_hit(hits)} {text}" if is_every else f"{_name_no_hit(hits)} {text}"
-        return _Decision(passed=True, is_final=False, reason=reason, figures=figures)
-    named = [
-        f"{hits[rank - 1].id} at rank {rank} ({_describe_values(hits[rank - 1], requirement.field)})"
-        for rank in breaking
-    ]
-    verb = "lack" if is_every else "have"
-    if len(breaking) == 1:
-        verb = f"{verb}s" if is_every else "has"
-    reason = f"{len(breaking)} of {first_hits} {verb} {text}: {listed(named)}"
+        subject = _name_each_hit(hits) if is_every else _name_no_hit(hits)
+        return _Decision(passed=True, is_final=False, reason=f"{subject} {text}", figures=figures)
+    singular, plural = "has", "have"
+    if is_every:
+        singular, plural = "lacks", "lack"
+    verb = singular if len(breaking) == 1 else plural
+    reason = f"{len(breaking)} of {_name_first_hits(hits)} {verb} {text}: {listed(breaking)}"
     return _Decision(passed=False, is_final=True, reason=reason, figures=figures)
 
 
+def _decide_any_hit(condition: FieldInTop, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+    """Decide whether one of *hits* meets the requirement of *condition*; the figure is the rank of the first one."""
+    requirement = condition.requirement
+    text = describe_requirement(requirement)
+    figures = Finding(Status.FAILED, "", required=condition.k, unit=Unit.RANK, operator=Operator.AT_MOST)
+    for rank, hit in enumerate(hits, start=1):
+        if _has(hit, requirement, kind):
+            reason = f"{hit.id} at rank {rank} has {text}, required in the top {condition.k}"
+            return _Decision(passed=True, is_final=True, reason=reason, figures=replace(figures, observed=rank))
+    reason = f"there are no hits, required one with {text}"
+    if hits:
+        values_of_hits = [f"{hit.id} ({_describe_values(hit, requirement.field)})" for hit in hits]
+        reason = f"{_name_no_hit(hits)} {text}: {listed(values_of_hits)}"
+    return _Decision(passed=False, is_final=False, reason=reason, figures=figures)
+
+
 def _decide_distinct(condition: DistinctValues, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+    """Decide how many different values of the field *hits* have."""
     operator, required = condition.operator, condition.required
     values: dict[tuple[str, FieldScalar], FieldScalar] = {}
     for hit in hits:
@@ -178,24 +191,31 @@ def _decide_distinct(condition: DistinctValues, hits: Sequence[Hit], kind: Field
             values.setdefault(make_key(value, kind), value)
     observed = len(values)
     passed = is_met(observed, operator, required)
-    # More hits can only add values.
-    is_final = passed if operator in (Operator.AT_LEAST, Operator.ABOVE) else observed > required
-    if operator is Operator.BELOW:
+    # More hits can only add values: a minimum stays reached, and a maximum stays exceeded.
+    if operator in (Operator.AT_LEAST, Operator.ABOVE):
+        is_final = passed
+    elif operator is Operator.BELOW:
         is_final = observed >= required
+    else:
+        is_final = observed > required
     figures = Finding(Status.FAILED, "", observed, required, unit=Unit.VALUES, operator=operator)
     reason = f"{count(observed, 'distinct value')} of {condition.field} in {_name_first_hits(hits)}"
     reason += f", required {operator} {required}"
     if not passed:
-        wants_more = observed < required or (operator is Operator.ABOVE and observed == required)
-        named = _describe_repeats(condition.field, hits, kind) if wants_more else []
-        without = [f"{hit.id} has none" for hit in hits if wants_more and not _list_values(hit, condition.field)]
-        shown = [*named, *without] or [_format_value(value) for value in values.values()]
-        if shown:
-            reason += f": {listed(shown)}"
+        details = []
+        has_too_few = observed < required or (operator is Operator.ABOVE and observed == required)
+        if has_too_few:
+            details = _describe_repeats(condition.field, hits, kind)
+            details += [f"{hit.id} has none" for hit in hits if not _list_values(hit, condition.field)]
+        if not details:
+            details = [_format_value(value) for value in values.values()]
+        if details:
+            reason += f": {listed(details)}"
     return _Decision(passed=passed, is_final=is_final, reason=reason, figures=figures)
 
 
 def _decide_repeats(condition: NoRepeats, hits: Sequence[Hit], kind: FieldKind) -> _Decision:
+    """Decide whether two of *hits* have the same value of the field."""
     repeats = _describe_repeats(condition.field, hits, kind)
     figures = Finding(Status.FAILED, "", len(repeats), 0, unit=Unit.HITS, operator=Operator.AT_MOST)
     if not repeats:
@@ -211,17 +231,17 @@ def _decide_repeats(condition: NoRepeats, hits: Sequence[Hit], kind: FieldKind) 
 
 
 def _describe_repeats(field: str, hits: Sequence[Hit], kind: FieldKind) -> list[str]:
-    """The hits that have a value of an earlier hit in *field*, each with the first of these."""
-    first: dict[tuple[str, FieldScalar], str] = {}
+    """The hits that have a value of an earlier hit in *field*: "sku-2 at rank 3 (red, as sku-1)"."""
+    first_hit_with: dict[tuple[str, FieldScalar], str] = {}
     repeats = []
     for rank, hit in enumerate(hits, start=1):
         values = {make_key(value, kind): value for value in _list_values(hit, field)}
-        repeated = [key for key in values if key in first]
-        if repeated:
-            value = _format_value(values[repeated[0]])
-            repeats.append(f"{hit.id} at rank {rank} ({value}, as {first[repeated[0]]})")
+        repeated_keys = [key for key in values if key in first_hit_with]
+        if repeated_keys:
+            key = repeated_keys[0]
+            repeats.append(f"{hit.id} at rank {rank} ({_format_value(values[key])}, as {first_hit_with[key]})")
         for key in values:
-            first.setdefault(key, hit.id)
+            first_hit_with.setdefault(key, hit.id)
     return repeats
 
 
@@ -230,18 +250,27 @@ def _name_first_hits(hits: Sequence[Hit]) -> str:
 
 
 def _name_each_hit(hits: Sequence[Hit]) -> str:
-    return "the first hit has" if len(hits) == 1 else f"each of {_name_first_hits(hits)} has"
+    """All *hits*, as the beginning of a sentence on what they have."""
+    if len(hits) == 1:
+        return "the first hit has"
+    return f"each of {_name_first_hits(hits)} has"
 
 
 def _name_no_hit(hits: Sequence[Hit]) -> str:
-    return "the first hit does not have" if len(hits) == 1 else f"none of {_name_first_hits(hits)} has"
+    """None of *hits*, as the beginning of a sentence on what they do not have."""
+    if len(hits) == 1:
+        return "the first hit does not have"
+    return f"none of {_name_first_hits(hits)} has"
 
 
 # Values.
 
 
 def _list_values(hit: Hit, field: str) -> tuple[FieldScalar, ...]:
-    return () if hit.values is None else hit.values.get(field, ())
+    """The values that *hit* has in *field*; none where it lacks the field."""
+    if hit.values is None:
+        return ()
+    return hit.values.get(field, ())
 
 
 def _has(hit: Hit, requirement: FieldRequirement, kind: FieldKind) -> bool:
@@ -255,9 +284,11 @@ def _find_incomparable(requirement: FieldRequirement, hits: Sequence[Hit], kind:
         for value in _list_values(hit, requirement.field):
             wanted = find_incomparable(value, requirement, kind)
             if wanted is not None:
-                has = f"{hit.id} at rank {rank} has {requirement.field} = {_format_value(value)}"
-                remedy = "; a value in quotes is compared as a text" if requirement.allowed else ""
-                return f"{has}, which cannot be compared with {wanted.text}{remedy}"
+                sentence = f"{hit.id} at rank {rank} has {requirement.field} = {_format_value(value)}"
+                sentence += f", which cannot be compared with {wanted.text}"
+                if requirement.allowed:
+                    sentence += "; a value in quotes is compared as a text"
+                return sentence
     return ""
 
 
@@ -270,12 +301,17 @@ def describe_requirement(requirement: FieldRequirement) -> str:
         return f"{field} {bounds[0].operator} {bounds[0].value.text}"
     if not requirement.allowed:
         return f"a value of {field}"
-    values = [_quote(value) for value in requirement.allowed]
-    return f"{field} = {values[0]}" if len(values) == 1 else f"{field} in {{{', '.join(values)}}}"
+    values = [_format_wanted(value) for value in requirement.allowed]
+    if len(values) == 1:
+        return f"{field} = {values[0]}"
+    return f"{field} in {{{', '.join(values)}}}"
 
 
-def _quote(value: FieldValue) -> str:
-    return json.dumps(value.text, ensure_ascii=False) if value.is_quoted else value.text
+def _format_wanted(value: FieldValue) -> str:
+    """*value* as the expectation has it, in quotes if it was written so."""
+    if value.is_quoted:
+        return json.dumps(value.text, ensure_ascii=False)
+    return value.text
 
 
 def _describe_values(hit: Hit, field: str) -> str:
@@ -286,6 +322,7 @@ def _describe_values(hit: Hit, field: str) -> str:
 
 
 def _format_value(value: FieldScalar) -> str:
+    """*value* of a hit on one line, shortened."""
     text = value if isinstance(value, str) else json.dumps(value)
     return shorten(" ".join(text.split()))
 
@@ -302,62 +339,60 @@ def _find_checked_field(field: str, run: Run) -> CheckedField | None:
     """What the mappings say about *field*; None if that is not known."""
     if run.checks is None:
         return None
-    return next((checked for checked in run.checks.read_fields if checked.name == field), None)
+    for checked in run.checks.read_fields:
+        if checked.name == field:
+            return checked
+    return None
 
 
 def _describe_types(checked: CheckedField | None) -> str:
     """The types in the mapping, as the end of a sentence; empty if they are not known."""
-    return f" (the field is mapped as {one_of(checked.types)})" if checked is not None and checked.types else ""
+    if checked is None or not checked.types:
+        return ""
+    return f" (the field is mapped as {one_of(checked.types)})"
 
 
 def _explain_mapping(condition: FieldExpectation, checked: CheckedField | None, *, is_returned: bool) -> str:
-    """Why no document can meet *condition*, by the mapping; empty if one can, or if that is not known."""
+    """
+    Why no document can meet *condition*, by the mapping; empty if one can, or if that is not known.
+
+    *is_returned* says that a hit has a value in the field: then the mapping does not tell all.
+    """
     if checked is None:
         return ""
     field, types = condition.field, frozenset(checked.types)
-    if not types:
-        # A field that is not mapped may still be in the documents that were returned.
-        meant = f"; did you mean {checked.meant!r}?" if checked.meant else ""
-        return "" if is_returned else f"no searched index has a field {field!r}{meant}"
-    if types <= OBJECT_TYPES and not is_returned:
-        return f"the field {field!r} is mapped as {one_of(checked.types)}, which has no value; name a field in it"
-    if types <= OTHER_TYPES and not is_returned:
-        return f"the field {field!r} is mapped as {one_of(checked.types)}, whose values cannot be compared"
-    if not isinstance(condition, FieldInTop):
+    mapped = f"the field {field!r} is mapped as {one_of(checked.types)}" if types else ""
+    if not is_returned:
+        if not types:
+            suggestion = f"; did you mean {checked.meant!r}?" if checked.meant else ""
+            return f"no searched index has a field {field!r}{suggestion}"
+        if types <= OBJECT_TYPES:
+            return f"{mapped}, which has no value; name a field in it"
+        if types <= OTHER_TYPES:
+            return f"{mapped}, whose values cannot be compared"
+    if not types or not isinstance(condition, FieldInTop):
         return ""
-    is_fitting, expected = _find_fitting(types)
-    if is_fitting is None:
-        return ""
-    wanted = [*condition.requirement.allowed, *(bound.value for bound in condition.requirement.bounds)]
-    for value in wanted:
-        if not is_fitting(value):
-            mapped = f"the field {field!r} is mapped as {one_of(checked.types)}"
-            return f"{mapped}, which is never {_quote(value)}; expected {expected}"
+    kind = find_kind(types)
+    bounds = [bound.value for bound in condition.requirement.bounds]
+    for value in (*condition.requirement.allowed, *bounds):
+        expected = _find_expected_value(value, kind)
+        if expected:
+            return f"{mapped}, which is never {_format_wanted(value)}; expected {expected}"
     return ""
 
 
-def _find_fitting(types: frozenset[str]) -> tuple[Callable[[FieldValue], bool] | None, str]:
-    """What says whether a value can be one of a field of *types*, and what can; None where any text can."""
-    kind = find_kind(types)
-    if kind is FieldKind.NUMBER:
-        return _is_number, "a number without quotes"
-    if kind is FieldKind.DATE:
-        return _is_date_or_number, "a date or a number, without quotes"
-    if kind is FieldKind.BOOLEAN:
-        return _is_boolean, "true or false, without quotes"
-    return None, ""
-
-
-def _is_number(value: FieldValue) -> bool:
-    return not value.is_quoted and read_number(value.text) is not None
-
-
-def _is_date_or_number(value: FieldValue) -> bool:
-    return _is_number(value) or (not value.is_quoted and read_date(value.text) is not None)
-
-
-def _is_boolean(value: FieldValue) -> bool:
-    return not value.is_quoted and value.text in ("true", "false")
+def _find_expected_value(value: FieldValue, kind: FieldKind) -> str:
+    """What a field of this *kind* can have, in words, if it can never have *value*; else empty."""
+    is_number = not value.is_quoted and read_number(value.text) is not None
+    is_date = not value.is_quoted and read_date(value.text) is not None
+    is_boolean = not value.is_quoted and value.text in BOOLEANS
+    if kind is FieldKind.NUMBER and not is_number:
+        return "a number without quotes"
+    if kind is FieldKind.DATE and not (is_date or is_number):
+        return "a date or a number, without quotes"
+    if kind is FieldKind.BOOLEAN and not is_boolean:
+        return "true or false, without quotes"
+    return ""
 
 
 # All queries of a suite.
@@ -368,8 +403,8 @@ def decide_each_query(condition: FieldExpectation | HitCount, queries: Sequence[
     Compare the hits of each of *queries* with *condition*, which all must meet.
 
     Returns:
-        ERROR where a query is; else FAILED where one does not meet it, or none is left to decide; else INCONCLUSIVE
-        where one is; else PASSED. The figure is the number of queries that do not meet it.
+        ERROR if the finding of one query is; else FAILED if one does not meet it, or every query is skipped; else
+        INCONCLUSIVE if that of one is; else PASSED. The figure is the number of queries that do not meet it.
     """
     findings: dict[str, Finding] = {}
     active, skipped = split_skipped(queries, inputs.today)
@@ -379,10 +414,11 @@ def decide_each_query(condition: FieldExpectation | HitCount, queries: Sequence[
             findings[query.id] = decide_expectation(condition, query, response, inputs.requested)
         else:
             findings[query.id] = decide_field_expectation(condition, query, response, inputs)
-    left_out = len(skipped)
-    whole = Finding(Status.FAILED, "", required=0, left_out=left_out, unit=Unit.QUERIES, operator=Operator.AT_MOST)
+    of_suite = Finding(
+        Status.FAILED, "", required=0, left_out=len(skipped), unit=Unit.QUERIES, operator=Operator.AT_MOST
+    )
     if not findings:
-        return replace(whole, reason=f"has nothing to decide: {explain_nothing_left(skipped)}")
+        return replace(of_suite, reason=f"has nothing to decide: {explain_nothing_left(skipped)}")
     size = count(len(findings), "query")
     for status in (Status.ERROR, Status.FAILED, Status.INCONCLUSIVE):
         reasons = {query: finding.reason for query, finding in findings.items() if finding.status is status}
@@ -390,20 +426,22 @@ def decide_each_query(condition: FieldExpectation | HitCount, queries: Sequence[
             continue
         blamed = tuple(reasons)
         if status is not Status.FAILED:
-            reasons = {query: reason.removeprefix("cannot be decided: ") for query, reason in reasons.items()}
-            reason = f"cannot be decided for {len(reasons)} of {size}: {list_by_cause(reasons)}"
-            return replace(whole, status=status, reason=reason, blamed=blamed)
+            causes = {query: reason.removeprefix("cannot be decided: ") for query, reason in reasons.items()}
+            reason = f"cannot be decided for {len(causes)} of {size}: {list_by_cause(causes)}"
+            return replace(of_suite, status=status, reason=reason, blamed=blamed)
         reason = f"not met by {len(reasons)} of {size}: {list_by_cause(reasons)}"
-        failed = replace(whole, reason=reason, blamed=blamed, observed=len(reasons), counted=len(findings))
+        failed = replace(of_suite, reason=reason, blamed=blamed, observed=len(reasons), counted=len(findings))
         return add_left_out(failed, skipped)
-    reason = f"met by {'the query' if len(findings) == 1 else f'each of {size}'}"
+    subject = "the query" if len(findings) == 1 else f"each of {size}"
+    reason = f"met by {subject}"
     without_hits = list_without_hits([query.id for query in active], inputs.run.responses)
     if without_hits:
         # What no hit may have is met by no hits.
         reason += f"; zero hits: {listed(without_hits)}"
-    # It is about the field, and so the same for each query.
-    caveat = next((finding.caveat for finding in findings.values() if finding.caveat), "")
+    # The caveat is about the field, and so the same for each query that has one.
+    caveats = [finding.caveat for finding in findings.values() if finding.caveat]
+    caveat = caveats[0] if caveats else ""
     if caveat:
         reason += f"; {caveat}"
-    passed = replace(whole, status=Status.PASSED, reason=reason, observed=0, counted=len(findings), caveat=caveat)
+    passed = replace(of_suite, status=Status.PASSED, reason=reason, observed=0, counted=len(findings), caveat=caveat)
     return add_left_out(passed, skipped)

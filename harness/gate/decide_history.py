@@ -44,32 +44,39 @@ def decide_since(
         the least and the greatest of their means as its `spread`.
     """
     history = inputs.history
-    finding = _decide_runs(condition, queries, inputs, history.entries if history else (), of_query=of_query, tag=tag)
+    entries: Sequence[RescoredEntry] = ()
+    if history is not None:
+        entries = history.entries
+    finding = _decide_runs(condition, queries, inputs, entries, of_query=of_query, tag=tag)
     may_pass = finding.status in (Status.PASSED, Status.WARNED)
     if not may_pass or history is None or not history.entries_with_later:
         return finding
-    # Either their clock was ahead, or that of today is behind: then they are the last runs.
-    other = _decide_runs(condition, queries, inputs, history.entries_with_later, of_query=of_query, tag=tag)
-    if other.status in (Status.PASSED, finding.status):
+    # Runs are dated later than now if their clock was ahead, or if that of today is behind. In that case they are the
+    # last runs, and should count.
+    finding_with_later = _decide_runs(
+        condition, queries, inputs, history.entries_with_later, of_query=of_query, tag=tag
+    )
+    if finding_with_later.status in (Status.PASSED, finding.status):
         return finding
     reason = (
-        f"cannot be decided: {describe_later(history)}; if they did, {other.reason}; without them, {finding.reason}"
+        f"cannot be decided: {describe_later(history)}; if they did, {finding_with_later.reason}; "
+        f"without them, {finding.reason}"
     )
-    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, caveat="", blamed=other.blamed)
+    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, caveat="", blamed=finding_with_later.blamed)
 
 
 def _decide_runs(
     condition: DropCondition | WorseCondition,
     queries: Sequence[Query],
     inputs: GateInputs,
-    known: Sequence[RescoredEntry],
+    history_entries: Sequence[RescoredEntry],
     *,
     of_query: bool,
     tag: str | None,
 ) -> Finding:
-    """As `decide_since`, with the last of the *known* runs."""
+    """As `decide_since`, with the last of *history_entries*, which are in the order of their dates."""
     runs = condition.since or 1
-    entries = sorted(known[-runs:], key=lambda entry: entry.number)
+    entries = sorted(history_entries[-runs:], key=lambda entry: entry.number)
     if len(entries) < runs:
         return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs))
     shared = [query for query in queries if _is_shared(query, entries, inputs)]
@@ -81,20 +88,25 @@ def _decide_runs(
     pairs_of_runs = _pair_with_runs(entries, shared, inputs, condition.measure)
     if isinstance(pairs_of_runs, Finding):
         return pairs_of_runs
-    median = find_median(pairs_of_runs, shared, is_per_query=isinstance(condition, WorseCondition) or condition.every)
+    is_per_query = isinstance(condition, WorseCondition) or condition.every
+    median = find_median(pairs_of_runs, shared, is_per_query=is_per_query)
     if median is None:
         return _refuse(condition, queries, inputs, "no query has a score in all of them")
-    earlier = [] if of_query else _list_scored_queries(entries, tag)
-    lost = [query for query in earlier if query not in median.pairs.before]
-    if 2 * len(lost) > len(earlier):
-        compared = f"only {len(earlier) - len(lost)} of {count(len(earlier), 'query')} that they have scores of"
-        return _refuse(condition, queries, inputs, f"{compared} can be compared; not: {listed(lost)}")
+    scored_before: list[str] = []
+    if not of_query:
+        scored_before = _list_scored_queries(entries, tag)
+    not_compared = [query for query in scored_before if query not in median.pairs.before]
+    if 2 * len(not_compared) > len(scored_before):
+        compared = len(scored_before) - len(not_compared)
+        sentence = f"only {compared} of {count(len(scored_before), 'query')} that they have scores of can be compared"
+        return _refuse(condition, queries, inputs, f"{sentence}; not: {listed(not_compared)}")
     caveats_of_queries = []
     if absent:
-        caveats_of_queries.append(_describe_absent(absent))
-    lost = [query for query in lost if query not in absent]
-    if lost:
-        caveats_of_queries.append(f"with scores in these runs and not compared: {counted(lost, 'query')}")
+        caveats_of_queries.append(f"not in all of these runs: {count(len(absent), 'query')} ({listed(absent)})")
+    # Those in *absent* are named already.
+    not_compared = [query for query in not_compared if query not in absent]
+    if not_compared:
+        caveats_of_queries.append(f"with scores in these runs and not compared: {counted(not_compared, 'query')}")
     pairs = _describe_median(median, entries, inputs.history, caveats_of_queries)
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = decide_pairs(condition, pairs, of_query=of_query, remedy=remedy)
@@ -104,11 +116,12 @@ def _decide_runs(
     if finding.status is Status.PASSED:
         caveats = [finding.caveat, *caveats_of_queries, later]
         finding = replace(finding, caveat="; ".join(filter(None, caveats)))
+    compared_runs = [ComparedRun(entry.number, entry.entry.created, entry.entry.commit) for entry in entries]
     return replace(
         finding,
         left_out=finding.left_out + len(absent),
         spread=(median.least, median.greatest),
-        runs=tuple(ComparedRun(entry.number, entry.entry.created, entry.entry.commit) for entry in entries),
+        runs=tuple(compared_runs),
     )
 
 
@@ -121,11 +134,13 @@ def _list_scored_queries(entries: Sequence[RescoredEntry], tag: str | None) -> l
     """The queries, those with *tag* if there is one, that had a score in most of *entries*, of any measure."""
     runs_by_query: Counter[str] = Counter()
     for entry in entries:
-        for query, kept in entry.entry.queries.items():
-            has_score = any(value is not None for value in kept.scores.values())
-            if has_score and (tag is None or tag in kept.tags):
+        for query, kept_query in entry.entry.queries.items():
+            if tag is not None and tag not in kept_query.tags:
+                continue
+            if any(score is not None for score in kept_query.scores.values()):
                 runs_by_query[query] += 1
-    # Of most: a query that was deleted is missed until it is gone from most runs, not until the next run.
+    # "Most" and not "all": a query that was deleted from the suite should be reported as missing for a while, and not
+    # only in the first run without it.
     return [query for query, runs in runs_by_query.items() if 2 * runs > len(entries)]
 
 
@@ -153,11 +168,12 @@ def describe_runs(entries: Sequence[RescoredEntry]) -> str:
             spans[-1].append(entry)
         else:
             spans.append([entry])
-    verb = "run that counts is" if len(entries) == 1 else "runs that count are"
-    text = f"the {verb} {', '.join(map(_describe_span, spans))}"
+    subject = "run that counts is" if len(entries) == 1 else "runs that count are"
+    text = f"the {subject} {', '.join(map(_describe_span, spans))}"
     repeats = sum(entry.is_repeat for entry in entries)
     if repeats:
-        text += f", of which {repeats} {'repeats' if repeats == 1 else 'repeat'} this one"
+        verb = "repeats" if repeats == 1 else "repeat"
+        text += f", of which {repeats} {verb} this one"
     return text
 
 
@@ -222,10 +238,10 @@ def _pair_with_runs(
     entries: Sequence[RescoredEntry], queries: Sequence[Query], inputs: GateInputs, measure: Measure
 ) -> list[Pairs] | Finding:
     """Today's scores of *queries* beside those of each of *entries*, or why one of them cannot be compared with."""
-    placed_inputs = replace(inputs, run=_replace_all_scores(inputs.run, inputs.suite))
+    comparable_inputs = replace(inputs, run=_replace_all_scores(inputs.run, inputs.suite))
     pairs_of_runs = []
     for entry in entries:
-        pairs = pair_scores(_compare_with(entry, placed_inputs), queries, measure)
+        pairs = pair_scores(_compare_with(entry, comparable_inputs), queries, measure)
         if isinstance(pairs, Finding):
             return pairs
         pairs_of_runs.append(pairs)
@@ -235,19 +251,20 @@ def _pair_with_runs(
 def _compare_with(entry: RescoredEntry, inputs: GateInputs) -> GateInputs:
     """*inputs* with the run of *entry* in place of the baseline."""
     created = entry.entry.created
+    day, time = created[:10], created[11:16]
     reference = Reference(
         run=entry.run,
         scores=entry.scores,
         depth=entry.entry.depth,
         created=created,
         same_request=entry.same_request,
-        name=f"the run of {created[:10]} {created[11:16]}",
+        name=f"the run of {day} {time}",
     )
     return replace(inputs, reference=reference, reference_scores=index_scores(entry.scores))
 
 
 def _replace_all_scores(run: Run, suite: Suite) -> Run:
-    """*run* with places in place of scores, as kept rankings have them: which documents tie is found by these."""
+    """*run* with the scores of `replace_scores`, which kept rankings have too: ties are found by comparing these."""
     responses: dict[str, Response] = {}
     for query, response in run.responses.items():
         if isinstance(response, Ranking):
@@ -261,8 +278,12 @@ def _describe_median(
 ) -> Pairs:
     """The pairs of *median*, which say what they are compared with, how far that is spread, and what is *left_out*."""
     runs = f"the last {count(len(entries), 'run')}"
-    newest = 0 if history is None else history.newest
-    if newest and entries[0].number != newest - len(entries) + 1:
+    newest = 0
+    if history is not None:
+        newest = history.newest
+    # Entries have no numbers, and 0 is the newest one, where they are not read from a folder.
+    are_the_last = entries[0].number == newest - len(entries) + 1
+    if newest and not are_the_last:
         runs = f"{count(len(entries), 'run')} of the history"
     first = min(entry.entry.created for entry in entries)
     spread = f"{median.least:.4f} to {median.greatest:.4f}, since {first[:10]}"
@@ -272,10 +293,6 @@ def _describe_median(
         changes.append(f"compared with the median of each query in {runs} (means {spread})")
     changes += left_out
     return replace(median.pairs, against=against, origin=f"{against} ({spread})", changes=tuple(changes))
-
-
-def _describe_absent(absent: Sequence[str]) -> str:
-    return f"not in all of these runs: {count(len(absent), 'query')} ({listed(absent)})"
 
 
 # The median of runs.
@@ -313,64 +330,69 @@ def find_median(pairs_of_runs: Sequence[Pairs], queries: Sequence[Query], *, is_
     if not shared:
         return None
     weights = read_weights(queries, shared)
-    means = [mean_of(_select(pairs.before, shared), weights) for pairs in pairs_of_runs]
-    # A stable sort by the mean alone: pairs cannot be compared.
-    by_mean = [pairs_of_runs[place] for place in sorted(range(len(means)), key=means.__getitem__)]
-    middle = dict.fromkeys(shared, _pick_middle(by_mean))
+    means = []
+    for pairs in pairs_of_runs:
+        shared_scores = {query: pairs.before[query] for query in shared}
+        means.append(mean_of(shared_scores, weights))
     if is_per_query:
-        for query in shared:
-            middle[query] = _pick_middle(_sort_by_query(pairs_of_runs, query))
-    pairs = _average(middle, first)
-    undefined = dict.fromkeys(query for pairs_of_run in pairs_of_runs for query in pairs_of_run.undefined)
-    pairs = replace(pairs, weights=weights, undefined=tuple(undefined))
-    return Median(pairs, min(means), max(means), is_per_query)
+        middle_of_queries = {query: _pick_middle(_sort_by_query(pairs_of_runs, query)) for query in shared}
+    else:
+        order = sorted(range(len(means)), key=means.__getitem__)
+        middle = _pick_middle([pairs_of_runs[index] for index in order])
+        middle_of_queries = dict.fromkeys(shared, middle)
+    undefined: dict[str, None] = {}
+    for pairs in pairs_of_runs:
+        undefined.update(dict.fromkeys(pairs.undefined))
+    median = replace(_average(middle_of_queries, first), weights=weights, undefined=tuple(undefined))
+    return Median(median, min(means), max(means), is_per_query)
 
 
 def _sort_by_query(pairs_of_runs: Sequence[Pairs], query: str) -> list[Pairs]:
+    """The runs by their scores of *query*, the least first."""
     return sorted(pairs_of_runs, key=lambda pairs: pairs.before[query])
 
 
-def _select(values: Mapping[str, float], queries: Sequence[str]) -> dict[str, float]:
-    return {query: values[query] for query in queries}
-
-
 def _pick_middle(ordered: Sequence[Pairs]) -> Sequence[Pairs]:
-    """The one in the middle, or the two."""
+    """The one in the middle, or the two of an even number."""
     size = len(ordered)
     return ordered[(size - 1) // 2 : size // 2 + 1]
 
 
-def _average(middle: Mapping[str, Sequence[Pairs]], first: Pairs) -> Pairs:
-    """Each query half-way between the pairs in the *middle*; *first* has what all pairs share."""
+def _average(middle_of_queries: Mapping[str, Sequence[Pairs]], first: Pairs) -> Pairs:
+    """
+    One run from several: each query has the mean of its scores in one or two runs, which are the middle ones for it.
+
+    *first* has what all pairs share, such as the measure.
+    """
     before: dict[str, float] = {}
     after: dict[str, float] = {}
     tie_ranges: dict[str, tuple[float, float]] = {}
     only_ties = []
     ties_and_more = []
-    for query, chosen in middle.items():
-        before[query] = _average_values([pairs.before[query] for pairs in chosen])
-        after[query] = _average_values([pairs.after[query] for pairs in chosen])
-        if any(query in pairs.tie_ranges for pairs in chosen):
-            tie_ranges[query] = _average_tie_ranges(chosen, query)
-        elif all(query in pairs.only_ties for pairs in chosen):
+    for query, middle in middle_of_queries.items():
+        before[query] = _average_values([pairs.before[query] for pairs in middle])
+        after[query] = _average_values([pairs.after[query] for pairs in middle])
+        if any(query in pairs.tie_ranges for pairs in middle):
+            tie_ranges[query] = _average_tie_ranges(middle, query)
+        elif all(query in pairs.only_ties for pairs in middle):
             only_ties.append(query)
-        elif any(query in (*pairs.only_ties, *pairs.ties_and_more) for pairs in chosen):
+        elif any(query in (*pairs.only_ties, *pairs.ties_and_more) for pairs in middle):
             ties_and_more.append(query)
     return replace(
         first,
         before=before,
         after=after,
-        today=_select(first.today, list(middle)),
+        today={query: first.today[query] for query in middle_of_queries},
         tie_ranges=tie_ranges,
         only_ties=tuple(only_ties),
         ties_and_more=tuple(ties_and_more),
     )
 
 
-def _average_tie_ranges(chosen: Sequence[Pairs], query: str) -> tuple[float, float]:
-    """The ends of the range of today's value; where all ties are known, both are that value."""
+def _average_tie_ranges(middle: Sequence[Pairs], query: str) -> tuple[float, float]:
+    """The mean range of today's score of *query*; in a run with all ties known, both ends are that score."""
     least, greatest = [], []
-    for pairs in chosen:
+    for pairs in middle:
         value = pairs.after[query]
         low, high = pairs.tie_ranges.get(query, (value, value))
         least.append(low)

@@ -29,7 +29,7 @@ from harness.words import count, listed
 def decide_on_grades(
     condition: MachineShareCondition | KappaCondition, queries: Sequence[Query], inputs: GateInputs
 ) -> Finding:
-    """Decide *condition* over *queries*."""
+    """Decide a condition on the grades of machines, over *queries*."""
     if isinstance(condition, KappaCondition):
         return decide_kappa(condition, queries, inputs)
     return decide_machine_share(condition, queries, inputs)
@@ -70,7 +70,9 @@ def decide_machine_share(condition: MachineShareCondition, queries: Sequence[Que
     if not scope.counted:
         why = explain_nothing_left(scope.skipped, scope.undefined)
         return replace(finding, reason=f"{name} has nothing to decide: {why}", blamed=scope.undefined)
-    shares = {query: inputs.scores[query][measure].machine_share or 0.0 for query in scope.counted}
+    shares = {}
+    for query in scope.counted:
+        shares[query] = inputs.scores[query][measure].machine_share or 0.0
     share = mean_of(shares, scope.weights)
     is_allowed = is_met(share, Operator.AT_MOST, condition.allowed)
     sign = "<=" if is_allowed else ">"
@@ -81,8 +83,9 @@ def decide_machine_share(condition: MachineShareCondition, queries: Sequence[Que
     if is_allowed:
         finding = replace(finding, status=Status.PASSED)
     else:
-        most_first = sorted((query for query in shares if shares[query]), key=lambda query: (-shares[query], query))
-        finding = replace(finding, reason=f"{reason}; most in {listed(most_first)}")
+        with_share = [query for query in shares if shares[query] > 0]
+        with_share.sort(key=lambda query: (-shares[query], query))
+        finding = replace(finding, reason=f"{reason}; most in {listed(with_share)}")
     return add_left_out(finding, scope.skipped, scope.undefined)
 
 
@@ -150,7 +153,8 @@ def _compare_grades(
     if kappa is None:
         reason = f"{name} cannot be decided {shared}: all have the same grade"
         return replace(finding, status=Status.INCONCLUSIVE, reason=reason)
-    status = Status.PASSED if is_met(kappa, condition.operator, condition.required) else Status.FAILED
-    is_short = "" if status is Status.PASSED else "not "
-    reason = f"{name} is {kappa:.4f}, {is_short}{condition.operator} {format_number(condition.required)}, {shared}"
+    status, comparison = Status.FAILED, f"not {condition.operator}"
+    if is_met(kappa, condition.operator, condition.required):
+        status, comparison = Status.PASSED, f"{condition.operator}"
+    reason = f"{name} is {kappa:.4f}, {comparison} {format_number(condition.required)}, {shared}"
     return replace(finding, status=status, reason=f"{reason}, with quadratic weights", observed=kappa)

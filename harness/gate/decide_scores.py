@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 
-from harness.gate.decide_answers import RequestedDepth, explain_what_may_follow
+from harness.gate.decide_answers import RequestedDepth, describe_incomplete_hits
 from harness.gate.finding import (
     Finding,
     Scope,
@@ -49,15 +49,17 @@ def decide_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_un
     left_out = len(scope.skipped)
     if skip_undefined:
         left_out += len(scope.undefined)
+    unit = None
+    if condition.statistic is StatisticKind.SHARE:
+        unit = Unit.SHARE
     finding = Finding(
         Status.FAILED,
         "",
-        None,
-        _get_required(condition),
-        condition.measure.text,
+        required=_get_required(condition),
+        measure=condition.measure.text,
         counted=len(scope.counted),
         left_out=left_out,
-        unit=Unit.SHARE if condition.statistic is StatisticKind.SHARE else None,
+        unit=unit,
         operator=_get_operator(condition),
     )
     if scope.unanswered:
@@ -85,33 +87,38 @@ class Extremes:
 def decide_scores_with_ties(
     condition: ScoreCondition, scope: Scope, extremes: Extremes, *, gain: str, skip_undefined: bool
 ) -> Finding:
-    """As `decide_scores`; INCONCLUSIVE where the order of tied documents decides, as for a drop."""
+    """
+    As `decide_scores`, also with the least scores and with the greatest over the orders of tied documents.
+
+    INCONCLUSIVE where these decide otherwise, as for a drop.
+    """
     finding = decide_scores(condition, scope, gain=gain, skip_undefined=skip_undefined)
-    moved = [query for query in scope.counted if extremes.least[query] != extremes.greatest[query]]
-    if finding.observed is None or not moved:
+    moved_by_ties = [query for query in scope.counted if extremes.least[query] != extremes.greatest[query]]
+    if finding.observed is None or not moved_by_ties:
         return finding
-    findings = []
     for values in (extremes.least, extremes.greatest):
-        # Nothing is known of a range that is infinite.
-        if not all(map(math.isfinite, values.values())):
+        if not all(math.isfinite(value) for value in values.values()):
+            # An infinite value stands for a range that is not known.
             reason = f"cannot be decided: too many orders of ties to check; {finding.reason}"
-            return _refuse_ties(finding, reason, moved, extremes.remedy)
-        extreme_scope = replace(scope, counted=values)
-        findings.append(decide_scores(condition, extreme_scope, gain=gain, skip_undefined=skip_undefined))
-    least, greatest = findings
+            return _refuse_ties(finding, reason, moved_by_ties, extremes.remedy)
+    least_scope, greatest_scope = replace(scope, counted=extremes.least), replace(scope, counted=extremes.greatest)
+    least = decide_scores(condition, least_scope, gain=gain, skip_undefined=skip_undefined)
+    greatest = decide_scores(condition, greatest_scope, gain=gain, skip_undefined=skip_undefined)
     if least.status is greatest.status is finding.status:
         assert least.observed is not None, "a figure that is decided is observed"
         assert greatest.observed is not None, "a figure that is decided is observed"
-        ties = min(least.observed, greatest.observed), max(least.observed, greatest.observed)
-        return _describe_ties(finding, condition, ties)
+        figures = least.observed, greatest.observed
+        return _add_tie_range(finding, condition, min(figures), max(figures))
     reason = f"cannot be decided: over the orders of ties, {least.reason}, to {greatest.reason}"
-    return _refuse_ties(finding, reason, moved, extremes.remedy)
+    return _refuse_ties(finding, reason, moved_by_ties, extremes.remedy)
 
 
-def _refuse_ties(finding: Finding, reason: str, moved: Sequence[str], remedy: str) -> Finding:
-    parts = [reason, f"the order of tied documents decides in {counted(moved, 'query')}", remedy]
-    reason = "; ".join(filter(None, parts))
-    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(moved), caveat="")
+def _refuse_ties(finding: Finding, reason: str, moved_by_ties: Sequence[str], remedy: str) -> Finding:
+    """*finding* as INCONCLUSIVE: the order of ties decides. *remedy* is empty where there is none."""
+    parts = [reason, f"the order of tied documents decides in {counted(moved_by_ties, 'query')}"]
+    if remedy:
+        parts.append(remedy)
+    return replace(finding, status=Status.INCONCLUSIVE, reason="; ".join(parts), blamed=tuple(moved_by_ties), caveat="")
 
 
 def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Finding) -> Finding:
@@ -168,14 +175,15 @@ def _compute_observed(condition: ScoreCondition, values: Mapping[str, float], we
     """The observed figure of a verdict."""
     if condition.statistic is not StatisticKind.SHARE:
         return _aggregate(condition, values, weights)
-    return sum(_meets_bound(condition, value) for value in values.values()) / len(values)
+    meeting = [query for query, value in values.items() if _meets_bound(condition, value)]
+    return len(meeting) / len(values)
 
 
 def _count_required(share: float, counted: int) -> int:
     """
     How many of *counted* queries make up *share* of them: the least whole number that is not less.
 
-    The share is taken as the decimal fraction that was written, since 0.07 * 100 is a little more than 7 in binary.
+    *share* counts as the decimal fraction that was written: as a float, 0.07 * 100 is a little more than 7.
 
     >>> _count_required(0.95, 20), _count_required(0.95, 21), _count_required(0.07, 100)
     (19, 20, 7)
@@ -185,12 +193,16 @@ def _count_required(share: float, counted: int) -> int:
 
 def _get_required(condition: ScoreCondition) -> float:
     """The required figure of a verdict, beside the observed one."""
-    return condition.required if condition.share is None else condition.share
+    if condition.share is not None:
+        return condition.share
+    return condition.required
 
 
 def _get_operator(condition: ScoreCondition) -> Operator:
     """How the observed figure of a verdict is compared with the required one."""
-    return Operator.AT_LEAST if condition.statistic is StatisticKind.SHARE else condition.operator
+    if condition.statistic is StatisticKind.SHARE:
+        return Operator.AT_LEAST
+    return condition.operator
 
 
 def _meets_bound(condition: ScoreCondition, value: float) -> bool:
@@ -199,6 +211,7 @@ def _meets_bound(condition: ScoreCondition, value: float) -> bool:
 
 
 def _uses_weights(condition: ScoreCondition, scope: Scope) -> bool:
+    """Whether the figure is a mean of queries with different weights."""
     return condition.statistic is StatisticKind.MEAN and bool(scope.weights)
 
 
@@ -227,7 +240,10 @@ def _sort_worst_first(condition: ScoreCondition, values: Mapping[str, float], qu
 
 
 def _name_figure(condition: ScoreCondition, scope: Scope, gain: str) -> str:
-    measure = f"{condition.measure.text} (gain {gain})" if gain else condition.measure.text
+    """What is compared, as the subject of a sentence: "mean nDCG@10 (gain exponential)"."""
+    measure = condition.measure.text
+    if gain:
+        measure = f"{measure} (gain {gain})"
     if condition.statistic is StatisticKind.MEAN:
         return f"{name_mean(scope.weights)} {measure}"
     if condition.statistic is StatisticKind.MEDIAN:
@@ -236,23 +252,31 @@ def _name_figure(condition: ScoreCondition, scope: Scope, gain: str) -> str:
 
 
 def _describe_figure(condition: ScoreCondition, scope: Scope, decisive: float, short: int) -> str:
-    """The figure beside what is required; *short* queries by themselves miss what is required of one."""
-    shown = format_observed(decisive, condition.operator, condition.required)
+    """
+    The figure beside what is required, as the rest of a sentence.
+
+    *decisive* is the value that is compared. *short* is the number of queries that by themselves miss what is required
+    of one.
+    """
+    value = format_observed(decisive, condition.operator, condition.required)
     bound = f"{condition.operator} {format_number(condition.required)}"
     total = len(scope.counted)
+    met = total - short
     if condition.statistic is StatisticKind.QUERY:
-        return f"is {shown}, required {bound}"
+        return f"is {value}, required {bound}"
     if condition.statistic is StatisticKind.EVERY:
-        sentence = f"is {bound} for {total - short} of {count(total, 'query')}, required for every one"
-        return sentence if short else f"{sentence}; the worst is {shown}"
+        sentence = f"is {bound} for {met} of {count(total, 'query')}, required for every one"
+        if short == 0:
+            sentence += f"; the worst is {value}"
+        return sentence
     if condition.statistic is StatisticKind.SHARE:
         share = condition.share or 1.0
         needed = _count_required(share, total)
         return (
-            f"is {bound} for {total - short} of {count(total, 'query')} ({(total - short) / total:.2%}), "
-            f"required for {format_number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
+            f"is {bound} for {met} of {count(total, 'query')} ({met / total:.2%}), "
+            f"required for {format_number(share * 100)}%, that is {needed}; query {needed} from the best has {value}"
         )
-    return f"is {shown}, required {bound}, over {count(total, 'query')}"
+    return f"is {value}, required {bound}, over {count(total, 'query')}"
 
 
 def _describe_blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str:
@@ -261,9 +285,11 @@ def _describe_blame(condition: ScoreCondition, scope: Scope, short: Sequence[str
     queries = []
     for query in short:
         value = format_observed(scope.counted[query], condition.operator, condition.required)
-        weight = format_weight(query, scope.weights) if uses_weights else ""
-        queries.append(f"{query} {value}{weight}")
-    return f"{'cost most' if uses_weights else 'worst'}: {listed(queries)}"
+        if uses_weights:
+            value += format_weight(query, scope.weights)
+        queries.append(f"{query} {value}")
+    superlative = "cost most" if uses_weights else "worst"
+    return f"{superlative}: {listed(queries)}"
 
 
 # Ties: how far the figure depends on the order of tied documents.
@@ -287,24 +313,25 @@ def add_ties(
     figures = [_compute_observed(condition, values, scope.weights) for values in extremes]
     if not figures:
         return finding
-    return _describe_ties(finding, condition, (min(figures), max(figures)))
+    return _add_tie_range(finding, condition, min(figures), max(figures))
 
 
-def _describe_ties(finding: Finding, condition: ScoreCondition, ties: tuple[float, float]) -> Finding:
-    """*finding* with the least and the greatest figure over the orders of *ties*, if they differ."""
-    least, greatest = ties
+def _add_tie_range(finding: Finding, condition: ScoreCondition, least: float, greatest: float) -> Finding:
+    """*finding* with its *least* and its *greatest* figure over the orders of ties, if they differ."""
     if greatest - least <= TOLERANCE:
         return finding
     required, operator = _get_required(condition), _get_operator(condition)
-    decides = is_met(least, operator, required) != is_met(greatest, operator, required)
     sentence = f"{_format_figure(condition, least)} to {_format_figure(condition, greatest)} over the orders of ties"
-    if decides:
+    caveat = ""
+    if is_met(least, operator, required) != is_met(greatest, operator, required):
         sentence += ", so their order decides"
-    caveat = sentence if decides and finding.status is Status.PASSED else ""
+        if finding.status is Status.PASSED:
+            caveat = sentence
     return replace(finding, reason=f"{finding.reason}; {sentence}", caveat=caveat, ties=(least, greatest))
 
 
 def _format_figure(condition: ScoreCondition, value: float) -> str:
+    """*value*, an observed figure, as a verdict shows it."""
     if condition.statistic is StatisticKind.SHARE:
         return f"{value:.2%}"
     return format_observed(value, condition.operator, condition.required)
@@ -315,24 +342,27 @@ def _format_figure(condition: ScoreCondition, value: float) -> str:
 
 def add_short_rankings(finding: Finding, condition: ScoreCondition, scope: Scope, inputs: GateInputs) -> Finding:
     """
-    Add to *finding* which rankings are short of hits, and why; INCONCLUSIVE where it passes and would not with hits
-    that may follow: unjudged ones, those of no gain, or relevant ones.
+    Add to *finding* which rankings may lack hits, and why that is not known.
+
+    A pass is INCONCLUSIVE if it would fail with more hits. They are scored three times: as unjudged ones, as those of
+    no gain, and as the best judged ones.
     """
     if finding.status not in (Status.PASSED, Status.FAILED):
         return finding
-    short = _find_short_rankings(condition, scope, inputs)
-    if not short:
+    short_rankings = _find_short_rankings(condition, scope, inputs)
+    if not short_rankings:
         return finding
     requested = inputs.requested
-    first = next(iter(short.values()))
-    why = f"{listed(list(short))}: {explain_what_may_follow(first, requested)}"
+    first = next(iter(short_rankings.values()))
+    why = f"{listed(list(short_rankings))}: {describe_incomplete_hits(first, requested)}"
     if finding.status is Status.FAILED:
         return replace(finding, reason=f"{finding.reason}; {why}")
-    queries = select_by_id(inputs.suite.queries, short)
-    names = [query.id for query in queries]
-    continuations = [_continue_ranking(query, short[query.id], requested) for query in queries]
+    queries = select_by_id(inputs.suite.queries, short_rankings)
+    query_ids = [query.id for query in queries]
+    continuations = [_continue_ranking(query, short_rankings[query.id], requested) for query in queries]
+    # Each round has one of the three continuations of every short ranking.
     for rankings in zip(*continuations, strict=True):
-        run = replace(inputs.run, responses=dict(zip(names, rankings, strict=True)))
+        run = replace(inputs.run, responses=dict(zip(query_ids, rankings, strict=True)))
         values = dict(scope.counted)
         for query in queries:
             value = score_of(inputs.suite, query, condition.measure, run).value
@@ -340,14 +370,14 @@ def add_short_rankings(finding: Finding, condition: ScoreCondition, scope: Scope
                 values[query.id] = value
         if not _meets_bound(condition, _aggregate(condition, values, scope.weights)):
             reason = f"cannot be decided: {why}; {finding.reason}"
-            return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(short))
+            return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(short_rankings))
     return finding
 
 
 def _find_short_rankings(condition: ScoreCondition, scope: Scope, inputs: GateInputs) -> dict[str, Ranking]:
     """The rankings that lack hits that *condition* counts and that may exist, by query."""
     requested = inputs.requested
-    if not (requested.doubt or requested.own_total):
+    if not (requested.doubt or requested.doubt_of_short_response):
         return {}
     needed = min(condition.measure.cutoff or requested.depth, requested.depth)
     short = {}
@@ -355,35 +385,40 @@ def _find_short_rankings(condition: ScoreCondition, scope: Scope, inputs: GateIn
         ranking = inputs.run.responses.get(query)
         if not isinstance(ranking, Ranking) or ranking.returned >= needed:
             continue
-        if explain_what_may_follow(ranking, requested):
+        if describe_incomplete_hits(ranking, requested):
             short[query] = ranking
     return short
 
 
 def _continue_ranking(query: Query, ranking: Ranking, requested: RequestedDepth) -> list[Ranking]:
-    """*ranking* with as many hits as were requested, or as match, continued in each of three ways."""
+    """
+    *ranking* three times, each time continued with other hits to as many as were requested, or as match.
+
+    Which hits follow is not known, and no single guess is the worst for every measure and operator:
+
+    1. Unjudged hits lower `Judged`, and a share of the hits.
+    2. Hits of no gain, the lowest grade first, lower a measure that leaves unjudged documents out, or one whose gains
+       may be negative.
+    3. The best judged documents raise a measure above what `<=` allows.
+    """
     returned = {hit.id for hit in ranking.hits}
     not_returned = [document for document in query.judgments if document not in returned]
     best_first = sorted(not_returned, key=lambda document: -query.judgments[document])
-    without_gain = [document for document in reversed(best_first) if query.judgments[document] <= 0]
+    worst_first = reversed(best_first)
+    without_gain = [document for document in worst_first if query.judgments[document] <= 0]
     size = requested.depth
     if ranking.total is not None and not ranking.total_is_lower_bound:
         size = min(size, ranking.total)
-    unjudged = [f"\0{place}" for place in range(size)]  # no document has such an id
-    # A profile may sort by score: what follows stays below what was returned.
-    score = None if ranking.hits[-1].score is None else -math.inf
-
-    def continue_with(documents: Sequence[str]) -> Ranking:
-        hits = [*ranking.hits, *(Hit(document, score=score) for document in documents)]
-        return replace(ranking, hits=tuple(hits[:size]))
-
-    # Which hits follow is not known, and no single guess is the worst for every measure and operator. Unjudged hits
-    # lower `Judged` and a share of the hits. Hits of no gain, the lowest grade first, lower a measure that leaves
-    # unjudged documents out, or whose gains may be negative. The best hits raise a measure above what `<=` allows.
-    followed_by_unjudged = continue_with(unjudged)
-    followed_by_no_gain = continue_with([*without_gain, *unjudged])
-    followed_by_best = continue_with([*best_first, *unjudged])
-    return [followed_by_unjudged, followed_by_no_gain, followed_by_best]
+    unjudged = [f"\0{number}" for number in range(size)]  # no document has such an id
+    score = None
+    if ranking.hits[-1].score is not None:
+        # A profile may sort by score: the new hits stay below those that were returned.
+        score = -math.inf
+    continued = []
+    for documents in (unjudged, [*without_gain, *unjudged], [*best_first, *unjudged]):
+        new_hits = [Hit(document, score=score) for document in documents]
+        continued.append(replace(ranking, hits=(*ranking.hits, *new_hits)[:size]))
+    return continued
 
 
 # The documents that keep a threshold on Judged@k from holding.
@@ -391,10 +426,12 @@ def _continue_ranking(query: Query, ranking: Ranking, requested: RequestedDepth)
 JUDGED = "Judged"
 """The measure that falls short where documents are unjudged."""
 
-QUERIES_NAMED = 3
-DOCUMENTS_NAMED = 10
-DOCUMENTS_NAMED_OF_EACH = 3
-"""The unjudged hits that are named of each query, where several are."""
+MOST_QUERIES = 3
+"""The number of queries whose unjudged hits a reason lists, at most."""
+MOST_DOCUMENTS = 10
+"""The number of unjudged hits that it lists of a single query."""
+MOST_DOCUMENTS_OF_SEVERAL = 3
+"""The number of unjudged hits that it lists of each of several queries."""
 
 
 def add_unjudged(
@@ -404,26 +441,30 @@ def add_unjudged(
     if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
         return finding
     # A finding blames the worst queries first, and `select_by_id` returns the queries in the order of the suite.
-    by_id = {query.id: query for query in select_by_id(queries, finding.blamed[:QUERIES_NAMED])}
-    worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]
-    most = DOCUMENTS_NAMED if len(worst) == 1 else DOCUMENTS_NAMED_OF_EACH
+    worst_ids = finding.blamed[:MOST_QUERIES]
+    queries_by_id = {query.id: query for query in select_by_id(queries, worst_ids)}
+    worst_queries = [queries_by_id[query_id] for query_id in worst_ids if query_id in queries_by_id]
+    most_documents = MOST_DOCUMENTS_OF_SEVERAL
+    if len(worst_queries) == 1:
+        most_documents = MOST_DOCUMENTS
     parts = []
-    for query in worst:
+    for query in worst_queries:
         documents = _list_unjudged(query, responses.get(query.id), condition.measure.cutoff)
         if documents:
-            parts.append(f"{query.id}: {listed(documents, most)}")
+            parts.append(f"{query.id}: {listed(documents, most_documents)}")
     if not parts:
         return finding
     reason = f"{finding.reason}; unjudged hits of {'; of '.join(parts)}"
-    more = len(finding.blamed) - len(worst)
-    if more > 0:
-        reason += f"; and of {more} more {'query' if more == 1 else 'queries'}"
+    more_queries = len(finding.blamed) - len(worst_queries)
+    if more_queries > 0:
+        noun = "query" if more_queries == 1 else "queries"
+        reason += f"; and of {more_queries} more {noun}"
     return replace(finding, reason=f"{reason}; `relevance judgments pool` collects them for grading")
 
 
 def _list_unjudged(query: Query, response: Response | None, cutoff: int | None) -> list[str]:
-    """The unjudged hits of *query* down to the *cutoff*, with their ranks."""
+    """The unjudged hits of *query* down to the *cutoff*, with their ranks: "sku-9 (rank 3)"."""
     if not isinstance(response, Ranking):
         return []
-    ranked = enumerate(response.hits[:cutoff], start=1)
-    return [f"{hit.id} (rank {rank})" for rank, hit in ranked if hit.id not in query.judgments]
+    ranked_hits = enumerate(response.hits[:cutoff], start=1)
+    return [f"{hit.id} (rank {rank})" for rank, hit in ranked_hits if hit.id not in query.judgments]

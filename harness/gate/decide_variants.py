@@ -129,7 +129,8 @@ def decide_variants(
 
 
 def _summarize_queries(condition: ScoreCondition, values: Mapping[str, Sequence[_VariantValue]]) -> dict[str, float]:
-    return {query: _summarize(condition, of_query) for query, of_query in values.items()}
+    """One value for each query, from those of its variants."""
+    return {query: _summarize(condition, values_of_query) for query, values_of_query in values.items()}
 
 
 def _replace_values(
@@ -137,8 +138,8 @@ def _replace_values(
 ) -> dict[str, list[_VariantValue]]:
     """*values* with each at its least, or at its greatest, over the orders of tied documents."""
     replaced: dict[str, list[_VariantValue]] = {}
-    for query, of_query in values.items():
-        replaced[query] = [replace(value, value=getattr(value, extreme)) for value in of_query]
+    for query, values_of_query in values.items():
+        replaced[query] = [replace(value, value=getattr(value, extreme)) for value in values_of_query]
     return replaced
 
 
@@ -156,31 +157,37 @@ def _list_active_variants(queries: Sequence[Query], inputs: GateInputs) -> dict[
 def _find_missing_rankings(
     condition: ScoreCondition, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
 ) -> Finding | None:
-    """That queries or their variants have no ranking."""
+    """The finding that queries or their variants have no ranking; None if all have one."""
     name = condition.measure.text
-    ids = [variant.id for of_query in variants.values() for variant in of_query]
     queries = list_without_ranking(list(variants), inputs.run.responses, "")
-    others = list_without_ranking(ids, inputs.run.variants, "")
-    if not queries and not others:
-        return None
+    others = list_without_ranking(_list_variant_ids(variants), inputs.run.variants, "")
     parts = []
-    for unanswered, noun in ((queries, "query"), (others, "variant")):
-        if unanswered:
-            parts.append(describe_without_ranking(unanswered, noun))
+    if queries:
+        parts.append(describe_without_ranking(queries, "query"))
+    if others:
+        parts.append(describe_without_ranking(others, "variant"))
+    if not parts:
+        return None
     reason = f"{name} cannot be decided: {'; '.join(parts)}"
     blamed = _list_blamed(variants, {**queries, **others})
     return Finding(Status.ERROR, reason, None, condition.required, name, blamed)
 
 
+def _list_variant_ids(variants: Mapping[str, Sequence[Variant]]) -> list[str]:
+    ids: list[str] = []
+    for variants_of_query in variants.values():
+        ids += [variant.id for variant in variants_of_query]
+    return ids
+
+
 def _find_incomplete_rankings(
     condition: ScoreCondition, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
 ) -> Finding | None:
-    """That rankings end before the cutoff, although more documents may match."""
+    """The finding that rankings end before the cutoff, although more documents may match; None if none does."""
     name = condition.measure.text
-    ids = [variant.id for of_query in variants.values() for variant in of_query]
     requested = replace(inputs.requested, depth=condition.measure.cutoff or inputs.suite.depth)
     incomplete = list_incomplete(list(variants), inputs.run.responses, requested)
-    incomplete |= list_incomplete(ids, inputs.run.variants, requested)
+    incomplete |= list_incomplete(_list_variant_ids(variants), inputs.run.variants, requested)
     if not incomplete:
         return None
     hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
@@ -192,8 +199,8 @@ def _find_incomplete_rankings(
 def _list_blamed(variants: Mapping[str, Sequence[Variant]], found: Mapping[str, str]) -> tuple[str, ...]:
     """The queries that are in *found*, or of which a variant is."""
     blamed = []
-    for query, of_query in variants.items():
-        if query in found or any(variant.id in found for variant in of_query):
+    for query, variants_of_query in variants.items():
+        if query in found or any(variant.id in found for variant in variants_of_query):
             blamed.append(query)
     return tuple(blamed)
 
@@ -259,19 +266,23 @@ def _describe_variants(
     queries without hits.
     """
     operator, required = condition.operator, condition.required
-    every_value = [value for of_query in values.values() for value in of_query]
-    sentences = [count(len(every_value), "variant")]
-    short = [value for value in every_value if not is_met(value.value, operator, required)]
+    all_values: list[_VariantValue] = []
+    for values_of_query in values.values():
+        all_values += values_of_query
+    sentence = count(len(all_values), "variant")
+    short = [value for value in all_values if not is_met(value.value, operator, required)]
     if short:
-        worst = [
+        worst_first = _sort_worst_first(condition, short)
+        names = [
             f"{_name_variant(value.variant)} {format_observed(value.value, operator, required)}"
-            for value in _sort_worst_first(condition, short)
+            for value in worst_first
         ]
-        sentences = [f"{sentences[0]}, worst: {listed(worst)}"]
-    empty = list(zero_hits)
-    empty += [_name_variant(value.variant) for value in every_value if not value.has_hits]
-    if empty:
-        sentences.append(f"zero hits: {listed(empty)}")
+        sentence += f", worst: {listed(names)}"
+    sentences = [sentence]
+    without_hits = list(zero_hits)
+    without_hits += [_name_variant(value.variant) for value in all_values if not value.has_hits]
+    if without_hits:
+        sentences.append(f"zero hits: {listed(without_hits)}")
     return sentences
 
 
@@ -329,13 +340,14 @@ def compute_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Rankin
     query = scored.query
     returned = run.responses.get(query.id)
     if isinstance(returned, Ranking) and has_ties(of_variant):
-        first, second = _order_both(suite, returned, of_variant)
-        order = restore_tie_order(first, second, depth=suite.depth)
-        hits = tuple(Hit(document, score=-place) for place, document in enumerate(order))
-        if [hit.id for hit in hits] != [hit.id for hit in second.hits]:
+        ordered, ordered_of_variant = _order_both(suite, returned, of_variant)
+        order = restore_tie_order(ordered, ordered_of_variant, depth=suite.depth)
+        if list(order) != [hit.id for hit in ordered_of_variant.hits]:
+            # A profile may sort by score: falling scores keep this order.
+            hits = tuple(Hit(document, score=-position) for position, document in enumerate(order))
             of_variant = replace(of_variant, hits=hits, tail=())
-    lone_run = replace(run, responses={query.id: of_variant})
-    score_of_variant = score_of(suite, query, scored.measure, lone_run).value
+    run_of_variant = replace(run, responses={query.id: of_variant})
+    score_of_variant = score_of(suite, query, scored.measure, run_of_variant).value
     if scored.score is None or score_of_variant is None:
         return None
     return scored.score - score_of_variant
@@ -348,17 +360,21 @@ def _order_both(suite: Suite, ranking: Ranking, of_variant: Ranking) -> tuple[Ra
 
 
 def _find_loss_range(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> tuple[float, float]:
-    """The least and the greatest loss over the orders of tied documents of the query and the variant."""
+    """
+    The least and the greatest loss over the orders of tied documents of the query and the variant.
+
+    Without ties an empty range, from infinity to minus infinity, which widens no other one.
+    """
     ranking = run.responses[scored.query.id]
     assert isinstance(ranking, Ranking), "queries without a ranking were refused"
     if not (has_ties(ranking) or has_ties(of_variant)):
         return math.inf, -math.inf
-    first, second = _order_both(suite, ranking, of_variant)
-    ranges = []
-    for groups, ordered in zip(list_orders_of_both(first, second), (first, second), strict=True):
-        ranges.append(find_tie_range(suite, scored.query, scored.measure, groups, len(ordered.hits)))
-    of_query, of_other = ranges
-    return of_query.least - of_other.greatest, of_query.greatest - of_other.least
+    ordered, ordered_of_variant = _order_both(suite, ranking, of_variant)
+    orders, orders_of_variant = list_orders_of_both(ordered, ordered_of_variant)
+    query, measure = scored.query, scored.measure
+    score = find_tie_range(suite, query, measure, orders, len(ordered.hits))
+    score_of_variant = find_tie_range(suite, query, measure, orders_of_variant, len(ordered_of_variant.hits))
+    return score.least - score_of_variant.greatest, score.greatest - score_of_variant.least
 
 
 def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:

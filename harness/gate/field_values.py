@@ -80,16 +80,16 @@ def find_kind(types: Iterable[str]) -> FieldKind:
     >>> find_kind(["double", "long"]), find_kind(["keyword", "long"])
     (<FieldKind.NUMBER: 1>, <FieldKind.UNKNOWN: 5>)
     """
-    known = frozenset(types)
-    if not known:
+    different_types = frozenset(types)
+    if not different_types:
         return FieldKind.UNKNOWN
-    if known <= NUMERIC_TYPES:
+    if different_types <= NUMERIC_TYPES:
         return FieldKind.NUMBER
-    if known <= DATE_TYPES:
+    if different_types <= DATE_TYPES:
         return FieldKind.DATE
-    if known == {"boolean"}:
+    if different_types == {"boolean"}:
         return FieldKind.BOOLEAN
-    if known <= _TEXT_TYPES:
+    if different_types <= _TEXT_TYPES:
         return FieldKind.TEXT
     return FieldKind.UNKNOWN
 
@@ -106,24 +106,38 @@ def meets(value: FieldScalar, requirement: FieldRequirement, kind: FieldKind) ->
 
 
 def _equals_any(value: FieldScalar, allowed: Iterable[FieldValue], kind: FieldKind) -> bool | None:
-    """Whether *value* is one of *allowed*; None if it is none as far as can be said, and may be one."""
-    decisions = [equals(value, wanted, kind) for wanted in allowed]
-    if True in decisions:
-        return True
-    # A set with words is one of texts, in which "Nike" is not 7.
-    has_words = any(wanted.is_quoted or _is_word(wanted) for wanted in allowed)
+    """
+    Whether *value* equals one of *allowed*.
+
+    None if it equals none with which it can be compared, but there are others. A set with a word is a set of texts: a
+    text can be compared with all of its values, so that "Nike" is not in ``{Adidas, 7}``.
+    """
+    has_incomparable = False
+    has_words = False
+    for wanted in allowed:
+        is_equal = equals(value, wanted, kind)
+        if is_equal:
+            return True
+        if is_equal is None:
+            has_incomparable = True
+        if wanted.is_quoted or _is_word(wanted):
+            has_words = True
     if isinstance(value, str) and has_words:
         return False
-    return None if None in decisions else False
+    if has_incomparable:
+        return None
+    return False
 
 
 def find_incomparable(value: FieldScalar, requirement: FieldRequirement, kind: FieldKind) -> FieldValue | None:
-    """What in *requirement* cannot be compared with *value*; None if all can."""
+    """The first value in *requirement* that cannot be compared with *value*; None if all can."""
     for bound in requirement.bounds:
         if is_within(value, bound, kind) is None:
             return bound.value
     if requirement.allowed and _equals_any(value, requirement.allowed, kind) is None:
-        return next(wanted for wanted in requirement.allowed if equals(value, wanted, kind) is None)
+        for wanted in requirement.allowed:
+            if equals(value, wanted, kind) is None:
+                return wanted
     return None
 
 
@@ -138,8 +152,9 @@ def equals(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> bool | No
     """
     text = value if isinstance(value, str) else json.dumps(value)
     if wanted.is_quoted:
-        # An engine keeps a number as a text in a field of texts. Elsewhere it is no text.
-        return text == wanted.text and (isinstance(value, str) or kind is FieldKind.TEXT)
+        # A number in the source of a document is a text where its field is one of texts, and nowhere else.
+        is_text = isinstance(value, str) or kind is FieldKind.TEXT
+        return is_text and text == wanted.text
     if wanted.text in BOOLEANS:
         return _equals_boolean(value, wanted.text == "true", kind)
     if _is_word(wanted):
@@ -160,15 +175,18 @@ def equals(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> bool | No
 def is_within(value: FieldScalar, bound: FieldBound, kind: FieldKind) -> bool | None:
     """Whether *value* meets *bound*; None if the two cannot be compared."""
     order = compare(value, bound.value, kind)
-    return None if order is None else is_met(order, bound.operator, 0)
+    if order is None:
+        return None
+    return is_met(order, bound.operator, 0)
 
 
 def _is_word(wanted: FieldValue) -> bool:
-    """Whether *wanted*, without quotes, stands for nothing but a text."""
+    """Whether *wanted*, without quotes, can only be a text: it is no boolean, number or date."""
     return wanted.text not in BOOLEANS and read_number(wanted.text) is None and read_date(wanted.text) is None
 
 
 def _equals_boolean(value: FieldScalar, wanted: bool, kind: FieldKind) -> bool | None:
+    """Whether *value* stands for the boolean *wanted*; None if it cannot be compared with one."""
     if isinstance(value, bool):
         return value is wanted
     if isinstance(value, str) and value in BOOLEANS:
@@ -192,58 +210,86 @@ def compare(value: FieldScalar, wanted: FieldValue, kind: FieldKind) -> int | No
         return _compare_dates(value, wanted)
     limit = read_number(wanted.text)
     if limit is not None:
-        number = read_number(value) if isinstance(value, str) else value
-        return None if number is None else _compare_numbers(number, limit)
-    moment = read_date(wanted.text)
-    if moment is None or kind is FieldKind.NUMBER or not isinstance(value, str):
+        number = _convert_to_number(value)
+        if number is None:
+            return None
+        return _compare_numbers(number, limit)
+    wanted_date = read_date(wanted.text)
+    if wanted_date is None or kind is FieldKind.NUMBER or not isinstance(value, str):
         return None
     # Without a mapping nobody knows whether digits are a date, and in which unit, but for a year, a month and a day.
     if read_number(value) is not None and _BASIC_DATE.fullmatch(value) is None:
         return None
-    found = read_moment(value)
-    return None if found is None else _compare_moments((found, value), (moment, wanted.text))
+    found_date = read_moment(value)
+    if found_date is None:
+        return None
+    return _compare_moments(_Moment(found_date, value), _Moment(wanted_date, wanted.text))
+
+
+def _convert_to_number(value: FieldScalar) -> float | None:
+    """The number that *value* is or spells; None if it is none."""
+    if isinstance(value, str):
+        return read_number(value)
+    return value
+
+
+def _order(first: float, second: float) -> int:
+    """1 if *first* is above *second*, -1 if it is below, 0 if they are equal."""
+    if first > second:
+        return 1
+    if first < second:
+        return -1
+    return 0
 
 
 def _compare_numbers(number: float, limit: float) -> int:
-    # The tolerance of scores alone would take a small number for 0.
-    is_whole = isinstance(number, int) and isinstance(limit, int)
-    has_fraction = not is_whole and max(abs(number), abs(limit)) < MOST_WITH_FRACTION
-    if has_fraction and abs(number - limit) <= TOLERANCE and math.isclose(number, limit, rel_tol=_ROUNDING):
+    """As `compare`; two numbers that differ only by rounding are equal."""
+    are_integers = isinstance(number, int) and isinstance(limit, int)
+    may_be_rounded = not are_integers and max(abs(number), abs(limit)) < MOST_WITH_FRACTION
+    # Both tolerances have to hold: that of scores alone would make any small number equal to 0.
+    if may_be_rounded and abs(number - limit) <= TOLERANCE and math.isclose(number, limit, rel_tol=_ROUNDING):
         return 0
-    return (number > limit) - (number < limit)
+    return _order(number, limit)
 
 
 def _compare_dates(value: FieldScalar, wanted: FieldValue) -> int | None:
     """As `compare`, for a field of dates, in any of their forms."""
-    number, limit = value, read_number(wanted.text)
-    if isinstance(value, str):
-        read = read_number(value)
-        number = "" if read is None else read
-    wanted_moment = read_date(wanted.text) if limit is None else read_moment(limit)
-    found = read_moment(value)
-    if found is not None and wanted_moment is not None:
-        return _compare_moments((found, value), (wanted_moment, wanted.text))
+    number, limit = _convert_to_number(value), read_number(wanted.text)
+    found_date = read_moment(value)
+    wanted_date = read_date(wanted.text) if limit is None else read_moment(limit)
+    if found_date is not None and wanted_date is not None:
+        return _compare_moments(_Moment(found_date, value), _Moment(wanted_date, wanted.text))
     # Two numbers that are no dates by themselves are of the unit of the field, such as seconds.
-    if found is None and wanted_moment is None and limit is not None and not isinstance(number, str):
+    if found_date is None and wanted_date is None and limit is not None and number is not None:
         return _compare_numbers(number, limit)
     return None
 
 
-def _compare_moments(found: tuple[date, FieldScalar], wanted: tuple[date, FieldScalar]) -> int:
-    """Compare two dates, each with what it was read from; a *wanted* one without a time is the whole day in UTC."""
-    if isinstance(wanted[0], datetime):
-        number, limit = _count_nanoseconds(*found), _count_nanoseconds(*wanted)
-    else:
-        number, limit = found[0].toordinal(), wanted[0].toordinal()
-    return (number > limit) - (number < limit)
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A day, or a `datetime`, and the value that it was read from, which may have digits below microseconds."""
+
+    date: date
+    source: FieldScalar
+
+    def count_nanoseconds(self) -> int:
+        """The nanoseconds since 1970; those of a day are at its beginning."""
+        moment = self.date
+        if not isinstance(moment, datetime):
+            moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+        nanoseconds = (moment - EPOCH) // timedelta(microseconds=1) * 1000
+        if isinstance(self.source, str):
+            digits = _BELOW_MICROSECONDS.search(self.source)
+            if digits is not None:
+                nanoseconds += int(digits[1].ljust(3, "0"))
+        return nanoseconds
 
 
-def _count_nanoseconds(moment: date, text: FieldScalar) -> int:
-    """Those since 1970 of the *moment* that *text* spells; it has microseconds, and *text* may have more digits."""
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
-    digits = _BELOW_MICROSECONDS.search(text) if isinstance(text, str) else None
-    return (moment - EPOCH) // timedelta(microseconds=1) * 1000 + (int(digits[1].ljust(3, "0")) if digits else 0)
+def _compare_moments(found: _Moment, wanted: _Moment) -> int:
+    """As `compare`; a *wanted* date without a time is the whole day in UTC."""
+    if isinstance(wanted.date, datetime):
+        return _order(found.count_nanoseconds(), wanted.count_nanoseconds())
+    return _order(found.date.toordinal(), wanted.date.toordinal())
 
 
 def read_moment(value: FieldScalar) -> date | None:
@@ -263,8 +309,10 @@ def read_moment(value: FieldScalar) -> date | None:
     if isinstance(value, bool):
         return None
     if not isinstance(value, str):
-        text = str(int(value)) if value == int(value) else ""
-        return _read_basic_date(text) if len(text) == len("20260131") else _read_milliseconds(value)
+        is_whole = value == int(value)
+        if is_whole and len(str(int(value))) == len("20260131"):
+            return _read_basic_date(str(int(value)))
+        return _read_milliseconds(value)
     text = value.strip()
     number = read_number(text)
     if number is not None and len(text) > len("20260131"):
@@ -282,8 +330,11 @@ def read_moment(value: FieldScalar) -> date | None:
 
 
 def _read_basic_date(text: str) -> date | None:
+    """The date that *text* spells in the basic form of ISO 8601, such as 20260131; None if it is none."""
     parts = _BASIC_DATE.fullmatch(text)
-    return None if parts is None else read_date(f"{parts[1]}-{parts[2]}-{parts[3]}{parts[4] or ''}")
+    if parts is None:
+        return None
+    return read_date(f"{parts[1]}-{parts[2]}-{parts[3]}{parts[4] or ''}")
 
 
 def _read_milliseconds(number: float) -> datetime | None:
@@ -304,7 +355,8 @@ def make_key(value: FieldScalar, kind: FieldKind) -> tuple[str, FieldScalar]:
     True
     """
     if kind is FieldKind.TEXT:
-        return "text", value if isinstance(value, str) else json.dumps(value)
+        text = value if isinstance(value, str) else json.dumps(value)
+        return "text", text
     if kind is FieldKind.NUMBER and isinstance(value, str):
         number = read_number(value)
         if number is not None:
@@ -314,7 +366,9 @@ def make_key(value: FieldScalar, kind: FieldKind) -> tuple[str, FieldScalar]:
     if kind is FieldKind.DATE:
         moment = read_moment(value)
         if moment is not None:
-            return "date", _count_nanoseconds(moment, value)
+            return "date", _Moment(moment, value).count_nanoseconds()
     if isinstance(value, bool):
         return "boolean", value
-    return ("text" if isinstance(value, str) else "number"), value
+    if isinstance(value, str):
+        return "text", value
+    return "number", value

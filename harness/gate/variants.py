@@ -23,13 +23,17 @@ def add_variant_queries(suite: Suite, whole_suite: Suite) -> Suite:
     """
     if not any(query.variants for query in suite.queries):
         return suite
-    others = {query.id: query for query in whole_suite.queries}
+    queries_by_id = {query.id: query for query in whole_suite.queries}
+    ids_in_suite = {query.id for query in suite.queries}
     added: dict[str, Query] = {}
     for query in suite.queries:
         for variant in query.variants:
-            added[variant.id] = others[variant.id] if variant.is_query else make_variant_query(query, variant)
-    for query in suite.queries:
-        added.pop(query.id, None)
+            if variant.id in ids_in_suite:
+                continue
+            if variant.is_query:
+                added[variant.id] = queries_by_id[variant.id]
+            else:
+                added[variant.id] = make_variant_query(query, variant)
     return replace(suite, queries=(*suite.queries, *added.values()))
 
 
@@ -40,24 +44,27 @@ def make_variant_query(query: Query, variant: Variant) -> Query:
 
 def split_run(run: Run, suite: Suite) -> Run:
     """*run* with the responses to variants of the queries of *suite* apart from those to the queries."""
-    variants = [variant.id for query in suite.queries for variant in query.variants]
-    if not variants:
+    query_ids = {query.id for query in suite.queries}
+    variant_ids: list[str] = []
+    for query in suite.queries:
+        variant_ids += [variant.id for variant in query.variants]
+    if not variant_ids:
         return run
-    queries = {query.id for query in suite.queries}
     repeats = []
     for repeat in run.repeats:
-        responses, of_variants = _split(repeat.responses, queries, variants)
-        repeats.append(replace(repeat, responses=responses, variants=of_variants))
-    responses, of_variants = _split(run.responses, queries, variants)
-    return replace(run, responses=responses, variants=of_variants, repeats=tuple(repeats))
+        responses, responses_to_variants = _split_responses(repeat.responses, query_ids, variant_ids)
+        repeats.append(replace(repeat, responses=responses, variants=responses_to_variants))
+    responses, responses_to_variants = _split_responses(run.responses, query_ids, variant_ids)
+    return replace(run, responses=responses, variants=responses_to_variants, repeats=tuple(repeats))
 
 
-def _split(
-    responses: Mapping[str, Response], queries: set[str], variants: list[str]
+def _split_responses(
+    responses: Mapping[str, Response], query_ids: set[str], variant_ids: list[str]
 ) -> tuple[dict[str, Response], dict[str, Response]]:
-    of_queries = {query: response for query, response in responses.items() if query in queries}
-    of_variants = {variant: responses[variant] for variant in variants if variant in responses}
-    return of_queries, of_variants
+    """The *responses* to queries, and those to variants; one to a query that is a variant too is in both."""
+    to_queries = {query_id: response for query_id, response in responses.items() if query_id in query_ids}
+    to_variants = {variant_id: responses[variant_id] for variant_id in variant_ids if variant_id in responses}
+    return to_queries, to_variants
 
 
 def join_run(run: Run) -> Run:

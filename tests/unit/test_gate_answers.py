@@ -7,7 +7,7 @@ import pytest
 from builders.gating import TODAY, empty_run, queries_of, ranking, threshold
 from builders.suites import BODY, make_suite
 from harness.gate import decide
-from harness.gate.decide_answers import OF_SERVICE
+from harness.gate.decide_answers import DOUBT_OF_SERVICE
 from harness.gate.expectations import parse_expectation
 from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
@@ -216,7 +216,7 @@ def test_a_measure_that_further_hits_cannot_lower_is_decided(text):
 def test_a_score_that_is_low_for_want_of_hits_says_so():
     verdict = scored(SERVICE, "mean R@8 >= 0.9", ranking("ab", total=30))
     assert verdict.status is Status.FAILED
-    assert verdict.reason.endswith("; q: 2 hits returned, where 8 were requested and 30 match; " + OF_SERVICE)
+    assert verdict.reason.endswith("; q: 2 hits returned, where 8 were requested and 30 match; " + DOUBT_OF_SERVICE)
 
 
 def test_a_total_of_its_own_contradicts_that_a_service_returned_all():

@@ -7,7 +7,7 @@ import pytest
 from builders.gating import TODAY
 from builders.suites import make_suite
 from harness.gate import decide
-from harness.gate.decide_answers import OF_SERVICE
+from harness.gate.decide_answers import DOUBT_OF_SERVICE
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.selection import list_read_fields
 from harness.model.run import CheckedField, Engine, Failure, FailureKind, Hit, Ranking, Run, Status, TargetChecks
@@ -213,7 +213,7 @@ def test_a_service_that_returns_fewer_hits_than_requested_leaves_it_open():
     assert (verdict.status, verdict.reason) == (
         Status.INCONCLUSIVE,
         "cannot be decided: none of the first 2 hits has in_stock = false; other hits may follow the 2 hits returned, "
-        f"where 3 were requested; {OF_SERVICE}",
+        f"where 3 were requested; {DOUBT_OF_SERVICE}",
     )
 
 
