@@ -161,8 +161,7 @@ def _decide_before(condition: Before, query: Query, ranking: Ranking, requested:
         return _complete_finding(finding, query, passed=False)
     if other_rank is not None and other_rank < rank:
         finding = replace(finding, reason=f"{reason}, required in the opposite order")
-        return _complete_finding(finding, query, passed=False)
-    return _complete_finding(finding, query, passed=True)
+    return _complete_finding(finding, query, passed=other_rank is None or rank < other_rank)
 
 
 def _decide_hit_count(condition: HitCount, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
