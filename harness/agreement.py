@@ -24,17 +24,17 @@ Grades: TypeAlias = Mapping[Pair, float]
 """The grades of one judge."""
 
 
-Grade = TypeVar("Grade")
+_Grade = TypeVar("_Grade")
 
 
-def group_by_query(grades: Mapping[Pair, Grade]) -> dict[str, dict[str, Grade]]:
+def group_by_query(grades: Mapping[Pair, _Grade]) -> dict[str, dict[str, _Grade]]:
     """
     *grades* by query, then by document.
 
     >>> group_by_query({("q", "d"): 2, ("r", "d"): 0, ("q", "e"): 1})
     {'q': {'d': 2, 'e': 1}, 'r': {'d': 0}}
     """
-    groups: dict[str, dict[str, Grade]] = {}
+    groups: dict[str, dict[str, _Grade]] = {}
     for (query, document), grade in grades.items():
         groups.setdefault(query, {})[document] = grade
     return groups

@@ -28,9 +28,11 @@ from harness.search.definitions import References
 from harness.search.hits import MalformedAnswer, drop_repeated_hits, is_text
 from harness.search.protocol import Inspector
 
-CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
+CLIENT_HOOK = "pytest_relevance_client"
+REQUEST_HOOK = "pytest_relevance_request"
+RESPONSE_HOOK = "pytest_relevance_response"
 _PREFIX = "pytest_relevance_"
-ENTRY_POINTS = "relevance_harness.hooks"
+HOOK_ENTRY_POINTS = "relevance_harness.hooks"
 
 
 class Hooks:
@@ -48,7 +50,7 @@ class Hooks:
     @property
     def has_search_hooks(self) -> bool:
         """Whether a hook changes requests or responses."""
-        return bool(self._list_implementations(REQUEST) or self._list_implementations(RESPONSE))
+        return bool(self._list_implementations(REQUEST_HOOK) or self._list_implementations(RESPONSE_HOOK))
 
     def wrap(self, search: Search, sent: dict[str, SearchRequest] | None = None) -> Search:
         """*search* with these hooks, or *search* itself if none concerns it; *sent* is as for `HookedSearch`."""
@@ -56,48 +58,48 @@ class Hooks:
 
     def make_client(self, cluster: Cluster) -> Any:
         """The user's own client for *cluster*, None where no hook makes one; raises HookError."""
-        return self._call(CLIENT, cluster=cluster) if self._list_implementations(CLIENT) else None
+        return self._call(CLIENT_HOOK, cluster=cluster) if self._list_implementations(CLIENT_HOOK) else None
 
     def change_request(self, request: SearchRequest) -> SearchRequest:
         """*request* as the hook changes it, if it was built for a query of a suite; raises HookError."""
         query = request.built_for
-        if query is None or not self._list_implementations(REQUEST):
+        if query is None or not self._list_implementations(REQUEST_HOOK):
             return request
         # The hook may change the body in place; what it made of it is compared with the body as it was.
         copied = replace(request, body=deepcopy(request.body))
-        changed = self._call(REQUEST, request=copied, query=query)
+        changed = self._call(REQUEST_HOOK, request=copied, query=query)
         if changed is None:
             changed = copied
         if not isinstance(changed, SearchRequest):
-            raise self.make_error(REQUEST, f"returned {_describe_type(changed)}, expected a SearchRequest or None")
+            raise self.make_error(REQUEST_HOOK, f"returned {_describe_type(changed)}, expected a SearchRequest or None")
         if (changed.query, changed.index) != (request.query, request.index):
-            raise self.make_error(REQUEST, f"changed the query or the index of the request for query {query.id!r}")
+            raise self.make_error(REQUEST_HOOK, f"changed the query or the index of the request for query {query.id!r}")
         body = changed.body
         if isinstance(body, dict) and isinstance(request.body, dict) and "size" in request.body:
             body = {"size": request.body["size"], **body}
             problem = _find_window_problem(body, request.body)
             if problem:
-                raise self.make_error(REQUEST, f"{problem} for query {query.id!r}")
+                raise self.make_error(REQUEST_HOOK, f"{problem} for query {query.id!r}")
         return replace(request, body=body, http=changed.http, url_params=changed.url_params)
 
     def change_response(self, response: Response, request: SearchRequest) -> Response:
         """*response*, to *request*, as the hook changes it; raises HookError."""
         query = request.built_for
-        if query is None or not self._list_implementations(RESPONSE):
+        if query is None or not self._list_implementations(RESPONSE_HOOK):
             return response
-        changed = self._call(RESPONSE, response=response, request=request, query=query)
+        changed = self._call(RESPONSE_HOOK, response=response, request=request, query=query)
         if changed is None or changed is response:
             return response
         if not isinstance(changed, Ranking | Failure):
             raise self.make_error(
-                RESPONSE, f"returned {_describe_type(changed)}, expected a Ranking, a Failure or None"
+                RESPONSE_HOOK, f"returned {_describe_type(changed)}, expected a Ranking, a Failure or None"
             )
         try:
             if isinstance(changed, Failure):
                 return _check_failure(changed)
             return _restore_order(_check_ranking(changed, request), response)
         except MalformedAnswer as error:
-            raise self.make_error(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
+            raise self.make_error(RESPONSE_HOOK, f"returned a {type(changed).__name__} whose {error}") from None
 
     def make_error(self, name: str, what: str) -> HookError:
         """The error for a hook *name* that did *what*."""
@@ -105,7 +107,7 @@ class Hooks:
 
     def describe(self) -> list[str]:
         """Each implemented hook, with the places of its implementations."""
-        names = [name for name in (CLIENT, REQUEST, RESPONSE) if self._list_implementations(name)]
+        names = [name for name in (CLIENT_HOOK, REQUEST_HOOK, RESPONSE_HOOK) if self._list_implementations(name)]
         return [f"{name} ({', '.join(self._list_places(name))})" for name in names]
 
     def _call(self, name: str, **arguments: Any) -> Any:
@@ -445,8 +447,8 @@ def load_installed_plugins() -> Iterator[tuple[str, Any]]:
     Raises:
         UsageError: one cannot be loaded, or has no hook or a wrong one.
     """
-    for entry_point in entry_points(group=ENTRY_POINTS):
-        name = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
+    for entry_point in entry_points(group=HOOK_ENTRY_POINTS):
+        name = f"entry point {entry_point.name} of {HOOK_ENTRY_POINTS} ({entry_point.value})"
         try:
             plugin = entry_point.load()
         except KeyboardInterrupt:
@@ -455,7 +457,7 @@ def load_installed_plugins() -> Iterator[tuple[str, Any]]:
         except BaseException as error:
             raise UsageError(f"{name} cannot be loaded: {_describe_error(error)}") from error
         if not any(attribute.startswith(_PREFIX) for attribute in dir(plugin)):
-            raise UsageError(f"{name} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")
+            raise UsageError(f"{name} has no hook, expected functions {CLIENT_HOOK}, {REQUEST_HOOK} or {RESPONSE_HOOK}")
         try:
             manager = _make_manager()
             manager.register(plugin, name)

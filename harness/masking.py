@@ -416,7 +416,7 @@ def _lower(match: re.Match[str]) -> str:
 Mask: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
 
-KEPT: Mapping[type, tuple[str, ...]] = {
+UNMASKED_FIELDS: Mapping[type, tuple[str, ...]] = {
     Run: ("engine", "request", "index", "facts", "resent", "target_changed"),
     Ranking: ("duplicates", "total_doubt", "took_doubt"),
     Hit: ("id", "values"),
@@ -451,7 +451,7 @@ Rule: TypeAlias = Callable[[Any, Mask], Any]
 
 
 def redact(value: T, mask: Mask) -> T:
-    """*value*, such as a run or a report, with *mask* applied to its texts, except those of `KEPT`."""
+    """*value*, such as a run or a report, with *mask* applied to its texts, except those of `UNMASKED_FIELDS`."""
     return _mask_value(value, mask)  # type: ignore[no-any-return]
 
 
@@ -531,7 +531,7 @@ def _find_rules(kind: type) -> tuple[tuple[str, Rule], ...] | None:
     """The fields of a dataclass that may have texts to mask, and how; None for any other class."""
     if not is_dataclass(kind):
         return None
-    kept, rules = KEPT.get(kind, ()), _RULES.get(kind, {})
+    kept, rules = UNMASKED_FIELDS.get(kind, ()), _RULES.get(kind, {})
     rules_by_field = []
     for field in fields(kind):
         has_text = not _ONLY_NUMBERS.fullmatch(str(field.type))

@@ -183,7 +183,9 @@ VARIABLES = ArgumentKind(
     "a sequence of names of variables, such as ['SHOP_LANGUAGE']", _is_sequence, tuple, element=TEXT, json=(list,)
 )
 IDS = ArgumentKind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, element=TEXT, json=(list,))
-MEASURES = ArgumentKind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, element=TEXT, json=(list,))
+MEASURE_NAMES = ArgumentKind(
+    "a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, element=TEXT, json=(list,)
+)
 DAY = ArgumentKind("a datetime.date without a time", _is_day)
 BODY = ArgumentKind("the body of _search as a dict", _is_mapping, deepcopy)
 CLIENT = ArgumentKind("a client object", accept_all)

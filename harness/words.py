@@ -14,7 +14,7 @@ NAMES_SHOWN = 3
 
 _TWO_DIGITS_UP = Context(prec=2, rounding=ROUND_CEILING)
 
-Key = TypeVar("Key")
+_Key = TypeVar("_Key")
 Member = TypeVar("Member")
 
 
@@ -94,14 +94,14 @@ def counted(names: Sequence[str], noun: str) -> str:
     return f"{count(len(names), noun)} ({listed(names)})"
 
 
-def grouped(pairs: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+def grouped(pairs: Iterable[tuple[_Key, Member]]) -> dict[_Key, list[Member]]:
     """
     What *pairs* have for each key, in their order.
 
     >>> grouped([("timeout", "shoes"), ("refused", "hats"), ("timeout", "boots")])
     {'timeout': ['shoes', 'boots'], 'refused': ['hats']}
     """
-    groups: dict[Key, list[Member]] = {}
+    groups: dict[_Key, list[Member]] = {}
     for key, member in pairs:
         groups.setdefault(key, []).append(member)
     return groups

@@ -14,7 +14,7 @@ from harness.model.suite import Gain
 from harness.options import (
     FILE,
     FLAG,
-    MEASURES,
+    MEASURE_NAMES,
     OPTIONS,
     TEXT,
     WHOLE_NUMBER,
@@ -44,7 +44,7 @@ ARGUMENT_KINDS: Mapping[str, ArgumentKind] = {
     "suite": ArgumentKind("the path of a suite", FILE.accepts),
     "path": FILE,
     "root": ArgumentKind("the path of a folder", FILE.accepts, Path, optional=True),
-    "measures": MEASURES,
+    "measures": MEASURE_NAMES,
     "gain": ArgumentKind("a gain", accept_all, read_gain, optional=True),
     "profile": ArgumentKind("a profile", accept_all, read_profile, optional=True),
 }

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from harness import __version__
-from harness.cli.exits import READER_LEFT, WRONG_USE, run_guarded
+from harness.cli.exits import READER_LEFT_STATUS, WRONG_USE, run_guarded
 from harness.cli.streams import silence_stdout
 from harness.errors import UsageError
 from harness.extensions import load_extensions
@@ -111,7 +111,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             silence_stdout()
-            return READER_LEFT
+            return READER_LEFT_STATUS
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list of commands, without importing one."""

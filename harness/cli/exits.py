@@ -20,8 +20,8 @@ from harness.words import count
 COMMAND = EntryPoint.COMMAND
 WRONG_USE = 2
 NO_ANSWER = 3
-INTERRUPTED = 130
-READER_LEFT = 141
+INTERRUPTED_STATUS = 130
+READER_LEFT_STATUS = 141
 DEBUG = "RELEVANCE_DEBUG"
 
 _OUR_FOLDER = Path(__file__).parents[1]
@@ -44,10 +44,10 @@ def _run_reported(action: Callable[[], object]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()
-        return READER_LEFT
+        return READER_LEFT_STATUS
     except (KeyboardInterrupt, click.Abort):
         click.echo("relevance: interrupted", err=True)
-        return INTERRUPTED
+        return INTERRUPTED_STATUS
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:

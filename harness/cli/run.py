@@ -36,7 +36,7 @@ from harness.options import ALL_QUERIES, RunOptions
 from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
-from harness.report.outputs import KINDS, LISTS_OF_DECISIONS, Output, needs_all_hits, write_report
+from harness.report.outputs import LISTS_OF_DECISIONS, OUTPUT_KINDS, Output, needs_all_hits, write_report
 from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
 from harness.report.topics import find_topics
@@ -63,7 +63,7 @@ def make_run_choices(
 def report_options(command: Decorated) -> Decorated:
     """Give *command* the options that say where its report goes."""
     as_json = "Print the report as JSON and nothing else on standard output."
-    kinds = f"Write a report of a kind: {one_of(KINDS)}; may be repeated."
+    kinds = f"Write a report of a kind: {one_of(OUTPUT_KINDS)}; may be repeated."
     quiet = "Print the last line, and what failed or passed unexpectedly, in at most 12 lines, and no progress."
     options = (
         click.option("--json", "as_json", is_flag=True, help=as_json),

@@ -30,7 +30,7 @@ from harness.options import (
 )
 from harness.report.github_step import GitHubStep, find_github_step
 from harness.report.outputs import (
-    KINDS,
+    OUTPUT_KINDS,
     FileState,
     Output,
     list_unchanged,
@@ -254,7 +254,7 @@ class OutputType(click.ParamType):  # type: ignore[type-arg]  # click before 8.4
 
     name = "KIND=FILE"
 
-    def __init__(self, kinds: Collection[str] = KINDS, example: str = "html=report.html") -> None:
+    def __init__(self, kinds: Collection[str] = OUTPUT_KINDS, example: str = "html=report.html") -> None:
         """
         Args:
             kinds: The kinds that are allowed.

@@ -12,13 +12,13 @@ from harness.errors import Problem
 from harness.files.opening import TextSource
 from harness.model.suite import Mark
 
-Key = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
-class Places(dict[Key, tuple[int, int]]):
+class Places(dict[KeyPath, tuple[int, int]]):
     """Line and column of each key, by its path of names from the top."""
 
-    def find_mark(self, key: Key, path: str) -> Mark:
+    def find_mark(self, key: KeyPath, path: str) -> Mark:
         """The place of *key*, or of the nearest key above it that has one."""
         while key and key not in self:
             key = key[:-1]
@@ -34,13 +34,13 @@ def find_places(text: str) -> Places:
     of several lines are interpreted as in the whole file.
     """
     places = Places()
-    table: Key = ()
+    table: KeyPath = ()
     for line, statement in _iterate_statements(text):
         content = tomllib.loads(statement)
         column = len(statement) - len(statement.lstrip()) + 1
         if statement.lstrip().startswith("["):
             table = _read_header(content)
-            keys: list[Key] = [table[: end + 1] for end in range(len(table))]
+            keys: list[KeyPath] = [table[: end + 1] for end in range(len(table))]
         else:
             keys = [table + key for key in _iterate_keys(content)]
         for key in keys:
@@ -73,7 +73,7 @@ def _iterate_statements(text: str) -> Iterator[tuple[int, str]]:
         begin, line = token.end(), line + statement.count("\n")
 
 
-def _read_header(content: Mapping[str, Any]) -> Key:
+def _read_header(content: Mapping[str, Any]) -> KeyPath:
     """The path of a table's header, as [a.b] gives {"a": {"b": {}}} and [[a]] gives {"a": [{}]}."""
     names: list[str] = []
     inner: Any = content
@@ -84,7 +84,7 @@ def _read_header(content: Mapping[str, Any]) -> Key:
     return tuple(names)
 
 
-def _iterate_keys(content: Mapping[str, Any]) -> Iterator[Key]:
+def _iterate_keys(content: Mapping[str, Any]) -> Iterator[KeyPath]:
     """Every path in what one statement sets: dotted keys, and those of inline tables."""
     for name, value in content.items():
         yield (name,)
@@ -101,7 +101,7 @@ class ConfigProblems:
     places: Places
     found: list[Problem] = field(default_factory=list)
 
-    def note(self, key: Key, message: str) -> None:
+    def note(self, key: KeyPath, message: str) -> None:
         """Note a problem at *key*, with an excerpt."""
         # The excerpt ends at the =: what follows may be a secret that does not belong there.
         mark = self.places.find_mark(key, self.source.path)

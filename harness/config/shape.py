@@ -17,6 +17,7 @@ from harness.config.places import ConfigProblems
 from harness.files.judge_files import JUDGE_NAME
 from harness.model.judging import MachineJudge
 from harness.model.request import Cluster
+from harness.model.suite import PEOPLE
 from harness.words import did_you_mean, listed, one_of, unknown_key
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -24,9 +25,6 @@ _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _REQUEST = re.compile(r"(?:GET|POST|PUT) /[^\s?#\\]*")
-PEOPLE = "people"
-"""All judges who are no machine."""
-
 MOST_AT_ONCE = 64
 """The most concurrent requests; each has a thread and a connection."""
 

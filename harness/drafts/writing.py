@@ -12,6 +12,7 @@ from harness.drafts.draft import Draft, Leftover
 from harness.drafts.look_alikes import note_look_alikes
 from harness.drafts.suite_yaml import render_suite
 from harness.errors import Problem, SuiteError, UsageError
+from harness.files.opening import YAML_SUFFIXES
 from harness.files.writing import refuse_existing, write_whole
 from harness.model.suite import Json
 from harness.suites.discovery import SUITE_SUFFIX
@@ -128,7 +129,7 @@ def _apply_options(draft: Draft, given: DraftOptions) -> None:
 
 def _choose_suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> list[Path]:
     """A path for each draft; in a folder, the suite's name without the characters that a file name should not have."""
-    if output.suffix.lower() in (".yaml", ".yml"):
+    if output.suffix.lower() in YAML_SUFFIXES:
         if len(drafts) > 1:
             raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
         return [output]

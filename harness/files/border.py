@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import InputError, Problem
+from harness.files.opening import find_inner_suffix
 
 QUOTED = (".yaml", ".yml", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".npy", ".qrels", ".qrel", ".trec", ".ids")
 """
@@ -21,9 +22,6 @@ The suffixes of files whose content errors may quote.
 
 Not .txt and .json: scripts of CI write tokens and credentials to such files, also in the folder of the checkout.
 """
-
-PACKED = (".gz", ".zst")
-"""The suffixes of packed files; the suffix before it says what is in the file."""
 
 _SYSTEM = ("proc", "sys", "dev")
 """Folders whose files are no files: `/proc/self/environ` holds all secrets of a CI job."""
@@ -91,8 +89,7 @@ def is_quotable(path: Path, suffixes: Sequence[str] = QUOTED) -> bool:
         below = real.relative_to(_find_common_folder(real, folder)).parts
         if _find_hidden(below):
             return False
-    name = real.with_suffix("") if real.suffix.lower() in PACKED else real
-    return name.suffix.lower() in suffixes
+    return find_inner_suffix(real) in suffixes
 
 
 def conceal(problem: Problem) -> Problem:

@@ -20,7 +20,7 @@ from typing import IO, Any, BinaryIO, ClassVar
 
 from harness.errors import FormatError, InputError, Problem, missing_package
 
-_PACKED = {".gz", ".zst"}
+_PACKED = (".gz", ".zst")
 
 
 class FileFormat(StrEnum):
@@ -42,6 +42,8 @@ _FORMATS = {
     ".yml": FileFormat.YAML,
 }
 
+YAML_SUFFIXES = (".yaml", ".yml")
+
 
 def detect_format(path: Path) -> FileFormat:
     """
@@ -50,8 +52,18 @@ def detect_format(path: Path) -> FileFormat:
     >>> detect_format(Path("judgments.jsonl.gz")).value, detect_format(Path("qrels.dev.tsv")).value
     ('jsonl', 'trec')
     """
+    return _FORMATS.get(find_inner_suffix(path), FileFormat.TREC)
+
+
+def find_inner_suffix(path: Path) -> str:
+    """
+    The suffix in lower case, a .gz or .zst behind it left out.
+
+    >>> find_inner_suffix(Path("judgments.CSV.gz"))
+    '.csv'
+    """
     inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
-    return _FORMATS.get(inner.suffix.lower(), FileFormat.TREC)
+    return inner.suffix.lower()
 
 
 @contextmanager

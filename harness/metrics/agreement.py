@@ -16,7 +16,7 @@ from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
 from harness.model.comparison import Agreement
 from harness.model.suite import Measure
 
-PERSISTENCE = 0.9
+RBO_PERSISTENCE = 0.9
 """The p of RBO where none is given: 86 % of the weight is on the first ten ranks."""
 
 
@@ -70,7 +70,7 @@ def agreement_value(agreement: Measure, reference: Sequence[str], candidate: Seq
     first, second = reference[:cutoff], candidate[:cutoff]
     if agreement.name == OVERLAP:
         return _compute_overlap(first, second, cutoff)
-    p = dict(agreement.parameters).get("p", PERSISTENCE)
+    p = dict(agreement.parameters).get("p", RBO_PERSISTENCE)
     assert isinstance(p, float)
     return _compute_rbo(first, second, p)
 

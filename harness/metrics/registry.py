@@ -25,7 +25,7 @@ from harness.model.suite import Gain, Measure, Profile
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-ENTRY_POINTS = "relevance_harness.measures"
+MEASURE_ENTRY_POINTS = "relevance_harness.measures"
 """The entry point group in which a package offers its `Definition` objects."""
 
 OTHER_NAMES = {
@@ -126,8 +126,8 @@ class Registry:
     def _read_entry_points(self) -> None:
         from importlib.metadata import entry_points
 
-        for entry_point in entry_points(group=ENTRY_POINTS):
-            called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
+        for entry_point in entry_points(group=MEASURE_ENTRY_POINTS):
+            called = f"entry point {entry_point.name} of {MEASURE_ENTRY_POINTS} ({entry_point.value})"
             try:
                 definition = entry_point.load()
             except KeyboardInterrupt:

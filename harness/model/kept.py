@@ -10,7 +10,7 @@ from harness.model.run import IndexFacts, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Json, Profile
 
-TEXT = "text"
+TEXT_PLACEHOLDER = "text"
 """The placeholder of the text of a query."""
 
 # The name of a param may hold blanks and colons, so a fingerprint ends at its last digit and not at the next blank.
@@ -47,7 +47,7 @@ class Question:
         if mine and theirs:
             if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
                 return True
-            is_used_once = (TEXT in mine) != (TEXT in theirs)
+            is_used_once = (TEXT_PLACEHOLDER in mine) != (TEXT_PLACEHOLDER in theirs)
             return is_used_once and self.text != other.text
         return self.text != other.text
 

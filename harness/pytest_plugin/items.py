@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
+from harness.files.opening import YAML_SUFFIXES
 from harness.files.paths import shorten_path
 from harness.gate.selection import check_query_ids, check_tags
 from harness.model.run import Status
@@ -20,7 +21,7 @@ from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outc
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import CellKey, RelevanceSession, RelevanceWarning
+from harness.pytest_plugin.session import RelevanceSession, RelevanceWarning, SuiteCell
 from harness.report.junit import format_waiver
 from harness.report.sentences import make_loggable
 from harness.run import Matrix
@@ -36,7 +37,7 @@ def looks_like_suite(path: Path) -> bool:
 
     Other plugins have YAML files too, so a path on the command line alone does not make a file a suite.
     """
-    if path.suffix not in (".yaml", ".yml"):
+    if path.suffix not in YAML_SUFFIXES:
         return False
     with path.open("rb") as file:
         return _SUITE_KEY.search(file.read(_FIRST_BYTES)) is not None
@@ -153,7 +154,7 @@ class SuiteItem(pytest.Item):
             self.add_marker(pytest.mark.skip(reason=format_waiver(planned.skip)))
 
     @property
-    def cell(self) -> CellKey:
+    def cell(self) -> SuiteCell:
         """The run of the suite that it needs."""
         return str(self.path), self.planned.request, self.planned.index
 

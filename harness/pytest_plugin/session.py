@@ -42,7 +42,7 @@ DUE = "due"
 FAILURE, ERROR = 1, 3
 """The exit statuses that an item that failed, or is an error, gives the suite in the reports."""
 
-CellKey: TypeAlias = tuple[str, str | None, str | None]
+SuiteCell: TypeAlias = tuple[str, str | None, str | None]
 """A suite to run: its path, and the request and the index if the session has several."""
 
 
@@ -94,7 +94,7 @@ class RelevanceSession:
         # Running.
         self.expects_runs = False
         """Whether a suite is to run, so that a session without a report has failed. A worker may tell only this."""
-        self.due_items: dict[CellKey, dict[str, tuple[str, ...]]] = {}
+        self.due_items: dict[SuiteCell, dict[str, tuple[str, ...]]] = {}
         """The suites to run, each with its items by their node ids and the ids of the verdicts that these decide."""
         self.item: pytest.Item | None = None
         """The item that was set up last."""

@@ -89,10 +89,10 @@ class GitHubStep:
 
     def _measure_room(self) -> int:
         """The bytes that GitHub still shows: what other commands of the step wrote counts towards its limit."""
-        from harness.report.markdown.escape import MOST_BYTES
+        from harness.report.markdown.escape import LARGEST_SUMMARY
 
         used = self.summary.stat().st_size if self.summary.exists() else 0
-        return MOST_BYTES - used - 1
+        return LARGEST_SUMMARY - used - 1
 
     def _append(self, text: str) -> None:
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.suites.inputs import RunInputs
 
 
-KINDS = ("html", "json", "markdown", "csv", "junit", "codequality")
+OUTPUT_KINDS = ("html", "json", "markdown", "csv", "junit", "codequality")
 """The kinds of reports on runs."""
 
 
@@ -119,7 +119,7 @@ def needs_all_hits(outputs: Iterable[Output]) -> bool:
 
 
 def render(report: Report, kind: str) -> str | Iterable[str]:
-    """*report* as text of the *kind*, one of `KINDS`, or as parts of the text."""
+    """*report* as text of the *kind*, one of `OUTPUT_KINDS`, or as parts of the text."""
     if kind == "codequality":
         from harness.report.annotations import dump_code_quality, find_gitlab_repository
 

@@ -254,10 +254,10 @@ def _find_scored(cell: SuiteReport, measure: str) -> frozenset[str]:
 # The figures of each tag.
 
 
-TAGS = 12
+TAG_LINES = 12
 """Tags that have a line by default."""
 
-MEASURES = 5
+MEASURE_COLUMNS = 5
 """Measures that have a column: the suite's own come before those that only thresholds name."""
 
 MEASURES_WITH_INTERVALS = 2
@@ -298,7 +298,7 @@ class TagTable:
     remarks: tuple[str, ...]
 
 
-def build_tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES) -> TagTable | None:
+def build_tag_table(suite: SuiteReport, *, most: int = TAG_LINES, measures: int = MEASURE_COLUMNS) -> TagTable | None:
     """
     The table of *suite*, None where no query has a tag.
 

@@ -107,7 +107,7 @@ from harness.report.sentences import (
 )
 from harness.words import count, grouped
 
-FIGURE, NAME, SCORE, TITLE, WORD = (
+_FIGURE, _NAME, _SCORE, _TITLE, _WORD = (
     ColumnKind.FIGURE,
     ColumnKind.NAME,
     ColumnKind.SCORE,
@@ -322,7 +322,7 @@ def build_measures_table(suite: SuiteReport) -> Table:
         headings.append("vs baseline")
     if has_machines:
         headings.append("by machines")
-    columns = [Column("measure"), *(Column(heading, SCORE) for heading in headings)]
+    columns = [Column("measure"), *(Column(heading, _SCORE) for heading in headings)]
     if has_gains:
         columns.append(Column("gain"))
     rows = []
@@ -346,13 +346,13 @@ def build_measures_table(suite: SuiteReport) -> Table:
 
 def build_tags_table(tags: TagTable) -> Table:
     """A row for each tag, with its share of the weights where these differ, and the intervals of means if they fit."""
-    columns = [Column(f"{name_mean_column(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
+    columns = [Column(f"{name_mean_column(weighted=tags.weighted)} by tag"), Column("queries", _SCORE)]
     if tags.weighted:
-        columns.append(Column("weight", SCORE))
+        columns.append(Column("weight", _SCORE))
     for measure in tags.measures:
-        columns.append(Column(measure, SCORE, is_name=True))
+        columns.append(Column(measure, _SCORE, is_name=True))
         if tags.has_intervals:
-            columns.append(Column(MEAN_INTERVAL, SCORE))
+            columns.append(Column(MEAN_INTERVAL, _SCORE))
     if tags.held:
         columns.append(Column("thresholds"))
     rows = []
@@ -383,9 +383,9 @@ def build_variants_table(queries: Sequence[QueryReport], most: int | None = None
     agreements = list(dict.fromkeys(name for variant in variants for name in variant.agreements))
     measures = list(dict.fromkeys(name for variant in variants for name in variant.losses))
     variants.sort(key=_rank_variant)
-    columns = [Column("variant"), Column("text"), Column("made by"), Column("hits", FIGURE)]
-    columns += [Column(name, SCORE, is_name=True) for name in agreements]
-    columns += [Column(f"loss {name}", SCORE, is_name=True) for name in measures]
+    columns = [Column("variant"), Column("text"), Column("made by"), Column("hits", _FIGURE)]
+    columns += [Column(name, _SCORE, is_name=True) for name in agreements]
+    columns += [Column(f"loss {name}", _SCORE, is_name=True) for name in measures]
     rows = []
     for variant in variants[:most]:
         row = [make_name(variant.id), make_words(variant.text), make_words(variant.rule)]
@@ -425,10 +425,10 @@ def build_overview_table(cells: Overview) -> Table:
         columns.append(Column("index"))
     if has_gains:
         columns.append(Column("gain"))
-    columns += [Column(measure, SCORE, is_name=True) for measure in cells.measures]
-    columns += [Column(heading, FIGURE) for heading in ("queries", "held", "failed", "errors")]
+    columns += [Column(measure, _SCORE, is_name=True) for measure in cells.measures]
+    columns += [Column(heading, _FIGURE) for heading in ("queries", "held", "failed", "errors")]
     if has_others:
-        columns.append(Column("other", FIGURE))
+        columns.append(Column("other", _FIGURE))
 
     rows = []
     for row in cells.rows:
@@ -548,13 +548,13 @@ def make_ranking_columns(figures: Sequence[str], *, has_old_ranks: bool, has_tie
         has_old_ranks: Whether a column has the rank of each document in the baseline.
         has_ties: Whether a column says which documents tie with others.
     """
-    columns = [Column("rank", FIGURE)]
+    columns = [Column("rank", _FIGURE)]
     if has_old_ranks:
-        columns.append(Column("was", FIGURE))
+        columns.append(Column("was", _FIGURE))
     columns.append(Column("document"))
-    columns += [Column(figure, FIGURE) for figure in figures]
+    columns += [Column(figure, _FIGURE) for figure in figures]
     if has_ties:
-        columns.append(Column("ties", WORD))
+        columns.append(Column("ties", _WORD))
     return tuple(columns)
 
 
@@ -562,7 +562,7 @@ def make_text_columns(documents: Sequence[RankedDocument | MissingDocument]) -> 
     """The columns of titles, and of the fields that the suite displays, where one of *documents* has some."""
     columns = []
     if any(document.title for document in documents):
-        columns.append(Column("title", TITLE))
+        columns.append(Column("title", _TITLE))
     if any(document.texts is not None and document.texts.fields for document in documents):
         columns.append(Column("fields"))
     return tuple(columns)
@@ -577,7 +577,7 @@ def make_text_cells(document: RankedDocument | MissingDocument, columns: Sequenc
     texts = document.texts or DocumentTexts(())
     cells = []
     for column in columns:
-        if column.kind is TITLE:
+        if column.kind is _TITLE:
             cells.append(make_title(document.title, texts.title_spans))
         else:
             cells.append(_make_fields_cell(texts.fields))
@@ -606,9 +606,9 @@ def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
         return
     shown = left[:RANKS_SHOWN]
     has_titles = any(document.title for document in shown)
-    columns = [Column("left since the baseline"), Column("grade", FIGURE), Column("was", FIGURE)]
+    columns = [Column("left since the baseline"), Column("grade", _FIGURE), Column("was", _FIGURE)]
     if has_titles:
-        columns.append(Column("title", TITLE))
+        columns.append(Column("title", _TITLE))
     rows = []
     for document in shown:
         row = [make_name(document.id), make_grade_cell(document), make_words(f"{document.reference:,}")]
@@ -621,7 +621,7 @@ def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
 def build_missing_table(query: QueryReport, most: int | None = None) -> Table:
     """The first *most* missing relevant documents of *query*, all where None."""
     shown: tuple[MissingDocument, ...] = query.missing[:most]
-    columns = [Column("missing relevant document"), Column("grade", FIGURE), Column("where it is")]
+    columns = [Column("missing relevant document"), Column("grade", _FIGURE), Column("where it is")]
     text_columns = make_text_columns(shown)
     rows = []
     for document in shown:

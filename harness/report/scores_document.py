@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from harness.metrics.evaluate import RunScores
 
 
-FIGURE = ColumnKind.FIGURE
-
-
 # Baselines.
 
 
@@ -96,8 +93,8 @@ def _build_means(baseline: Baseline) -> Table:
             moved_by_ties.setdefault(measure, []).append(name)
     columns = (
         Column("measure"),
-        Column(name_mean_column(weighted=is_weighted(baseline)), FIGURE),
-        Column("queries", FIGURE),
+        Column(name_mean_column(weighted=is_weighted(baseline)), ColumnKind.FIGURE),
+        Column("queries", ColumnKind.FIGURE),
         Column("moved by ties"),
     )
     rows = []
@@ -126,7 +123,7 @@ def build_scores_document(
             least, greatest = map(format_score, over_ties)
             moved = count(len(evaluation.tie_ranges[measure.text]), "query")
             notes.append(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}")
-    columns = (Column("measure"), *make_columns(FIGURE, *headings), Column("gain"))
+    columns = (Column("measure"), *make_columns(ColumnKind.FIGURE, *headings), Column("gain"))
     blocks: list[Block] = [_build_query_scores(evaluation, measures)] if per_query else []
     blocks.append(Table(columns, tuple(rows)))
     if notes:
@@ -153,5 +150,5 @@ def _build_query_scores(evaluation: RunScores, measures: Mapping[str, Measure]) 
     for query in scores[0]:
         texts = [format_score(of_measure[query]) for of_measure in scores]
         rows.append(make_row(query, *texts))
-    columns = (Column("query"), *(Column(text, FIGURE, is_name=True) for text in measures))
+    columns = (Column("query"), *(Column(text, ColumnKind.FIGURE, is_name=True) for text in measures))
     return Table(columns, tuple(rows), overflow=Overflow.STACK)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.config import Config, Configs, resolve_cluster
 from harness.errors import ConfigError, FixtureError, InputError, Problem, SearchError, SuiteError, UsageError
-from harness.hooks import CLIENT, Hooks, load_installed_hooks
+from harness.hooks import CLIENT_HOOK, Hooks, load_installed_hooks
 from harness.model.request import AddressOrigin, Cluster
 from harness.model.suite import Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
@@ -269,7 +269,9 @@ class Connections(Closing):
         except UsageError as error:
             if of_hook is None:
                 raise
-            return OpenCluster(cluster, error=self.hooks.make_error(CLIENT, f"returned what is no client: {error}"))
+            return OpenCluster(
+                cluster, error=self.hooks.make_error(CLIENT_HOOK, f"returned what is no client: {error}")
+            )
         return OpenCluster(cluster, search=self._resources.enter_context(search))
 
     def _start_node(self) -> str:

@@ -261,18 +261,18 @@ def refuses_login(answer: Answer) -> bool:
     return answer.status in LOGIN_REFUSALS and find_login_refusal(read_failure(answer)) is not None
 
 
-WINDOW = "index.max_result_window"
+WINDOW_SETTING = "index.max_result_window"
 """The setting of an index that limits how many hits a request may ask for; the engines name it in their refusal."""
 
 
 def exceeds_window(response: Response) -> bool:
     """Whether an index refused the request because of the number of hits that it asks for."""
-    return isinstance(response, Failure) and WINDOW in response.reason
+    return isinstance(response, Failure) and WINDOW_SETTING in response.reason
 
 
 def add_window_hint(reason: str) -> str:
     """*reason*, why a search was refused whose size is not that of the suite, with who chose the size."""
-    if WINDOW not in reason:
+    if WINDOW_SETTING not in reason:
         return reason
     return f"{reason.rstrip('.')}; the harness chose that number of hits, which this setting of the index limits"
 

@@ -15,8 +15,8 @@ from harness.model.suite import Json
 from harness.search.texts import SEPARATOR
 from harness.words import is_seen
 
-BEGINNING = "\U000f5e1a"
-END = "\U000f5e1b"
+MATCH_BEGIN = "\U000f5e1a"
+MATCH_END = "\U000f5e1b"
 """Two characters of a plane for private use."""
 
 VECTOR_QUERIES = frozenset({"knn", "neural", "neural_sparse", "semantic", "sparse_vector", "text_expansion"})
@@ -35,8 +35,8 @@ def make_highlight(request: SearchRequest, fields: Iterable[str]) -> Json:
     if query is None or not settings:
         return None
     return {
-        "pre_tags": [BEGINNING],
-        "post_tags": [END],
+        "pre_tags": [MATCH_BEGIN],
+        "post_tags": [MATCH_END],
         "number_of_fragments": 0,
         "require_field_match": False,
         "highlight_query": query,
@@ -74,7 +74,7 @@ def read_highlights(highlight: Json, texts: Mapping[str, str]) -> dict[str, High
     """
     The marked words in those of *texts*, by field, that have some; *highlight* is that of a hit.
 
-    >>> marked = f"Red {BEGINNING}tent{END} for two"
+    >>> marked = f"Red {MATCH_BEGIN}tent{MATCH_END} for two"
     >>> read_highlights({"name": [marked]}, {"name": "Red tent for two", "brand": "Acme"})
     {'name': Highlight(text='Red tent for two', spans=((4, 8),))}
     """
@@ -125,16 +125,16 @@ def read_marks(value: str) -> tuple[str, list[tuple[int, int]]]:
     r"""
     *value* on one line without its marks, as the texts of documents are, and the places of what was marked.
 
-    >>> read_marks(f"a {BEGINNING}red\n {END} tent ")
+    >>> read_marks(f"a {MATCH_BEGIN}red\n {MATCH_END} tent ")
     ('a red tent', [(2, 5)])
     """
     characters: list[str] = []
     spans: list[tuple[int, int]] = []
     start: int | None = None
     for character in value:
-        if character == BEGINNING:
+        if character == MATCH_BEGIN:
             start = len(characters)
-        elif character == END:
+        elif character == MATCH_END:
             if start is not None:
                 spans.append((start, len(characters)))
             start = None

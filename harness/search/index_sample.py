@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.errors import RequestRefused, SearchError
 from harness.model.suite import Json
-from harness.search.answers import WINDOW
+from harness.search.answers import WINDOW_SETTING
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection
 from harness.search.msearch import make_index_path
@@ -124,13 +124,13 @@ def _read_window(search: ConnectedSearch[Connection], index: str, most: int) -> 
     An index whose `max_result_window` is smaller refuses a search for more.
     """
     try:
-        content = ask_json(search, "GET", f"{make_index_path(index)}/_settings/{WINDOW}?flat_settings=true")
+        content = ask_json(search, "GET", f"{make_index_path(index)}/_settings/{WINDOW_SETTING}?flat_settings=true")
     except SearchError:
         return most
     window = most
     for member in content.values():
         settings = member.get("settings") if isinstance(member, Mapping) else None
-        text = str(settings.get(WINDOW, "")) if isinstance(settings, Mapping) else ""
+        text = str(settings.get(WINDOW_SETTING, "")) if isinstance(settings, Mapping) else ""
         if re.fullmatch("[1-9][0-9]{0,17}", text):
             window = min(window, int(text))
     return window

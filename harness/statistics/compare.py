@@ -22,7 +22,7 @@ from harness.statistics.power import Detectable, detectable_by_sign_flip, detect
 from harness.statistics.tests import (
     Alternative,
     EffectSize,
-    Floats,
+    FloatArray,
     Significance,
     benjamini_hochberg,
     effect_size,
@@ -44,10 +44,10 @@ class PairedScores:
 
     measure: str
     queries: Sequence[str]
-    reference: Floats
-    candidate: Floats
-    differences: Floats
-    weighed: Floats
+    reference: FloatArray
+    candidate: FloatArray
+    differences: FloatArray
+    weighed: FloatArray
     weights: tuple[float, ...] | None
     left_out: int
 
@@ -239,7 +239,7 @@ def _test_pair(pair: PairedScores, options: ComparisonOptions) -> MeanTest:
     return MeanTest(significance, interval)
 
 
-def _compute_loads(pair: PairedScores) -> Floats:
+def _compute_loads(pair: PairedScores) -> FloatArray:
     """The weight of each query over the mean weight."""
     ones = [1.0] * len(pair.queries)
     return np.array(ones if pair.weights is None else scale_by_weights(ones, pair.weights))

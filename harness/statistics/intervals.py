@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from harness.model.comparison import SAMPLES, SEED
 from harness.statistics.tests import (
     EXACT_LIMIT,
-    TOLERANCE,
+    SUM_TOLERANCE,
     Alternative,
-    Floats,
+    FloatArray,
     Significance,
     random_bits,
     sign_flip,
@@ -55,7 +55,7 @@ class FlipSettings:
     seed: int = SEED
 
 
-def run_sign_flips(pulls: Floats, loads: Floats, settings: FlipSettings) -> list[MeanTest]:
+def run_sign_flips(pulls: FloatArray, loads: FloatArray, settings: FlipSettings) -> list[MeanTest]:
     """
     Test the mean of each measure by `sign_flip`, and find the differences that the test does not reject.
 
@@ -78,7 +78,7 @@ def run_sign_flips(pulls: Floats, loads: Floats, settings: FlipSettings) -> list
     return [_test_mean(column, loads, sums[:, place], subset_loads, settings) for place, column in enumerate(pulls.T)]
 
 
-def _sum_subsets(columns: Floats, settings: FlipSettings) -> Floats:
+def _sum_subsets(columns: FloatArray, settings: FlipSettings) -> FloatArray:
     """The sums of each column over subsets of the queries, shape (subsets, columns); the first subset is empty."""
     sums = np.zeros((1, columns.shape[1]))
     if len(columns) <= ALL_SUBSETS_LIMIT:
@@ -95,7 +95,7 @@ def _sum_subsets(columns: Floats, settings: FlipSettings) -> Floats:
 
 
 def _test_mean(
-    pulls: Floats, loads: Floats, subset_pulls: Floats, subset_loads: Floats, settings: FlipSettings
+    pulls: FloatArray, loads: FloatArray, subset_pulls: FloatArray, subset_loads: FloatArray, settings: FlipSettings
 ) -> MeanTest:
     means = _compute_subset_means(subset_pulls, subset_loads, pulls, loads)
     other_means = _compute_subset_means(pulls.sum() - subset_pulls, loads.sum() - subset_loads, pulls, loads)
@@ -120,19 +120,21 @@ def _test_mean(
     return MeanTest(significance, Interval(low, high))
 
 
-def _compute_subset_means(subset_pulls: Floats, subset_loads: Floats, pulls: Floats, loads: Floats) -> Floats:
+def _compute_subset_means(
+    subset_pulls: FloatArray, subset_loads: FloatArray, pulls: FloatArray, loads: FloatArray
+) -> FloatArray:
     """The mean of each subset, NaN for one without a query."""
     # Sums that are 0 but for rounding have to count as 0, as in the test: they are on the side of what is as extreme.
-    near_zero = np.abs(subset_pulls) <= TOLERANCE * np.abs(pulls).sum()
+    near_zero = np.abs(subset_pulls) <= SUM_TOLERANCE * np.abs(pulls).sum()
     sums = np.where(near_zero, 0.0, subset_pulls)
     means = np.full(sums.shape, np.nan)
-    np.divide(sums, subset_loads, out=means, where=subset_loads > TOLERANCE * loads.sum())
+    np.divide(sums, subset_loads, out=means, where=subset_loads > SUM_TOLERANCE * loads.sum())
     return means
 
 
 def _find_accepted_ranges(
-    means: Floats, others: Floats, mean: float, alternative: Alternative
-) -> tuple[Floats, Floats]:
+    means: FloatArray, others: FloatArray, mean: float, alternative: Alternative
+) -> tuple[FloatArray, FloatArray]:
     """From which difference to which the flips of each subset are as extreme as no flip; infinite for no subset."""
     if alternative == "greater":
         return np.where(np.isnan(means), -np.inf, means), np.full(means.shape, np.inf)
@@ -145,7 +147,7 @@ def _find_accepted_ranges(
     return lows, highs
 
 
-def _find_limit(lows: Floats, as_extreme: NDArray[np.bool_], p_value: float, level: float) -> float:
+def _find_limit(lows: FloatArray, as_extreme: NDArray[np.bool_], p_value: float, level: float) -> float:
     """
     The least difference whose p-value is above *level*, infinite where there is none.
 
@@ -162,7 +164,7 @@ def _find_limit(lows: Floats, as_extreme: NDArray[np.bool_], p_value: float, lev
     return float(lows[order[above[0]]]) if above.size else math.inf
 
 
-def t_interval(pulls: Floats, loads: Floats, *, alternative: Alternative, level: float) -> Interval | None:
+def t_interval(pulls: FloatArray, loads: FloatArray, *, alternative: Alternative, level: float) -> Interval | None:
     """
     The differences that `paired_t` does not reject.
 

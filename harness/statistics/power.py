@@ -14,7 +14,7 @@ from harness.errors import StatisticError
 from harness.means import scale_by_weights
 from harness.model.comparison import POWER, SEED
 from harness.statistics.paired import EQUAL
-from harness.statistics.tests import Alternative, Floats, vector
+from harness.statistics.tests import Alternative, FloatArray, vector
 
 _SPREADS = 1 << 14
 
@@ -117,12 +117,12 @@ class _Test:
         """How many samples are drawn, and *columns*."""
         return min(max(_CELLS // self.subsets(columns), _FEWEST_SAMPLES), _MOST_SAMPLES), columns
 
-    def draw(self, items: Floats, columns: int) -> Floats:
+    def draw(self, items: FloatArray, columns: int) -> FloatArray:
         """An array of this shape that holds each of *items* as often as any other, to one, in random order."""
         shape = self.shape(columns)
         return self.generator.permutation(np.resize(self.generator.permutation(items), math.prod(shape))).reshape(shape)
 
-    def least_shift(self, values: Floats, loads: Floats) -> float:
+    def least_shift(self, values: FloatArray, loads: FloatArray) -> float:
         """
         The least shift that is found in so large a share of the samples, infinite where none is.
 
@@ -141,7 +141,7 @@ class _Test:
             least = max(least, float(found[math.ceil(POWER * found.size) - 1]))
         return least
 
-    def _subset_means(self, values: Floats, loads: Floats) -> Floats:
+    def _subset_means(self, values: FloatArray, loads: FloatArray) -> FloatArray:
         """Shape (samples, subsets); infinite for a subset without a query, which is as extreme as what is tested."""
         columns = values.shape[1]
         means = np.full((len(values), self.subsets(columns)), np.inf)
@@ -152,7 +152,7 @@ class _Test:
             np.divide(values @ chosen, moved, out=block, where=moved > 0)
         return means
 
-    def _choose_subsets(self, columns: int, subsets: NDArray[np.int64]) -> Floats:
+    def _choose_subsets(self, columns: int, subsets: NDArray[np.int64]) -> FloatArray:
         """Which columns are in which subsets, 1 or 0: all patterns of the first columns, the others at random."""
         chosen = self.generator.integers(0, 2, (columns, subsets.size), dtype=np.int8).astype(np.float64)
         listed = self.subsets(columns).bit_length() - 1
@@ -161,7 +161,7 @@ class _Test:
         return chosen
 
 
-def _find_shift_of_moved(values: Floats, loads: Floats, test: _Test) -> float:
+def _find_shift_of_moved(values: FloatArray, loads: FloatArray, test: _Test) -> float:
     """The least shift of the mean that is found where the queries that moved are shifted, infinite where none is."""
     moved = values[values != 0]
     residuals = moved - moved.mean()
@@ -181,13 +181,13 @@ def _find_shift_of_moved(values: Floats, loads: Floats, test: _Test) -> float:
     return shift * share * math.sqrt(drawn / queries) * _compute_spread_limit(residuals, queries) * _ABOVE
 
 
-def _compute_spread_limit(residuals: Floats, queries: int) -> float:
+def _compute_spread_limit(residuals: FloatArray, queries: int) -> float:
     """The upper limit of the spread over the spread, by the standard error of the logarithm of a standard deviation."""
     peakedness = queries * float((residuals**4).sum() / (residuals**2).sum() ** 2)
     return math.exp(_CONFIDENCE * math.sqrt(max(peakedness - 1, 0.0) / (4 * queries)))
 
 
-def _find_shift_of_all(values: Floats, loads: Floats, test: _Test) -> float:
+def _find_shift_of_all(values: FloatArray, loads: FloatArray, test: _Test) -> float:
     """The least shift of the mean that is found were all queries to move, infinite where none is."""
     spread = math.sqrt(float(((values - values.mean()) ** 2).sum()) / np.count_nonzero(values))
     if spread <= EQUAL:
@@ -283,7 +283,7 @@ def _finds_difference(queries: int, effect: float, level: float, alternative: Al
     return _compute_t_power(effect * math.sqrt(queries), limits, alternative) >= power
 
 
-def _compute_t_limits(queries: int, level: float, alternative: Alternative) -> Floats:
+def _compute_t_limits(queries: int, level: float, alternative: Alternative) -> FloatArray:
     """From which mean over its true error the t test finds a difference, for each of many spreads of the sample."""
     from scipy import stats
 
@@ -291,11 +291,11 @@ def _compute_t_limits(queries: int, level: float, alternative: Alternative) -> F
     critical = stats.t.isf(level / 2 if alternative == "two-sided" else level, freedom)
     # The noncentral t as a mixture: given the sample's spread, the mean is normal. (scipy's own returns NaN far out.)
     shares = (np.arange(_SPREADS) + 0.5) / _SPREADS
-    limits: Floats = critical * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
+    limits: FloatArray = critical * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
     return limits
 
 
-def _compute_t_power(shift: float, limits: Floats, alternative: Alternative) -> float:
+def _compute_t_power(shift: float, limits: FloatArray, alternative: Alternative) -> float:
     """How often a test with these *limits* finds a mean of *shift* errors."""
     from scipy import special
 

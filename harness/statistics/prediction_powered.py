@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError, UsageError
 from harness.statistics.mean_intervals import find_t_quantile
-from harness.statistics.tests import Floats, are_equal, vector
+from harness.statistics.tests import FloatArray, are_equal, vector
 
 FOLDS = 10
 """The parts of the sample; the tuning factor of each is computed from the other ones."""
@@ -52,25 +52,25 @@ class JudgedSample:
     as *weights* are, those of the sample; None where all weigh the same.
     """
 
-    people: Floats
-    machine: Floats
+    people: FloatArray
+    machine: FloatArray
     machine_mean: float
     queries: int
-    weights: Floats | None = None
+    weights: FloatArray | None = None
 
     @property
-    def parts(self) -> Floats:
+    def parts(self) -> FloatArray:
         """How much each query counts in the mean: its weight, and 0 where it has no score by people's grades."""
         weights = np.ones(len(self.people)) if self.weights is None else self.weights
         return np.where(np.isnan(self.people), 0.0, weights)
 
     @property
-    def totals(self) -> Floats:
+    def totals(self) -> FloatArray:
         """What each query adds to the sum over which the mean is taken."""
         return self.parts * np.nan_to_num(self.people)
 
     @property
-    def effects(self) -> Floats:
+    def effects(self) -> FloatArray:
         """How far the machine's score of each query moves its mean; over all queries their sum is 0."""
         effects = np.nan_to_num(self.machine - self.machine_mean)
         return effects if self.weights is None else effects * self.weights
@@ -141,7 +141,7 @@ def make_sample(
     return JudgedSample(by_people, by_machine, machine_mean, len(everywhere), of_sample)
 
 
-def _read_scores(scores: ArrayLike) -> Floats:
+def _read_scores(scores: ArrayLike) -> FloatArray:
     """*scores* as shape (queries,), at least two, finite or nan."""
     values = np.asarray(scores, dtype=np.float64)
     vector(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), 2)
@@ -191,7 +191,7 @@ def count_by_skewness(weights: ArrayLike) -> float:
     return float((scaled**2).sum() ** 3 / (scaled**3).sum() ** 2)
 
 
-def find_tuning(people: Floats, machine: Floats) -> float:
+def find_tuning(people: FloatArray, machine: FloatArray) -> float:
     """
     How much the machine should count: the factor of least variance, at least 0 and at most 1.
 
@@ -206,13 +206,13 @@ def find_tuning(people: Floats, machine: Floats) -> float:
     return float(np.clip(covariances[0, 1] / covariances[1, 1], 0.0, 1.0))
 
 
-def correct_scores(sample: JudgedSample, tunings: Floats) -> Floats:
+def correct_scores(sample: JudgedSample, tunings: FloatArray) -> FloatArray:
     """What each query adds by people's scores, moved by what the machine says of it and of all, times its factor."""
-    corrected: Floats = sample.totals - tunings * sample.effects
+    corrected: FloatArray = sample.totals - tunings * sample.effects
     return corrected
 
 
-def _fit_tunings(sample: JudgedSample) -> Floats:
+def _fit_tunings(sample: JudgedSample) -> FloatArray:
     """
     The tuning factor of each query, from the other parts of the sample.
 
@@ -227,14 +227,14 @@ def _fit_tunings(sample: JudgedSample) -> Floats:
     return tunings
 
 
-def _compute_residuals(sample: JudgedSample, totals: Floats) -> Floats:
+def _compute_residuals(sample: JudgedSample, totals: FloatArray) -> FloatArray:
     """How far each query is from adding its part of the mean, which is the ratio of *totals* to the parts."""
     parts = sample.parts
-    residuals: Floats = totals - parts * (totals.sum() / parts.sum())
+    residuals: FloatArray = totals - parts * (totals.sum() / parts.sum())
     return residuals
 
 
-def _bound_mean(sample: JudgedSample, totals: Floats, *, level: float, tuning: float) -> PoweredMean:
+def _bound_mean(sample: JudgedSample, totals: FloatArray, *, level: float, tuning: float) -> PoweredMean:
     """The ratio of *totals* to the parts of *sample*, with its bounds by the t distribution."""
     parts, judged = sample.parts, len(totals)
     mean = float(totals.sum() / parts.sum())
@@ -257,7 +257,7 @@ def _bound_mean(sample: JudgedSample, totals: Floats, *, level: float, tuning: f
     return PoweredMean(mean, low, high, tuning)
 
 
-def _compute_skewness(scores: Floats) -> float:
+def _compute_skewness(scores: FloatArray) -> float:
     """
     The skewness of the population from which *scores* are a sample; 0 for two scores, which show none.
 

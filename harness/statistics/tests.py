@@ -46,7 +46,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-Floats: TypeAlias = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
 BLOCK = 1 << 22
@@ -55,7 +55,7 @@ CACHED = 1 << 17
 """Cells that are held as floats at a time: 1 MB, which stays in a processor's cache while it is multiplied."""
 
 
-def vector(differences: ArrayLike, least: int = 1) -> Floats:
+def vector(differences: ArrayLike, least: int = 1) -> FloatArray:
     """*differences* as shape (queries,), finite, at least *least* of them; StatisticError otherwise."""
     values = np.asarray(differences, dtype=np.float64)
     if values.ndim != 1:
@@ -67,7 +67,7 @@ def vector(differences: ArrayLike, least: int = 1) -> Floats:
     return values
 
 
-def matrix(differences: ArrayLike) -> Floats:
+def matrix(differences: ArrayLike) -> FloatArray:
     """*differences* as shape (queries, measures), finite, at least one query; StatisticError otherwise."""
     values = np.asarray(differences, dtype=np.float64)
     if values.ndim == 1:
@@ -79,7 +79,7 @@ def matrix(differences: ArrayLike) -> Floats:
     return values
 
 
-def are_equal(values: Floats) -> bool:
+def are_equal(values: FloatArray) -> bool:
     """
     Whether *values* are all equal but for rounding: 0.3 - 0.2 is not 0.2 - 0.1 in floats, and such noise is no spread.
 
@@ -89,10 +89,10 @@ def are_equal(values: Floats) -> bool:
     return bool(np.ptp(values) <= EQUAL * max(1.0, float(np.abs(values).max())))
 
 
-def magnitude_ranks(moved: Floats) -> Floats:
+def magnitude_ranks(moved: FloatArray) -> FloatArray:
     """Ranks from 1 of the differences by size, whatever their sign; equal ones share the mean of their ranks."""
     _, place, counts = np.unique(np.abs(moved).round(12), return_inverse=True, return_counts=True)
-    ranks: Floats = (counts.cumsum() - (counts - 1) / 2)[place]
+    ranks: FloatArray = (counts.cumsum() - (counts - 1) / 2)[place]
     return ranks
 
 
@@ -172,7 +172,7 @@ Up to so many differences that are not 0, all sign patterns are counted: two hal
 is sampled and Wilcoxon's takes the normal approximation.
 """
 
-TOLERANCE = 1e-10
+SUM_TOLERANCE = 1e-10
 """How far apart sums under two sign patterns may be and count as equal, as a share of the sum of all sizes."""
 
 
@@ -227,7 +227,7 @@ def sign_flip_p_values(
     alternative: Alternative = "two-sided",
     samples: int = SAMPLES,
     seed: int = SEED,
-) -> Floats:
+) -> FloatArray:
     """
     Sampled sign-flip p-values of many measures at once, the same flips for all.
 
@@ -242,7 +242,7 @@ def sign_flip_p_values(
     """
     values = matrix(differences)
     total = values.sum(axis=0)
-    slack = TOLERANCE * np.abs(values).sum(axis=0)
+    slack = SUM_TOLERANCE * np.abs(values).sum(axis=0)
     extreme_samples = np.zeros(values.shape[1])
     for flips in random_bits(len(values), samples, seed):
         # A flip of a value takes it twice from the sum.
@@ -252,7 +252,9 @@ def sign_flip_p_values(
     return (extreme_samples + 1) / (samples + 1)
 
 
-def _are_as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: Alternative) -> NDArray[np.bool_]:
+def _are_as_extreme(
+    sums: FloatArray, observed: FloatArray, slack: FloatArray, alternative: Alternative
+) -> NDArray[np.bool_]:
     if alternative == "less":
         return sums <= observed + slack
     if alternative == "greater":
@@ -260,7 +262,7 @@ def _are_as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: 
     return np.abs(sums) >= np.abs(observed) - slack
 
 
-def random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
+def random_bits(queries: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Blocks of shape (some samples, queries) of 0.0 and 1.0; each is overwritten by the next."""
     generator = np.random.Generator(np.random.PCG64(seed))
     rows = max(1, min(samples, BLOCK // queries))
@@ -275,7 +277,7 @@ def random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
             yield bits[: len(part)]
 
 
-def _exact_tails(values: Floats) -> tuple[float, float]:
+def _exact_tails(values: FloatArray) -> tuple[float, float]:
     """
     P(sum <= observed) and P(sum >= observed) over all sign patterns.
 
@@ -284,14 +286,14 @@ def _exact_tails(values: Floats) -> tuple[float, float]:
     """
     half = values.size // 2
     left, right = _all_sums(values[:half]), np.sort(_all_sums(values[half:]))
-    observed, slack = values.sum(), TOLERANCE * np.abs(values).sum()
+    observed, slack = values.sum(), SUM_TOLERANCE * np.abs(values).sum()
     patterns = 2.0**values.size
     at_most = np.searchsorted(right, observed + slack - left, side="right").sum(dtype=np.float64)
     below = np.searchsorted(right, observed - slack - left, side="left").sum(dtype=np.float64)
     return float(at_most / patterns), float((patterns - below) / patterns)
 
 
-def _all_sums(values: Floats) -> Floats:
+def _all_sums(values: FloatArray) -> FloatArray:
     """The sums of *values* under every pattern of signs, 2^n of them."""
     sums = np.zeros(1)
     for value in values:

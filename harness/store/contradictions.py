@@ -21,7 +21,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.score import score_of
-from harness.model.kept import TEXT, Baseline, KeptQuery
+from harness.model.kept import TEXT_PLACEHOLDER, Baseline, KeptQuery
 from harness.model.scores import Outcome
 from harness.model.suite import Json, Measure, Suite
 from harness.store.kept import restore_run
@@ -172,7 +172,7 @@ def _fits_question(kept: KeptQuery) -> bool:
         return True
     if not kept.params.keys() <= fingerprints.keys():
         return False
-    values = {**kept.params, TEXT: kept.text}
+    values = {**kept.params, TEXT_PLACEHOLDER: kept.text}
     return all(name in values and _fits_fingerprint(values[name], digest) for name, digest in fingerprints.items())
 
 

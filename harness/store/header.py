@@ -20,7 +20,7 @@ from harness.model.suite import Display, Json, Query, Suite
 from harness.options import ALL_QUERIES, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
 from harness.store.what_changed import UsedValues, select_all_values, select_request_values
 
-SCHEMA = 1
+JOURNAL_SCHEMA = 1
 """The version that is written, and the only one that is read."""
 
 NOT_ASKED = Engine("not asked")
@@ -37,7 +37,7 @@ class Header:
     """The first line of a section of a journal: the cell, and what its responses depend on."""
 
     journal: int
-    """`SCHEMA`."""
+    """`JOURNAL_SCHEMA`."""
     suite: str
     """The path of its file, as it was given."""
     name: str
@@ -201,7 +201,7 @@ def make_header(
         if value:
             given[name] = mask(str(value)) if isinstance(value, str | Path) else value
     return Header(
-        journal=SCHEMA,
+        journal=JOURNAL_SCHEMA,
         suite=suite.path,
         name=mask(suite.name),
         cluster=mask(cluster),

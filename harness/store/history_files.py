@@ -32,10 +32,10 @@ from harness.store.history import format_created
 
 ENTRIES = VersionedJson(HistoryEntry, "history entry", remedy="correct the file, or remove it")
 
-PACKED = "packed-"
+PACKED_PREFIX = "packed-"
 """How the names of files with several entries begin."""
 
-_MOMENT = re.compile(rf"(?:{PACKED})?(\d{{4}}-\d{{2}}-\d{{2}}T\d{{6}}Z)-")
+_MOMENT = re.compile(rf"(?:{PACKED_PREFIX})?(\d{{4}}-\d{{2}}-\d{{2}}T\d{{6}}Z)-")
 """Begins the names of files: the place of the entry, or of the last one of a packed file."""
 
 _LEAST_STEP = timedelta(microseconds=1)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import FormatError
 from harness.model.run import Failure, Ranking, Response, Run
 from harness.model.suite import Json
-from harness.store.header import SCHEMA, CellKey, Header, find_problem
+from harness.store.header import JOURNAL_SCHEMA, CellKey, Header, find_problem
 from harness.words import listed
 
 if TYPE_CHECKING:
@@ -212,8 +212,8 @@ class _RecordReader:
 def _refuse_other_version(line: bytes, path: str) -> None:
     """Refuse a journal whose first *line* has another version, whose checksums may be others."""
     version = _VERSION.match(line)
-    if version is not None and int(version[1]) != SCHEMA:
-        raise FormatError.at(path, 1, 1, f"found version {int(version[1])} of a journal, expected {SCHEMA}")
+    if version is not None and int(version[1]) != JOURNAL_SCHEMA:
+        raise FormatError.at(path, 1, 1, f"found version {int(version[1])} of a journal, expected {JOURNAL_SCHEMA}")
 
 
 def _read_header(raw: Json, path: str, number: int) -> Header:

@@ -21,7 +21,7 @@ from harness.masking import (
     shorten_vector,
     shorten_vectors,
 )
-from harness.model.kept import TEXT, Baseline, KeptRun, Question, TextDiff
+from harness.model.kept import TEXT_PLACEHOLDER, Baseline, KeptRun, Question, TextDiff
 from harness.model.run import IndexFacts, Run
 from harness.model.suite import Json, Query, Suite
 from harness.words import counted
@@ -74,13 +74,13 @@ class UsedValues:
         """The text of *query* and the params that are used, with secrets hidden by *masker*."""
         values = _read_masked_values(query)
         params = self._select(values["text"], values["params"])
-        params.pop(TEXT, None)
+        params.pop(TEXT_PLACEHOLDER, None)
         return Question(self.fingerprint(query), masker.mask(values["text"]), keep_small(masker.mask_json(params)))
 
     def _select(self, text: str, params: Mapping[str, Json]) -> dict[str, Json]:
         """The used ones of *text* and *params*, with vectors shortened."""
         values = {}
-        for name, value in {**params, TEXT: text}.items():
+        for name, value in {**params, TEXT_PLACEHOLDER: text}.items():
             if self.names is not None and name not in self.names:
                 continue
             is_vector = name in self.vectors and isinstance(value, list)

@@ -85,7 +85,7 @@ def _list_files_of_configuration(configs: Configs) -> list[Path]:
 
 def _list_named_files(suite: Path, environ: Mapping[str, str], configs: Configs) -> list[Path]:
     """The files that exist and that *suite* names, relative to its folder."""
-    from harness.suites.reading import MOST_BYTES, read_suite_file
+    from harness.suites.reading import LARGEST_SUITE, read_suite_file
 
     if not suite.is_file():
         return []
@@ -96,7 +96,7 @@ def _list_named_files(suite: Path, environ: Mapping[str, str], configs: Configs)
         request_files = reading.request_files
     except InputError:
         # This is no YAML. Whatever in it is the path of a file may be one that it names.
-        if suite.stat().st_size > MOST_BYTES:
+        if suite.stat().st_size > LARGEST_SUITE:
             return []
         content = suite.read_text(encoding="utf-8", errors="replace")
         texts = [text.strip() for text in _BETWEEN_TEXTS.split(content)]

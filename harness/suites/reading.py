@@ -156,7 +156,7 @@ def _describe_malformed(scalar: ScalarNode, start: int) -> str:
 
 AShape = TypeVar("AShape", bound=Shape)
 
-MOST_BYTES = 16 * 2**20
+LARGEST_SUITE = 16 * 2**20
 """The largest suite file; millions of judgments belong in separate files."""
 
 
@@ -207,7 +207,7 @@ def read_suite_file(
 def _read_suite(
     path: Path, environ: Mapping[str, str] | None, configs: Configs, body: GivenBody | None, *, is_quoted: bool
 ) -> Reading:
-    source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
+    source = read_source(path, str(path), limit=LARGEST_SUITE, kind=YamlSource)
     problems = Problems(source, concealed=set() if is_quoted else {str(path)})
     root, syntax_problems = compose(source)
     problems.extend(syntax_problems)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.border import is_quotable
-from harness.files.opening import TextSource, YamlSource, read_source
+from harness.files.opening import YAML_SUFFIXES, TextSource, YamlSource, read_source
 from harness.model.suite import Mark, find_placeholders
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.json import compose_json
@@ -28,8 +28,7 @@ SELECTING_KEYS = frozenset({"query", "knn", "retriever", "sub_searches", "templa
 """Keys of a body that select documents."""
 
 JSON = ".json"
-YAML = (".yaml", ".yml")
-"""The suffixes of files of requests."""
+"""The suffix of files of requests that are no YAML."""
 
 
 @dataclass(slots=True)
@@ -113,8 +112,8 @@ class RequestFiles:
     def _read_file(self, file: NamedFile) -> MappingNode | None:
         problems = self.files.problems
         is_json = file.path.suffix.lower() == JSON
-        if not is_json and file.path.suffix.lower() not in YAML:
-            message = f"expected the file of a request with the suffix {one_of([JSON, *YAML])}"
+        if not is_json and file.path.suffix.lower() not in YAML_SUFFIXES:
+            message = f"expected the file of a request with the suffix {one_of([JSON, *YAML_SUFFIXES])}"
             problems.note(file.written.mark, f"found {file.written.raw!r}, {message}")
             return None
         kind = TextSource if is_json else YamlSource

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
-from harness.hooks import ENTRY_POINTS
+from harness.hooks import HOOK_ENTRY_POINTS
 from harness.metrics import registry
 from harness.metrics.registry import Registry
 
@@ -282,7 +282,7 @@ def test_hooks_of_installed_packages_work_too(
     suite(MEAN)
     pytester.makepyfile(acme=BOOTS_FOR_ALL)
     pytester.syspathinsert()
-    offered = EntryPoint("acme", "acme", ENTRY_POINTS)
+    offered = EntryPoint("acme", "acme", HOOK_ENTRY_POINTS)
     monkeypatch.setattr("harness.hooks.entry_points", lambda group: EntryPoints([offered]))
 
     run().assert_outcomes(failed=1)

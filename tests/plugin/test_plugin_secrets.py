@@ -14,7 +14,7 @@ from builders.engine import Fault, ScriptedEngine
 from builders.extension_cases import map_cases
 from builders.proxy import Proxy
 from harness.cli import main
-from harness.report.outputs import KINDS
+from harness.report.outputs import OUTPUT_KINDS
 
 VARIABLES = {
     name: f'{name.lower().replace("_", "-")}-Sesame/{number}+&<"ü'
@@ -135,7 +135,7 @@ FAULTS = {
     "a cut answer": [Fault(status=200, times=99, body=b"x" * 100 + " ".join(SECRETS.values()).encode())],
     "a closed connection": [Fault(status=None, times=99)],
 }
-REPORTS = [argument for kind in KINDS for argument in ("--output", f"{kind}=report-{kind}")]
+REPORTS = [argument for kind in OUTPUT_KINDS for argument in ("--output", f"{kind}=report-{kind}")]
 COMMANDS = {
     "run": ["run", "shop.relevance.yaml", *REPORTS, "--journal", "j.jsonl"],
     "run of a template": ["run", "shop.relevance.yaml", "--request", "templated", *REPORTS],

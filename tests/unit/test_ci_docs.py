@@ -11,8 +11,8 @@ import yaml
 from harness.cli import COMMANDS, root
 from harness.report.annotations import CODE_QUALITY
 from harness.report.markdown import THRESHOLDS_SHOWN
-from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
-from harness.report.outputs import KINDS, SUFFIXES
+from harness.report.markdown.escape import LARGEST_SUMMARY, NOTES_SHOWN
+from harness.report.outputs import OUTPUT_KINDS, SUFFIXES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -81,12 +81,12 @@ def test_options_exist(pytestconfig):
 
 
 def test_every_kind_of_report_is_named():
-    assert all(f"`--output {kind}=FILE`" in REPORTS for kind in KINDS)
+    assert all(f"`--output {kind}=FILE`" in REPORTS for kind in OUTPUT_KINDS)
     assert all(f"`{suffix}`" in REPORTS for suffix in SUFFIXES)
     assert all(f"`{severity}`" in PAGE for severity in CODE_QUALITY.values())
 
 
-@pytest.mark.parametrize("number", [MOST_BYTES, THRESHOLDS_SHOWN, NOTES_SHOWN])
+@pytest.mark.parametrize("number", [LARGEST_SUMMARY, THRESHOLDS_SHOWN, NOTES_SHOWN])
 def test_the_limits_of_markdown_are_told(number):
     text = REPORTS.split("## Markdown\n")[1].split("\n## ")[0]
     assert re.search(rf"(?<![\d,]){number:,}(?![\d,])", text)

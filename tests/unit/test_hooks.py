@@ -18,7 +18,7 @@ import numpy
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
-from harness.hooks import ENTRY_POINTS, load_installed_hooks
+from harness.hooks import HOOK_ENTRY_POINTS, load_installed_hooks
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking
 from harness.model.suite import Query
@@ -56,10 +56,10 @@ def install(monkeypatch):
                 raise plugin
             return plugin
 
-        entry_points = EntryPoints([EntryPoint("acme", "acme.search", ENTRY_POINTS)])
+        entry_points = EntryPoints([EntryPoint("acme", "acme.search", HOOK_ENTRY_POINTS)])
         monkeypatch.setattr(EntryPoint, "load", load)
         monkeypatch.setattr(
-            "harness.hooks.entry_points", lambda group: entry_points if group == ENTRY_POINTS else EntryPoints()
+            "harness.hooks.entry_points", lambda group: entry_points if group == HOOK_ENTRY_POINTS else EntryPoints()
         )
 
     load_installed_hooks.cache_clear()
@@ -383,7 +383,7 @@ def test_a_wrong_entry_point_is_told_before_anything_is_sent(shop, install, caps
     monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
     install(plugin)
     assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 2
-    assert f"entry point acme of {ENTRY_POINTS} (acme.search) {said}" in capsys.readouterr().err
+    assert f"entry point acme of {HOOK_ENTRY_POINTS} (acme.search) {said}" in capsys.readouterr().err
     with Relevance() as relevance, pytest.raises(UsageError, match="entry point acme"):
         relevance.run("shop.relevance.yaml", url=shop.url)
     assert not shop.sent

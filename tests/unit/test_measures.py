@@ -32,7 +32,7 @@ from harness.metrics import (
     tie_band,
 )
 from harness.metrics.evaluate import evaluate
-from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
+from harness.metrics.registry import DEFINITIONS, MEASURE_ENTRY_POINTS, Registry
 from harness.metrics.score import score_run
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
@@ -324,15 +324,16 @@ class TestOfYourOwn:
         assert {score.measure: score.value for score in scores} == {"Best@10": 1.0, "RR@10": 0.5, "P@1": 0.0}
 
     def test_it_is_found_by_entry_point(self, monkeypatch):
-        offered = EntryPoint("BadOnTop", "somewhere:BAD", ENTRY_POINTS)
+        offered = EntryPoint("BadOnTop", "somewhere:BAD", MEASURE_ENTRY_POINTS)
         monkeypatch.setattr(EntryPoint, "load", lambda _: self.bad_on_top())
         monkeypatch.setattr(
-            "importlib.metadata.entry_points", lambda group: EntryPoints([offered]) if group == ENTRY_POINTS else ()
+            "importlib.metadata.entry_points",
+            lambda group: EntryPoints([offered]) if group == MEASURE_ENTRY_POINTS else (),
         )
         assert parse_measure("BadOnTop@2").name == "BadOnTop"
 
     def test_an_entry_point_that_is_no_definition(self, monkeypatch):
-        offered = EntryPoint("Odd", "somewhere:odd", ENTRY_POINTS)
+        offered = EntryPoint("Odd", "somewhere:odd", MEASURE_ENTRY_POINTS)
         monkeypatch.setattr(EntryPoint, "load", lambda _: print)
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([offered]))
         with pytest.raises(
@@ -345,7 +346,7 @@ class TestOfYourOwn:
         def load(_):
             raise error("no module named shop")
 
-        offered = EntryPoint("Odd", "shop:ODD", ENTRY_POINTS)
+        offered = EntryPoint("Odd", "shop:ODD", MEASURE_ENTRY_POINTS)
         monkeypatch.setattr(EntryPoint, "load", load)
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([offered]))
         for _ in range(2):

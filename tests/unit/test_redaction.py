@@ -10,7 +10,7 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 from builders.comparisons import comparison_report, unjudged_report, verdicts
 from harness.extensions.compare.model import ComparisonReport
-from harness.masking import KEPT, redact
+from harness.masking import UNMASKED_FIELDS, redact
 from harness.model.comparison import MovedDocument
 from harness.model.inspection import Explanation
 from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, SuiteReport
@@ -88,7 +88,7 @@ def test_every_text_of_a_comparison_is_masked_and_nothing_else_changes():
 
 @dataclass(frozen=True)
 class Added:
-    """A type that `KEPT` does not have."""
+    """A type that `UNMASKED_FIELDS` does not have."""
 
     text: str
     more: tuple[dict[str, str | None], ...]
@@ -102,7 +102,7 @@ def test_what_nobody_named_is_masked():
 
 
 def test_what_is_not_masked_exists():
-    for kind, names in KEPT.items():
+    for kind, names in UNMASKED_FIELDS.items():
         assert set(names) <= {one.name for one in fields(kind)}, kind
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Highlight, Hit, Ranking, Response
 from harness.search.bodies import make_ids_request
-from harness.search.highlights import BEGINNING, END, find_highlight_query, read_highlights, read_marks
+from harness.search.highlights import MATCH_BEGIN, MATCH_END, find_highlight_query, read_highlights, read_marks
 from harness.search.hits import read_ranking
 from harness.search.lookup import KnownDocuments, LookUp, look_up_documents
 from harness.search.msearch import Entry, make_entry
@@ -25,7 +25,7 @@ OPTIONS = LookUpOptions(title_field="name", fields=("summary", "name"), highligh
 
 
 def mark(text: str) -> str:
-    return text.replace("[", BEGINNING).replace("]", END)
+    return text.replace("[", MATCH_BEGIN).replace("]", MATCH_END)
 
 
 def test_the_query_of_the_request_marks_words_in_each_field_that_is_shown() -> None:
@@ -33,8 +33,8 @@ def test_the_query_of_the_request_marks_words_in_each_field_that_is_shown() -> N
     assert look_up.highlights
     assert look_up.body["query"] == {"ids": {"values": ["a", "b"]}}, "the words do not choose the documents"
     assert look_up.body["highlight"] == {
-        "pre_tags": [BEGINNING],
-        "post_tags": [END],
+        "pre_tags": [MATCH_BEGIN],
+        "post_tags": [MATCH_END],
         "number_of_fragments": 0,
         "require_field_match": False,
         "highlight_query": TENT,
@@ -90,7 +90,7 @@ def test_in_a_text_that_was_cut_the_words_before_the_cut_are_found() -> None:
     assert read_highlights({"name": [mark(value)]}, {"name": text})["name"].spans == ((0, 3),)
 
 
-@given(st.lists(st.text(alphabet="ab \n" + BEGINNING + END), max_size=4), st.text(alphabet="ab ·…"))
+@given(st.lists(st.text(alphabet="ab \n" + MATCH_BEGIN + MATCH_END), max_size=4), st.text(alphabet="ab ·…"))
 def test_whatever_an_engine_marks_the_places_are_in_the_text_and_in_order(values: list[str], text: str) -> None:
     for highlight in read_highlights({"name": values}, {"name": text}).values():
         flat = [place for span in highlight.spans for place in span]
@@ -99,7 +99,7 @@ def test_whatever_an_engine_marks_the_places_are_in_the_text_and_in_order(values
         assert flat[-1] <= len(text)
     for value in values:
         plain, spans = read_marks(value)
-        assert BEGINNING not in plain
+        assert MATCH_BEGIN not in plain
         assert all(plain[start:end].strip() for start, end in spans)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from builders.engine import ScriptedEngine
 from builders.sigv4 import check, signing_server
 from harness.cli import main
-from harness.hooks import ENTRY_POINTS, load_installed_hooks
+from harness.hooks import HOOK_ENTRY_POINTS, load_installed_hooks
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "sigv4.py"
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -95,7 +95,7 @@ def installed(monkeypatch):
     """The example as a module of an installed package."""
     monkeypatch.setattr(EntryPoint, "load", lambda _: _module())
     monkeypatch.setattr(
-        "harness.hooks.entry_points", lambda group: EntryPoints([EntryPoint("aws", "acme.aws", ENTRY_POINTS)])
+        "harness.hooks.entry_points", lambda group: EntryPoints([EntryPoint("aws", "acme.aws", HOOK_ENTRY_POINTS)])
     )
     load_installed_hooks.cache_clear()
     yield

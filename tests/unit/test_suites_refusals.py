@@ -817,7 +817,7 @@ def test_an_alias_of_what_it_stands_in_is_refused(shop):
 
 
 def test_a_file_beyond_the_size_limit_is_refused(shop, monkeypatch):
-    monkeypatch.setattr("harness.suites.reading.MOST_BYTES", 2**20)
+    monkeypatch.setattr("harness.suites.reading.LARGEST_SUITE", 2**20)
     refused = refusal(shop(SHOP + "#" * 2**20))
     assert refused == "shop.relevance.yaml: the file is larger than 1 MiB, the limit"
 

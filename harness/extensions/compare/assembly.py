@@ -23,7 +23,7 @@ from harness.gate.finding import compute_merit, describe_changed_question, read_
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
-from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
+from harness.metrics.agreement import RBO_PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
 from harness.metrics.score import common_measures
 from harness.model.comparison import Comparison, MovedDocument
@@ -55,7 +55,7 @@ class CompareOptions:
 
     today: date
     depth: int | None = None
-    p: float = PERSISTENCE
+    p: float = RBO_PERSISTENCE
     how: ComparisonOptions | None = None
     searched: Mapping[str, str | bool] = field(default_factory=dict)
 

@@ -21,7 +21,7 @@ from harness.cli.shared_options import (
     remove_outdated_on_error,
 )
 from harness.cli.terminal import print_all, run_progress
-from harness.extensions.compare.outputs import KINDS, render
+from harness.extensions.compare.outputs import COMPARISON_KINDS, render
 from harness.extensions.compare.preparing import (
     CompareOptions,
     ComparisonRequest,
@@ -45,7 +45,7 @@ from harness.words import count
 
 SUITE_SUFFIXES = (".yaml", ".yml")
 
-RUN_ARGUMENTS = [
+ENGINE_ARGUMENTS = [
     option.several or option.field
     for option in OPTIONS.values()
     if option.commands in (Commands.OF_FILES, Commands.WITH_A_SERVER, Commands.OF_SUITES)
@@ -126,7 +126,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
     "--output",
     "outputs",
     multiple=True,
-    type=OutputType(KINDS, "html=comparison.html"),
+    type=OutputType(COMPARISON_KINDS, "html=comparison.html"),
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
@@ -222,7 +222,7 @@ def _make_request(
     **others: Any,
 ) -> ComparisonRequest:
     """The comparison that the options describe."""
-    run = make_run_options(**{name: others.pop(name) for name in RUN_ARGUMENTS}, locate=False)
+    run = make_run_options(**{name: others.pop(name) for name in ENGINE_ARGUMENTS}, locate=False)
     test_arguments = {name: others.pop(name) for name in TEST_OPTIONS}
     has_searched_side = all_requests or any(side.startswith(("request:", "index:")) for side in others["sides"])
     _refuse_unused(run, suite, has_searched_side=has_searched_side)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.extensions.compare.model import ComparisonReport, PlanReport
 from harness.files.versioned import VersionedJson
 
-KINDS = ("html", "json", "markdown")
+COMPARISON_KINDS = ("html", "json", "markdown")
 """The kinds of files that a comparison is written as."""
 
 _FORM = VersionedJson(ComparisonReport, "comparison")
@@ -21,7 +21,7 @@ plan_schema = _PLAN_FORM.schema
 
 
 def render(report: ComparisonReport, kind: str) -> str:
-    """*report* as text of the *kind*, one of `KINDS`."""
+    """*report* as text of the *kind*, one of `COMPARISON_KINDS`."""
     if kind == "json":
         return dumps_comparison(report)
     if kind == "html":

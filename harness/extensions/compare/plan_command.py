@@ -13,7 +13,7 @@ from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import print_all, run_progress
-from harness.extensions.compare.command import RUN_ARGUMENTS, SIDES
+from harness.extensions.compare.command import ENGINE_ARGUMENTS, SIDES
 from harness.extensions.compare.outputs import dumps_plan
 from harness.extensions.compare.planning import build_plan_document, plan_comparison
 from harness.extensions.compare.preparing import CompareOptions, ComparisonRequest, prepare
@@ -82,7 +82,7 @@ def command(
     from harness.statistics.planning import PlanSettings
 
     settings = PlanSettings(effect, level, alternative)
-    run = make_run_options(**{name: arguments.pop(name) for name in RUN_ARGUMENTS}, locate=False)
+    run = make_run_options(**{name: arguments.pop(name) for name in ENGINE_ARGUMENTS}, locate=False)
     comparison = ComparisonRequest(
         sides=(reference, candidate),
         options=CompareOptions(run.day()),

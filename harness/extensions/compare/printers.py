@@ -20,7 +20,15 @@ from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.sentences import list_verdicts
 from harness.report import markdown
 from harness.report.document import Block, Queries, join_spans
-from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, choose_sign, escape, fit_pieces, format_code
+from harness.report.markdown.escape import (
+    LARGEST_SUMMARY,
+    MOST_TEXT,
+    Piece,
+    choose_sign,
+    escape,
+    fit_pieces,
+    format_code,
+)
 from harness.report.terminal import (
     build_quiet_lines,
     print_blocks,
@@ -74,7 +82,7 @@ def _print_failure(report: ComparisonReport) -> Iterator[RenderableType]:
     yield from print_blocks(blocks)
 
 
-def render_markdown(report: ComparisonReport, *, most: int = QUERIES_IN_MARKDOWN, limit: int = MOST_BYTES) -> str:
+def render_markdown(report: ComparisonReport, *, most: int = QUERIES_IN_MARKDOWN, limit: int = LARGEST_SUMMARY) -> str:
     """
     *report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred.
 

@@ -24,7 +24,7 @@ from harness.cli.terminal import print_all
 from harness.config import Configs
 from harness.errors import HistoryError, UsageError
 from harness.extensions.history.document import build_history_document
-from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
+from harness.extensions.history.exports import EXPORT_FORMATS, render_export, select_last_entries
 from harness.extensions.history.packing import pack_suite
 from harness.extensions.history.page import render
 from harness.extensions.history.timeline import build_timelines
@@ -157,7 +157,11 @@ def pack(keep: int, **arguments: Any) -> None:
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
 @history_option
 @click.option(
-    "--format", "format_name", type=click.Choice(list(FORMATS)), required=True, help="Which service is to read it."
+    "--format",
+    "format_name",
+    type=click.Choice(list(EXPORT_FORMATS)),
+    required=True,
+    help="Which service is to read it.",
 )
 @config_options
 @root_option

@@ -26,7 +26,7 @@ def select_last_entries(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
 
 def render_export(entries: Iterable[HistoryEntry], name: str) -> str:
     """*entries* as JSON of the format *name*."""
-    return json.dumps(FORMATS[name](entries), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(EXPORT_FORMATS[name](entries), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def make_benchmark_action(entries: Iterable[HistoryEntry]) -> Json:
@@ -59,7 +59,7 @@ def make_bencher(entries: Iterable[HistoryEntry]) -> Json:
     return benchmarks
 
 
-FORMATS: Mapping[str, Callable[[Iterable[HistoryEntry]], Json]] = {
+EXPORT_FORMATS: Mapping[str, Callable[[Iterable[HistoryEntry]], Json]] = {
     "github-action-benchmark": make_benchmark_action,
     "bencher": make_bencher,
 }

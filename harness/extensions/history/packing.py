@@ -13,7 +13,15 @@ from pathlib import Path
 
 from harness.errors import HistoryError
 from harness.masking import fingerprint
-from harness.store.history_files import PACKED, dump_line, list_files, name_moment, place_file, read_file, sort_entries
+from harness.store.history_files import (
+    PACKED_PREFIX,
+    dump_line,
+    list_files,
+    name_moment,
+    place_file,
+    read_file,
+    sort_entries,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +71,5 @@ def pack_suite(folder: Path, *, keep: int) -> PackedFile | None:
         return None
     entries = sort_entries(entry for path in old for entry in entries_by_file[path])
     text = "".join(f"{dump_line(entry)}\n" for entry in entries)
-    path = folder / f"{PACKED}{name_moment(entries[-1].moment)}-{fingerprint(text)[:8]}.jsonl"
+    path = folder / f"{PACKED_PREFIX}{name_moment(entries[-1].moment)}-{fingerprint(text)[:8]}.jsonl"
     return PackedFile(path, text, len(entries), tuple(old))

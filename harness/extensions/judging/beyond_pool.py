@@ -25,7 +25,7 @@ from harness.search import find_dialect
 from harness.suites.display import list_shown_fields
 from harness.suites.requests import choose_template
 
-MOST_SEARCHES = 4
+MOST_WAITING_SEARCHES = 4
 """Searches of judges that are under way or wait. More would leave the page's server no thread to keep grades with."""
 
 _SECONDS = 30.0
@@ -42,7 +42,7 @@ class BeyondPool:
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
     """The server is asked for one judge at a time."""
     _places: threading.BoundedSemaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MOST_SEARCHES), compare=False, repr=False
+        default_factory=lambda: threading.BoundedSemaphore(MOST_WAITING_SEARCHES), compare=False, repr=False
     )
 
     @property

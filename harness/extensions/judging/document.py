@@ -29,7 +29,7 @@ from harness.report.document import (
 from harness.report.sentences import format_score, make_loggable
 from harness.words import count, format_exactly
 
-NAME, FIGURE, WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD
+_NAME, _FIGURE, _WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD
 
 
 # Pools.
@@ -77,7 +77,7 @@ def _build_coverage(pool: Pool) -> Table:
         unjudged = f"{coverage.unjudged:,} of {coverage.hits:,}"
         bounds = (coverage.as_judged, coverage.if_worst, coverage.if_best)
         rows.append(make_row(coverage.run, format_score(coverage.judged), unjudged, *map(format_score, bounds)))
-    return Table((Column("request"), *make_columns(FIGURE, *figures)), tuple(rows))
+    return Table((Column("request"), *make_columns(_FIGURE, *figures)), tuple(rows))
 
 
 def _build_queries(pool: Pool) -> Table:
@@ -96,7 +96,7 @@ def _build_queries(pool: Pool) -> Table:
     remarks = []
     if len(pool.queries) > len(rows):
         remarks.append(f"and {count(len(pool.queries) - len(rows), 'ranking')} more")
-    columns = make_columns(NAME, *names) + make_columns(FIGURE, "unjudged", pool.measure, "if worst", "if best")
+    columns = make_columns(_NAME, *names) + make_columns(_FIGURE, "unjudged", pool.measure, "if worst", "if best")
     return Table(columns, tuple(rows), tuple(remarks))
 
 
@@ -164,7 +164,7 @@ def _build_coefficients(agreement: JudgeAgreement) -> Table:
         remarks.append(f"Fleiss' kappa needs documents that all {judges} judges graded, and there is none")
     if None in (*agreement.cohen.values(), *agreement.alpha.values()):
         remarks.append("a dash is for what is undefined, because only one grade was given")
-    columns = (*make_columns(WORD, "coefficient", "weights"), *make_columns(FIGURE, "value", "documents"))
+    columns = (*make_columns(_WORD, "coefficient", "weights"), *make_columns(_FIGURE, "value", "documents"))
     return Table(columns, tuple(rows), tuple(remarks))
 
 
@@ -178,7 +178,7 @@ def _build_disagreements(agreement: JudgeAgreement) -> Table:
             grade = disagreement.grades.get(judge)
             row.append(make_words("–" if grade is None else format_exactly(grade)))
         rows.append(tuple(row))
-    columns = (Column("apart", FIGURE), Column("query"), Column("document"), *make_columns(FIGURE, *judges))
+    columns = (Column("apart", _FIGURE), Column("query"), Column("document"), *make_columns(_FIGURE, *judges))
     return Table(columns, tuple(rows))
 
 
@@ -215,7 +215,7 @@ def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
         make_row("leniency", _format_leniency(shared.leniency), _describe_leniency(trust)),
     )
     blocks: list[Block] = [
-        Table((Column("figure"), Column("value", FIGURE), Column("meaning")), rows),
+        Table((Column("figure"), Column("value", _FIGURE), Column("meaning")), rows),
         _build_confusion(trust, names),
     ]
     if trust.by_tag:
@@ -259,7 +259,7 @@ def _build_confusion(trust: MachineTrust, names: Mapping[float, str]) -> Table:
         cells += [f"{numbers.get((people_grade, machine_grade), 0):,}" for machine_grade in machine_grades]
         rows.append(make_row(*cells, _format_leniency(graded.leniency)))
     headings = [_name_grade(grade, names) for grade in machine_grades]
-    columns = (Column("people gave"), *make_columns(FIGURE, *headings, "mean difference"))
+    columns = (Column("people gave"), *make_columns(_FIGURE, *headings, "mean difference"))
     return Table(columns, tuple(rows))
 
 
@@ -277,7 +277,7 @@ def _build_tags(trust: MachineTrust) -> Table:
     for tag, alike in trust.by_tag.items():
         kappa, leniency = format_score(alike.kappa), _format_leniency(alike.leniency)
         rows.append(make_row(tag, f"{alike.documents:,}", kappa, leniency))
-    return Table((Column("tag"), *make_columns(FIGURE, "documents", "kappa", "leniency")), tuple(rows))
+    return Table((Column("tag"), *make_columns(_FIGURE, "documents", "kappa", "leniency")), tuple(rows))
 
 
 def _build_ranks(ranks: RequestRanks) -> Table:
@@ -286,6 +286,6 @@ def _build_ranks(ranks: RequestRanks) -> Table:
     for means in ranks.means:
         scores = (means.by_people, means.by_machine)
         rows.append(make_row(means.request, *map(format_score, scores)))
-    columns = (Column("request"), *make_columns(FIGURE, f"mean {ranks.measure} by people", "by the machine"))
+    columns = (Column("request"), *make_columns(_FIGURE, f"mean {ranks.measure} by people", "by the machine"))
     tau = f"Kendall's tau of the two orders: {ranks.tau:.2f}, over {count(ranks.queries, 'query')}"
     return Table(columns, tuple(rows), (tau,))

@@ -80,7 +80,7 @@ def format_pool_yaml(pool: Pool) -> str:
     return "\n".join(lines) + "\n"
 
 
-WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": format_pool_csv, "yaml": format_pool_yaml}
+POOL_WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": format_pool_csv, "yaml": format_pool_yaml}
 
 
 def _require_writable(what: str, identity: str) -> None:

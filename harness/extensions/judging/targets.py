@@ -22,7 +22,7 @@ from harness.files.judge_files import (
 from harness.report.outputs import Output, is_same_file, refuse_twins, write_output
 from harness.words import count, format_exactly
 
-WRITERS = {"csv": format_grades_csv, "jsonl": format_grades_json_lines}
+GRADE_WRITERS = {"csv": format_grades_csv, "jsonl": format_grades_json_lines}
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class GradeTarget:
         self.check(judges)
         lines = []
         for output in self.outputs:
-            write_output(output, WRITERS[output.kind](grades), "the grades")
+            write_output(output, GRADE_WRITERS[output.kind](grades), "the grades")
             lines.append(f"wrote {count(len(grades), 'grade')} to {output.path}")
         return lines
 

@@ -43,6 +43,7 @@ from harness.extensions.migrate.click_logs import (
     read_ubi,
 )
 from harness.extensions.migrate.table import import_table
+from harness.files.opening import YAML_SUFFIXES
 from harness.files.paths import refuse_repeated
 from harness.files.tables import format_json_lines, format_table, is_unwritable
 from harness.model.suite import Json, Mark, Profile, Suite
@@ -293,7 +294,7 @@ def import_clicks(
     provenance = {
         output.with_name(f"{output.name}.provenance.json"): _format_provenance(sources, log, model, rates, documents)
     }
-    if suffix in (".yaml", ".yml"):
+    if suffix in YAML_SUFFIXES:
         migrated = write_drafts([_make_draft(documents, output)], output, given, beside=provenance)
         return replace(migrated, leftovers=(*log.leftovers.values(), *migrated.leftovers))
     if suffix == ".csv":

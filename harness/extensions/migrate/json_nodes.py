@@ -17,7 +17,7 @@ from harness.files.tables import read_number
 from harness.model.suite import Json, Mark
 from harness.words import grouped, shorten
 
-MOST_BYTES = 512 * 2**20
+LARGEST_IMPORT = 512 * 2**20
 """The largest file that is imported, in bytes."""
 
 LARGEST_INTEGER = 2**31 - 1
@@ -204,7 +204,7 @@ def read_node(path: Path) -> JsonNode:
 
 def read_import(path: Path) -> TextSource:
     """The text of a file to import; raises InputError as `read_source` does."""
-    return read_source(path, str(path), limit=MOST_BYTES)
+    return read_source(path, str(path), limit=LARGEST_IMPORT)
 
 
 def parse_node(source: TextSource) -> JsonNode:

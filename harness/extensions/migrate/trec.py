@@ -18,7 +18,7 @@ from typing import TypeAlias
 from harness.drafts.draft import Draft, DraftQuery
 from harness.errors import FormatError
 from harness.extensions.migrate.exported import Exported
-from harness.extensions.migrate.json_nodes import MOST_BYTES
+from harness.extensions.migrate.json_nodes import LARGEST_IMPORT
 from harness.extensions.migrate.table import import_table
 from harness.files.judgments import read_subtopic_judgments
 from harness.files.opening import FileFormat, TextSource, decode, detect_format, open_bytes
@@ -152,9 +152,9 @@ def _detect_kind(source: str) -> tuple[str, Path]:
 def _read_source(path: Path) -> TextSource:
     """The text of a file, decompressed if it is compressed."""
     with open_bytes(path, str(path)) as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise FormatError.at(str(path), 0, 0, f"the file is larger than {MOST_BYTES // 2**20} MiB, the limit")
+        content = file.read(LARGEST_IMPORT + 1)
+    if len(content) > LARGEST_IMPORT:
+        raise FormatError.at(str(path), 0, 0, f"the file is larger than {LARGEST_IMPORT // 2**20} MiB, the limit")
     return decode(content, str(path))
 
 

@@ -37,7 +37,7 @@ from harness.search.rank_eval import URL_PARAMS
 from harness.suites import load_suites
 from harness.suites.requests import build_requests, move_to_index
 
-TOLERANCE = 1e-9
+SCORE_TOLERANCE = 1e-9
 """Scores may differ by rounding: both sides add up 64-bit floats, but in a different order."""
 
 EXPONENTIAL = ("DCG", "nDCG", "ERR")
@@ -52,7 +52,7 @@ def verify_suites(
     options: RunOptions,
     *,
     environ: Mapping[str, str],
-    tolerance: float = TOLERANCE,
+    tolerance: float = SCORE_TOLERANCE,
     matrix: Matrix | None = None,
     progress: Progress | None = None,
 ) -> VerificationReport:

@@ -24,7 +24,7 @@ from harness.cli.shared_options import (
 )
 from harness.cli.terminal import print_all, run_progress
 from harness.extensions.migrate.verification_document import build_verification_document, dumps_verification
-from harness.extensions.migrate.verify import TOLERANCE, verify_suites
+from harness.extensions.migrate.verify import SCORE_TOLERANCE, verify_suites
 from harness.report.terminal import print_document
 
 
@@ -39,7 +39,7 @@ from harness.report.terminal import print_document
 @rare_option(
     "--tolerance",
     type=click.FloatRange(min=0.0),
-    default=TOLERANCE,
+    default=SCORE_TOLERANCE,
     show_default=True,
     help="Scores that differ by no more are equal.",
 )

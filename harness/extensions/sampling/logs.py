@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from harness.errors import FormatError, Problem
 from harness.extensions.sampling.tally import QueryTally
-from harness.files.opening import FileProblems, open_bytes
+from harness.files.opening import FileProblems, find_inner_suffix, open_bytes
 from harness.files.tables import (
     OTHER_COUNT_NAMES,
     QUERY_NAMES,
@@ -31,8 +31,6 @@ from harness.files.tables import (
     remove_mark,
 )
 from harness.words import list_repeated, one_of
-
-_PACKED = (".gz", ".zst")
 
 _COUNTED_LINE = re.compile(r"\s*\d+[\s,;:]+\S.*|.*\S[^\S ]+\d+\s*")
 """A line that begins with a whole number, as `uniq -c` writes it, or ends with one behind a tab."""
@@ -121,11 +119,11 @@ def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> 
 
 
 def _choose_reader(path: Path) -> Callable[[IO[bytes], _LogReader], None]:
-    inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
-    reader = _READERS.get(inner.suffix.lower())
+    suffix = find_inner_suffix(path)
+    reader = _READERS.get(suffix)
     if reader is None:
         expected = one_of(list(_READERS))
-        message = f"found the suffix {inner.suffix!r}, expected {expected}, also with .gz or .zst behind it"
+        message = f"found the suffix {suffix!r}, expected {expected}, also with .gz or .zst behind it"
         raise FormatError.at(path, 0, 0, f"{message}; rename the file, or convert it")
     return reader
 

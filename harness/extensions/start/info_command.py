@@ -15,8 +15,8 @@ from harness.cli.headings import Command
 from harness.config import Config, Configs
 from harness.embedded import status as running_nodes
 from harness.errors import HarnessError
-from harness.hooks import ENTRY_POINTS as HOOKS
-from harness.metrics.registry import ENTRY_POINTS as MEASURES
+from harness.hooks import HOOK_ENTRY_POINTS
+from harness.metrics.registry import MEASURE_ENTRY_POINTS
 from harness.pages import PACKAGE
 from harness.report.sentences import make_loggable
 
@@ -38,8 +38,8 @@ def command() -> None:
         "harness": f"{__version__}, Python {platform.python_version()}, {platform.platform()}",
         "packages": ", ".join(f"{name} {_find_version(name)}" for name in SHOWN_PACKAGES),
         "extras": _describe_extras(),
-        "measures": _describe_plugins(MEASURES),
-        "hooks": _describe_plugins(HOOKS),
+        "measures": _describe_plugins(MEASURE_ENTRY_POINTS),
+        "hooks": _describe_plugins(HOOK_ENTRY_POINTS),
         "relevance.toml": _describe_configuration(),
         "embedded": _describe_nodes(),
     }

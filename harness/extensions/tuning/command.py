@@ -30,7 +30,7 @@ from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, TRIALS, TUNING_SEED, TuningTrial
-from harness.extensions.tuning.outputs import KINDS, dumps_tuning, render
+from harness.extensions.tuning.outputs import TUNING_KINDS, dumps_tuning, render
 from harness.extensions.tuning.suite_texts import FileChange
 from harness.files.runs import read_measures
 from harness.options import read_seconds
@@ -136,7 +136,7 @@ def _read_share(text: str) -> float:
     "--output",
     "outputs",
     multiple=True,
-    type=OutputType(KINDS, "html=tuning.html"),
+    type=OutputType(TUNING_KINDS, "html=tuning.html"),
     help="Write html=FILE or json=FILE; may be repeated.",
 )
 @quiet_option

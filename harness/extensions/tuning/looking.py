@@ -13,7 +13,7 @@ from harness.extensions.tuning.model import HoldOut, HoldOutLook, TuningGain
 from harness.extensions.tuning.preparing import Tuning
 from harness.extensions.tuning.study import Study
 from harness.masking import fingerprint
-from harness.model.kept import TEXT
+from harness.model.kept import TEXT_PLACEHOLDER
 from harness.model.suite import Json, Query, Suite
 from harness.store.what_changed import select_request_values
 from harness.words import counted
@@ -35,7 +35,7 @@ def list_signs(suite: Suite, request: str, query: Query) -> tuple[str, ...]:
     simplified = simplify_text(text)
     if simplified:
         signs.append(f"text {fingerprint(simplified)}")
-    sends_text = values.names is None or TEXT in values.names
+    sends_text = values.names is None or TEXT_PLACEHOLDER in values.names
     if not simplified or not sends_text:
         sent = values.fingerprint(query)
         if sent:

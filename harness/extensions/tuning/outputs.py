@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.extensions.tuning.model import TuningReport
 from harness.files.versioned import VersionedJson
 
-KINDS = ("html", "json")
+TUNING_KINDS = ("html", "json")
 """The kinds of files that a tuning is written as."""
 
 _FORM = VersionedJson(TuningReport, "tuning")
@@ -18,7 +18,7 @@ tuning_schema = _FORM.schema
 
 
 def render(report: TuningReport, kind: str, change: Sequence[str]) -> str:
-    """*report* as text of the *kind*, one of `KINDS`; a page has the *change* of the suite, a diff in lines."""
+    """*report* as text of the *kind*, one of `TUNING_KINDS`; a page has the *change* of the suite, a diff in lines."""
     if kind == "json":
         return dumps_tuning(report)
     if kind == "html":

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.metrics.bulk.batch import Numbers
+
 Bits: TypeAlias = NDArray[np.uint64]
-Numbers: TypeAlias = NDArray[Any]
 
 WORD = 8
 PADDING = b"#" * WORD

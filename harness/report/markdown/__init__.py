@@ -32,7 +32,7 @@ from harness.report.document import (
     join_spans,
 )
 from harness.report.markdown.escape import (
-    MOST_BYTES,
+    LARGEST_SUMMARY,
     MOST_TEXT,
     NOTES_SHOWN,
     Piece,
@@ -62,7 +62,7 @@ BOLD = (Tone.BEST, Tone.BAD, Tone.WARNING, Tone.UNDECIDED)
 """Tones that Markdown sets apart."""
 
 
-def render(report: Report, *, limit: int = MOST_BYTES) -> str:
+def render(report: Report, *, limit: int = LARGEST_SUMMARY) -> str:
     """*report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred."""
     document = build_run_document(report)
     heading = f"## {choose_sign(report.exit_status, decided=has_decisions(report))} {document.headline}"

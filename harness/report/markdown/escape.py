@@ -76,7 +76,7 @@ def format_block(text: str, *, most: int, language: str = "text") -> str:
 # Parts that would exceed GitHub's limit are left out and counted; the most important parts stay.
 
 
-MOST_BYTES = 1024 * 1024
+LARGEST_SUMMARY = 1024 * 1024
 """GitHub's limit for one step; it shows nothing of a larger summary."""
 
 CLOSING_BYTES = 400

@@ -6,7 +6,7 @@ from builders.comparisons import comparison_report
 from harness.extensions.compare.outputs import dumps_comparison
 from harness.extensions.compare.printers import QUERIES_IN_MARKDOWN
 from harness.extensions.compare.sentences import Change
-from harness.report.markdown.escape import MOST_BYTES
+from harness.report.markdown.escape import LARGEST_SUMMARY
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
 
@@ -27,6 +27,6 @@ def test_every_change_of_a_query_has_its_meaning():
 
 
 def test_the_bounds_of_the_markdown_are_told():
-    assert (QUERIES_IN_MARKDOWN, MOST_BYTES) == (10, 1024**2)
+    assert (QUERIES_IN_MARKDOWN, LARGEST_SUMMARY) == (10, 1024**2)
     assert "It shows ten queries" in PAGE
     assert "1 MiB" in PAGE

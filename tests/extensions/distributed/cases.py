@@ -1,10 +1,10 @@
 """What runs in parts add to the tests that hold for each command."""
 
-from harness.report.outputs import KINDS
+from harness.report.outputs import OUTPUT_KINDS
 
 NUL_BYTES = [["merge", "a\0b"]]
 LOST = {"merge": (("merge", "part.journal"), ("html", "json"))}
-OUTPUTS = [word for kind in KINDS for word in ("--output", f"{kind}=report.{kind}")]
+OUTPUTS = [word for kind in OUTPUT_KINDS for word in ("--output", f"{kind}=report.{kind}")]
 RUN = ("run", "shop.relevance.yaml")
 REFUSED = {
     "a part without a journal": (*RUN, "--shard", "1/2"),

@@ -8,7 +8,7 @@ import pytest
 
 from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.errors import HistoryError
-from harness.extensions.history.exports import FORMATS, render_export, select_last_entries
+from harness.extensions.history.exports import EXPORT_FORMATS, render_export, select_last_entries
 from harness.extensions.history.packing import pack_suite as join_files
 from harness.files.beside import BesideFile
 from harness.model.kept import HistoryFigure
@@ -223,7 +223,7 @@ def test_what_bencher_gets_is_of_its_schema():
     jsonschema.validate(json.loads(render_export(make_exported(), "bencher")), BMF)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_no_entry_is_an_empty_export(name):
     assert json.loads(render_export([], name)) in ([], {})
 

@@ -9,7 +9,7 @@ import pytest
 from werkzeug import Response
 
 from harness.errors import SearchError
-from harness.extensions.judging.beyond_pool import MOST_SEARCHES
+from harness.extensions.judging.beyond_pool import MOST_WAITING_SEARCHES
 from harness.extensions.judging.pools_and_lint import PoolOptions
 from harness.extensions.judging.session import JudgeOptions, open_views
 from harness.files.judge_files import JudgeFile
@@ -113,11 +113,11 @@ def test_a_search_is_refused_where_too_many_judges_wait(open_beyond):
             answers.append(str(error))
 
     with beyond._lock:
-        threads = [threading.Thread(target=search) for _ in range(MOST_SEARCHES + 1)]
+        threads = [threading.Thread(target=search) for _ in range(MOST_WAITING_SEARCHES + 1)]
         for thread in threads:
             thread.start()
         while not answers:
             time.sleep(0.01)
     for thread in threads:
         thread.join()
-    assert answers == ["other judges are searching; try again in a moment"] + [2] * MOST_SEARCHES
+    assert answers == ["other judges are searching; try again in a moment"] + [2] * MOST_WAITING_SEARCHES

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.errors import FormatError, UsageError
 from harness.extensions.judging.document import build_pool_document
 from harness.extensions.judging.model import Coverage, Pool, PooledDocument, QueryCoverage
-from harness.extensions.judging.pool_files import WRITERS, format_pool_csv, format_pool_yaml
+from harness.extensions.judging.pool_files import POOL_WRITERS, format_pool_csv, format_pool_yaml
 from harness.extensions.judging.sentences import describe_unanswered
 from harness.files.judgments import read_judgments
 from harness.model.judging import UnjudgedBounds
@@ -122,21 +122,21 @@ IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"
 LONG = st.integers(1000, 3000).map(lambda length: "x" * length)
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", POOL_WRITERS)
 @given(IDS, IDS | LONG, st.text(), st.text())
 def test_a_graded_file_gives_the_ids_back(tmp_path_factory, kind, query, document, title, snippet):
     if kind == "csv" and "\n\n" in f"\n{query}\n{document}\n":
         return  # blank lines are for people; no id of an engine holds one
-    text = WRITERS[kind](pool_of(PooledDocument(query, title, document, {"current": 1}, title, snippet)))
+    text = POOL_WRITERS[kind](pool_of(PooledDocument(query, title, document, {"current": 1}, title, snippet)))
     path = tmp_path_factory.mktemp("graded") / f"j.{kind}"
     path.write_text(graded(kind, text, document), encoding="utf-8", newline="")
     assert read_judgments(path) == {query: {document: 2.0}}
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", POOL_WRITERS)
 def test_a_file_that_was_not_graded_is_refused_with_its_line(tmp_path, kind):
     path = tmp_path / f"j.{kind}"
-    path.write_text(WRITERS[kind](pool_of(SHOES)), encoding="utf-8")
+    path.write_text(POOL_WRITERS[kind](pool_of(SHOES)), encoding="utf-8")
     line = {"csv": 2, "yaml": 7}[kind]
     with pytest.raises(FormatError, match=rf"j\.{kind}:{line}:\d: document 'sku-1' has no grade yet for query 'shoes'"):
         read_judgments(path)

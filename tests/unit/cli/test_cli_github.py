@@ -9,7 +9,7 @@ from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
 from harness.extensions.migrate.scaffold import write_scaffold
 from harness.report import json
-from harness.report.markdown.escape import MOST_BYTES
+from harness.report.markdown.escape import LARGEST_SUMMARY
 
 
 @pytest.fixture
@@ -77,17 +77,17 @@ def test_what_the_step_has_written_before_stays(summary, pipeline):
 
 
 def test_a_summary_has_the_size_of_all_that_the_step_wrote(summary, pipeline):
-    summary.write_text("x" * (MOST_BYTES - 1500))
+    summary.write_text("x" * (LARGEST_SUMMARY - 1500))
     main(["run", "a.yaml", "--github", "-q"])
-    assert summary.stat().st_size <= MOST_BYTES
+    assert summary.stat().st_size <= LARGEST_SUMMARY
     assert "Omitted because of the size limit" in summary.read_text(encoding="utf-8")
 
 
 def test_a_full_summary_is_a_sentence_and_stays_what_it_is(summary, pipeline, capsys):
-    summary.write_text("x" * (MOST_BYTES - 20))
+    summary.write_text("x" * (LARGEST_SUMMARY - 20))
     assert main(["run", "a.yaml", "--github", "-q"]) == max(2, pipeline.answer.exit_status)
     assert "summary of this step is full" in capsys.readouterr().err
-    assert summary.stat().st_size == MOST_BYTES - 20
+    assert summary.stat().st_size == LARGEST_SUMMARY - 20
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])

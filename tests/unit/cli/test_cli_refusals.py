@@ -12,7 +12,7 @@ import harness.search
 from builders.extension_cases import map_cases
 from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.cli import main
-from harness.report.outputs import KINDS
+from harness.report.outputs import OUTPUT_KINDS
 from harness.search.testing import FakeSearch
 from harness.store.history_files import write_entry
 
@@ -38,7 +38,7 @@ queries:
 """
 RUN = ("run", "shop.relevance.yaml")
 OUTPUTS: list[str] = []
-for kind in KINDS:
+for kind in OUTPUT_KINDS:
     OUTPUTS += ["--output", f"{kind}=report.{kind}"]
 REFUSED = {
     # run
@@ -113,7 +113,7 @@ def original(tmp_path_factory):
         "foreign/relevance.schema.json": '{"mine": true}',
         "blocked/products": "a file where a folder would be made",
         "report.yaml": "of an earlier run",
-        **{f"report.{kind}": "of an earlier run" for kind in KINDS},
+        **{f"report.{kind}": "of an earlier run" for kind in OUTPUT_KINDS},
     }
     for name, text in files.items():
         path = folder / name

@@ -13,7 +13,7 @@ from harness.model.run import Status
 from harness.model.scores import Outcome
 from harness.model.suite import Waiver
 from harness.report.markdown import THRESHOLDS_SHOWN, render, render_refusal
-from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
+from harness.report.markdown.escape import LARGEST_SUMMARY, NOTES_SHOWN
 
 
 def verdict_cells(page: Page) -> list[str]:
@@ -142,7 +142,7 @@ def test_it_never_is_larger_than_github_takes_and_says_what_it_leaves_out(suite)
     suites = [large(suite, f"suite-{place}", Status.FAILED) for place in range(60)]
     text = render(report_of(*suites, exit_status=1))
     size = len(text.encode())
-    assert MOST_BYTES * 0.98 < size <= MOST_BYTES
+    assert LARGEST_SUMMARY * 0.98 < size <= LARGEST_SUMMARY
     assert all(f"### suite-{place}\n" in text for place in range(60)), "what holds and what does not comes first"
     last = text.strip().splitlines()[-1]
     shown = text.count("<details>")

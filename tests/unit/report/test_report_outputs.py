@@ -24,7 +24,7 @@ from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.report import json
 from harness.report.outputs import (
-    KINDS,
+    OUTPUT_KINDS,
     SUFFIXES,
     Output,
     find_output,
@@ -44,7 +44,7 @@ REPORT = Report(ReportTiming("2026-11-21T06:00:00+00:00"), "0.1.0", (), 0)
 def test_the_name_of_a_file_says_what_goes_into_it(suffix, kind):
     path = Path(f"out/Shop{suffix.upper()}")
     assert find_output(path) == Output(kind, path)
-    assert kind in KINDS
+    assert kind in OUTPUT_KINDS
 
 
 def test_a_name_that_says_nothing_is_no_report():
@@ -52,7 +52,7 @@ def test_a_name_that_says_nothing_is_no_report():
 
 
 def test_each_kind_has_a_form_of_its_own():
-    assert len({"".join(render(REPORT, kind)) for kind in KINDS}) == len(KINDS)
+    assert len({"".join(render(REPORT, kind)) for kind in OUTPUT_KINDS}) == len(OUTPUT_KINDS)
 
 
 SCORE_IN_KIND = {
@@ -66,7 +66,7 @@ SCORE_IN_KIND = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", OUTPUT_KINDS)
 def test_no_kind_writes_a_query_without_a_score_as_0(kind):
     """Such a query is blamed, and the only one, so that each kind shows it, and means of none beside it."""
     texts = {}

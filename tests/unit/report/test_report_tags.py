@@ -12,7 +12,7 @@ from harness.model.scores import Outcome
 from harness.report import markdown
 from harness.report.html import run as html
 from harness.report.json import dumps_report, loads_report
-from harness.report.overview import TAGS, build_tag_table
+from harness.report.overview import TAG_LINES, build_tag_table
 from harness.report.run_sentences import describe_mean_interval
 
 
@@ -145,7 +145,7 @@ def many(tagged, count):
 def test_many_tags_are_counted_and_those_with_thresholds_are_shown(tagged):
     table = build_tag_table(many(tagged, 40))
     shown = [row.tag for row in table.rows if row.tag is not None]
-    assert shown == [*(f"t{n:02}" for n in range(TAGS - 1)), "t39"]
+    assert shown == [*(f"t{n:02}" for n in range(TAG_LINES - 1)), "t39"]
     assert table.remarks[-1] == "28 more tags in the JSON report"
 
 

@@ -18,7 +18,7 @@ from harness.config import Configs
 from harness.errors import UsageError
 from harness.extensions.judging.findings import Scale, parse_scale
 from harness.extensions.judging.pools_and_lint import read_judged
-from harness.extensions.judging.targets import WRITERS, GradeTarget
+from harness.extensions.judging.targets import GRADE_WRITERS, GradeTarget
 from harness.extensions.judging.writing import GradedFiles
 from harness.files.judge_files import JudgeFile, Questions, build_judge_path, fingerprint_questions, read_judge_files
 from harness.model.suite import Suite
@@ -148,7 +148,7 @@ def writing_options(command: Decorated) -> Decorated:
             "--output",
             "outputs",
             multiple=True,
-            type=OutputType(WRITERS, "csv=grades.csv"),
+            type=OutputType(GRADE_WRITERS, "csv=grades.csv"),
             help="Write the grades to csv=FILE or jsonl=FILE instead of the suite; may be repeated.",
         ),
         rule_option,

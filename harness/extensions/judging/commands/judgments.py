@@ -41,7 +41,7 @@ from harness.extensions.judging.document import (
 )
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.model import Pool
-from harness.extensions.judging.pool_files import WRITERS
+from harness.extensions.judging.pool_files import POOL_WRITERS
 from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
@@ -132,7 +132,7 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], delivery: Del
     """Write the unjudged documents to *outputs*; what cannot be written is an error of *delivery*."""
     for suite_pool in pools:
         # All texts are made before one is written: a pool that a format cannot hold leaves no file behind.
-        texts = [WRITERS[output.kind](suite_pool) for output in outputs]
+        texts = [POOL_WRITERS[output.kind](suite_pool) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
             with delivery.writing():
                 write_output(output, text, "the unjudged documents", PRIVATE)

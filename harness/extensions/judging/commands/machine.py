@@ -17,7 +17,7 @@ import click
 
 from harness.agreement import Pair
 from harness.cli.examples import format_examples
-from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
 from harness.cli.headings import Command, rare_option
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import cell_options, engine_options, quiet_option
@@ -214,7 +214,7 @@ def _ask_for_grades(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file:
                     bars.advance(bar)
         except KeyboardInterrupt:
             _print_message(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
-            return INTERRUPTED
+            return INTERRUPTED_STATUS
     seconds = time.perf_counter() - start
     for line in describe_results(asking, answers, len(plan.to_ask), seconds):
         click.echo(make_loggable(line))

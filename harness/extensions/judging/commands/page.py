@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
 from harness.cli.headings import Command, rare_option
 from harness.extensions.judging.commands.judged_suite import JudgedSuite, suite_argument
 from harness.extensions.judging.commands.pages import (
@@ -109,7 +109,7 @@ def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool
         if graded:
             kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {view.file.path}"
         click.echo(make_loggable(f"{kept}; nothing was written to the suite"), err=True)
-        return INTERRUPTED
+        return INTERRUPTED_STATUS
     finally:
         server.close()
     for line in server.said:

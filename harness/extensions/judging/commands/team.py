@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
-from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
 from harness.cli.headings import Command
 from harness.cli.shared_options import find_one_suite, root_option
 from harness.extensions.judging.commands.judged_suite import JudgedSuite, folder_option, list_roots, suite_argument
@@ -202,7 +202,7 @@ def serve_judges(
         has_settled = people.settler is not None and bool(views[people.settler].file.grades)
         command = serving.describe_writing(has_settled=has_settled)
         click.echo(make_loggable(f"nothing more was written to the suite; {command} writes the grades"), err=True)
-        return INTERRUPTED
+        return INTERRUPTED_STATUS
     finally:
         server.close()
     return 0
