@@ -29,7 +29,6 @@ from harness.files.opening import (
 )
 from harness.files.parquet_pages import DICTIONARY, LENGTHS_FIRST, PLAIN, PLAIN_DICTIONARY, Page, WrongPages, list_pages
 from harness.files.tables import (
-    Row,
     is_id,
     iterate_all_lines,
     iterate_lines,
@@ -141,13 +140,17 @@ def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
         hint = "; `relevance import quepid` writes a suite from ratings of Quepid"
     if not table.need(layout.named_columns, hint):
         return
-    for row in table:
-        cells = row.cells
-        if layout is JUDGMENTS and cells.get(MACHINE_COLUMN, "").strip():
-            findings.add(row.line, _refuse_machine(cells[MACHINE_COLUMN]), row.text)
+    places = {column: place for place, column in enumerate(table.columns)}
+    query_place, document_place, value_place = (places[name] for name in layout.named_columns)
+    subtopic_place = places.get("subtopic")
+    machine_place = places.get(MACHINE_COLUMN) if layout is JUDGMENTS else None
+    for line, cells in table:
+        if machine_place is not None and cells[machine_place].strip():
+            table.note(line, cells, _refuse_machine(cells[machine_place]))
             continue
-        query, document = remove_mark(cells["query"]), remove_mark(cells["document"])
-        yield Record(row.line, query, document, cells[layout.value].strip(), cells.get("subtopic", ""))
+        query, document = remove_mark(cells[query_place]), remove_mark(cells[document_place])
+        subtopic = "" if subtopic_place is None else cells[subtopic_place]
+        yield Record(line, query, document, cells[value_place].strip(), subtopic)
 
 
 def _refuse_machine(machine: str) -> str:
@@ -157,29 +160,29 @@ def _refuse_machine(machine: str) -> str:
 
 
 def _read_json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
-    for row in read_json_rows(iterate_lines(file, findings), findings, layout.named_columns):
-        record = _make_record(row, layout, findings)
-        if record is not None:
-            yield record
+    for line, entry, text in read_json_rows(iterate_lines(file, findings), findings, layout.named_columns):
+        problem = _find_problem(entry, layout)
+        if problem is not None:
+            findings.add(line, problem, text)
+            continue
+        value = "" if entry[layout.value] is None else entry[layout.value]
+        subtopic = str(entry.get("subtopic", ""))
+        yield Record(line, str(entry["query"]), str(entry["document"]), value, subtopic)
 
 
-def _make_record(row: Row, layout: Layout, findings: FileProblems) -> Record | None:
-    """The record in the object of a line; None where it has a problem, which goes to *findings*."""
-    if layout is JUDGMENTS and row.cells.get(MACHINE_COLUMN):
-        findings.add(row.line, _refuse_machine(str(row.cells[MACHINE_COLUMN])), row.text)
-        return None
-    query, document, value = (row.cells[name] for name in layout.named_columns)
-    for name, identifier in (("query", query), ("document", document)):
-        if not is_id(identifier):
-            message = f"found {json.dumps(identifier)} as {name}, expected a string or a whole number"
-            findings.add(row.line, message, row.text)
-            return None
+def _find_problem(entry: Mapping[str, Any], layout: Layout) -> str | None:
+    """What is wrong with the object of a line; None where nothing is."""
+    if layout is JUDGMENTS and entry.get(MACHINE_COLUMN):
+        return _refuse_machine(str(entry[MACHINE_COLUMN]))
+    for name in ("query", "document"):
+        if not is_id(entry[name]):
+            return f"found {json.dumps(entry[name])} as {name}, expected a string or a whole number"
+    value = entry[layout.value]
     if value is None and layout is JUDGMENTS:
-        value = ""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        findings.add(row.line, f"found {json.dumps(value)} as {layout.value}, expected a number", row.text)
         return None
-    return Record(row.line, str(query), str(document), value, str(row.cells.get("subtopic", "")))
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return f"found {json.dumps(value)} as {layout.value}, expected a number"
+    return None
 
 
 ReadValue: TypeAlias = Callable[[Record, FileProblems], float | None]

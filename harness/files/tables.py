@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import chain
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import NOT_TEXT, FileProblems
@@ -58,26 +58,11 @@ def iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]:
 # Rows.
 
 
-class Row(NamedTuple):
-    """
-    A row of CSV, or an object of JSON lines.
-
-    A tuple is made quickly: logs have millions of rows.
-    """
-
-    line: int
-    """Where it begins."""
-    cells: dict[str, Any]
-    """The cells by the names of their columns; the values of an object by key."""
-    text: str
-    """What an excerpt shows."""
-
-
 def read_json_rows(
     lines: Iterable[tuple[int, str]], findings: FileProblems, keys: Sequence[str], *, needed: bool = True
-) -> Iterator[Row]:
+) -> Iterator[tuple[int, dict[str, Any], str]]:
     """
-    The objects of JSON lines; other lines go to *findings*.
+    The objects of JSON lines, each with the number and the text of its line; other lines go to *findings*.
 
     Args:
         lines: The lines that are not blank, with their numbers.
@@ -100,12 +85,17 @@ def read_json_rows(
             if missing:
                 findings.add(number, f"the object lacks {', '.join(missing)}; {expected}", text)
                 continue
-        yield Row(number, entry, text)
+        yield number, entry, text
 
 
 @dataclass(slots=True)
 class Table:
-    """CSV of which the header was read; the rows follow, once, and wrong ones go to *findings*."""
+    """
+    CSV of which the header was read. Its rows follow, once, each as the line where it begins and its cells in the order
+    of *columns*; wrong ones go to *findings*.
+
+    No object is made of a row: logs have millions of them.
+    """
 
     columns: list[str]
     line: int
@@ -134,30 +124,31 @@ class Table:
             self.fewest_cells = max((self.columns.index(column) + 1 for column in columns), default=0)
         return not missing and not repeated
 
-    def find_column(self, row: Row, name: str) -> int:
-        """The place in the text of *row* where the cell of the column *name* begins, from 1."""
-        before = list(row.cells.values())[: self.columns.index(name)]
-        return sum(len(cell) + len(self.separator) for cell in before) + 1
+    def note(self, line: int, cells: Sequence[str], message: str, column: str = "") -> None:
+        """Note what is wrong with the row *cells* that begins in *line*, or with its cell of *column*."""
+        place = 1
+        if column:
+            before = cells[: self.columns.index(column)]
+            place = len(self.separator.join([*before, ""])) + 1
+        self.findings.add(line, message, self.separator.join(cells).replace("\n", " "), place)
 
-    def __iter__(self) -> Iterator[Row]:
-        width = len(self.columns)
-        next_line = self.lines_before + self.rows.line_num + 1
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        rows, width, lines_before = self.rows, len(self.columns), self.lines_before
+        next_line = lines_before + rows.line_num + 1
         try:
-            for cells in self.rows:
+            for cells in rows:
                 # A row with line breaks in quotes has several lines; its problems are noted at the first.
-                line, next_line = next_line, self.lines_before + self.rows.line_num + 1
+                line, next_line = next_line, lines_before + rows.line_num + 1
                 if not "".join(cells).strip():
                     continue
-                text = self.separator.join(cells)
                 if len(cells) != width:
                     if len(cells) < self.fewest_cells or any(cell.strip() for cell in cells[width:]):
-                        message = f"found {len(cells)} columns, expected {width} as in the header"
-                        self.findings.add(line, message, text.replace("\n", " "))
+                        self.note(line, cells, f"found {len(cells)} columns, expected {width} as in the header")
                         continue
                     cells = [*cells, *[""] * width][:width]
-                yield Row(line, dict(zip(self.columns, cells, strict=True)), text)
+                yield line, cells
         except csv.Error as error:
-            _note_error(error, next_line, self.lines_before + self.rows.line_num, self.findings)
+            _note_error(error, next_line, lines_before + rows.line_num, self.findings)
 
 
 _SEPARATORS = ",;\t"

@@ -147,16 +147,16 @@ def _is_finite(number: Any) -> bool:
 def _read_json_lines(path: Path, vectors: _Vectors) -> None:
     findings = vectors.findings
     with open_bytes(path, findings.name) as file:
-        for row in read_json_rows(iterate_lines(file, findings), findings, ("id", "vector")):
-            query, vector = row.cells["id"], row.cells["vector"]
+        for line, entry, text in read_json_rows(iterate_lines(file, findings), findings, ("id", "vector")):
+            query, vector = entry["id"], entry["vector"]
             if not is_id(query):
                 found = f"found {json.dumps(query)[:40]} as id"
-                findings.add(row.line, f"{found}, expected a string or a whole number", row.text)
+                findings.add(line, f"{found}, expected a string or a whole number", text)
             elif not isinstance(vector, list):
                 found = f"found {json.dumps(vector)[:40]} as vector"
-                findings.add(row.line, f"{found}, expected a list of numbers", row.text)
+                findings.add(line, f"{found}, expected a list of numbers", text)
             else:
-                vectors.add(str(query), vector, f"line {row.line}", row.line, row.text)
+                vectors.add(str(query), vector, f"line {line}", line, text)
 
 
 def _read_array(path: Path, rows: Sequence[str], rows_of: str, vectors: _Vectors) -> None:

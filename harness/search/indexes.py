@@ -74,16 +74,18 @@ def _walk_documents(path: Path, shown: str, id_field: str) -> Iterator[Document]
     lines: dict[str, int] = {}
     try:
         with path.open("rb") as file:
-            for row in read_json_rows(iterate_lines(file, findings), findings, [id_field], needed=False):
-                problem = _find_problem(row.cells, id_field)
-                document_id = str(row.cells.get(id_field))
+            for line, content, text in read_json_rows(
+                iterate_lines(file, findings), findings, [id_field], needed=False
+            ):
+                problem = _find_problem(content, id_field)
+                document_id = str(content.get(id_field))
                 if problem is None and document_id in lines:
                     problem = f'the id "{document_id}" is already used in line {lines[document_id]}'
                 if problem is not None:
-                    findings.add(row.line, problem, row.text)
+                    findings.add(line, problem, text)
                     continue
-                lines[document_id] = row.line
-                yield Document(row.line, document_id, row.text.strip().encode())
+                lines[document_id] = line
+                yield Document(line, document_id, text.strip().encode())
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error

@@ -308,8 +308,8 @@ def _read_csv(source: TextSource, findings: FileProblems) -> Iterator[MappingNod
             message = f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}"
             findings.add(table.line, message, table.text)
     if can_be_read:
-        for row in table:
-            yield _make_row(row.cells, Mark(source.path, row.line, 1))
+        for line, cells in table:
+            yield _make_row(dict(zip(table.columns, cells, strict=True)), Mark(source.path, line, 1))
 
 
 def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
@@ -337,12 +337,12 @@ def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
 
 def _read_json_lines(source: TextSource, findings: FileProblems) -> Iterator[MappingNode]:
     # The checks of a query find the keys that it lacks.
-    for row in read_json_rows(source.drain_written_lines(), findings, ("id", "text"), needed=False):
-        mark = Mark(source.path, row.line, 1)
+    for line, entry, text in read_json_rows(source.drain_written_lines(), findings, ("id", "text"), needed=False):
+        mark = Mark(source.path, line, 1)
         try:
-            yield _make_mapping({key: _make_node(value, mark) for key, value in row.cells.items()}, mark)
+            yield _make_mapping({key: _make_node(value, mark) for key, value in entry.items()}, mark)
         except RecursionError:
-            findings.add(row.line, "the JSON is nested too deeply", row.text)
+            findings.add(line, "the JSON is nested too deeply", text)
 
 
 _READERS = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_json_lines}

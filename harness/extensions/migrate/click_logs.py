@@ -154,8 +154,8 @@ def _read_documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Js
             yield _get_document(hit, source, 1), Mark(str(path))
         return
     findings = FileProblems(source.path)
-    for row in read_json_rows(source.drain_written_lines(), findings, ["query_id"], needed=False):
-        yield _get_document(row.cells, source, row.line), Mark(str(path), row.line, 1)
+    for line, entry, _ in read_json_rows(source.drain_written_lines(), findings, ["query_id"], needed=False):
+        yield _get_document(entry, source, line), Mark(str(path), line, 1)
     findings.raise_any(path)
 
 

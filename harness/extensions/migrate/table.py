@@ -12,7 +12,7 @@ from harness.drafts.draft import Leftovers
 from harness.errors import FormatError
 from harness.extensions.migrate.json_nodes import explain_grades, read_import
 from harness.files.opening import FileProblems, TextSource
-from harness.files.tables import Row, normalize_name, read_number, read_table
+from harness.files.tables import normalize_name, read_number, read_table
 from harness.model.suite import Mark
 
 
@@ -159,12 +159,14 @@ def import_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
         raise FormatError.at(source.path, 0, 0, "the file is empty; expected CSV with a header")
     first_rows = []
     if len(table.columns) == len(header) and read_number(table.columns[-1]) is not None:
-        first_rows = [Row(table.line, dict(zip(header, table.columns, strict=True)), table.text)]
+        first_rows = [(table.line, table.columns)]
         table.columns = list(header)
     table.need([])
     findings.raise_any(path)
     rows = [*first_rows, *table]
     findings.raise_any(path)
     imported = InputTable(source, table.columns, [], findings)
-    imported.rows = [TableRow(source, row.line, row.cells, imported.trimmed) for row in rows]
+    for line, cells in rows:
+        row = TableRow(source, line, dict(zip(table.columns, cells, strict=True)), imported.trimmed)
+        imported.rows.append(row)
     return imported

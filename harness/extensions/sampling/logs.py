@@ -20,7 +20,6 @@ from harness.files.tables import (
     OTHER_COUNT_NAMES,
     QUERY_NAMES,
     SEARCH_COUNT_NAMES,
-    Row,
     is_id,
     iterate_all_lines,
     iterate_lines,
@@ -199,41 +198,48 @@ def _read_table(file: IO[bytes], reader: _LogReader, separators: str) -> None:
         findings.have_one_cause(table.line, str(error), table.text)
         return
     reader.form = columns.describe("CSV")
-    chosen = [table.columns.index(name) for name in (columns.query, columns.count) if name is not None]
-    table.fewest_cells = max(chosen) + 1
-    for row in table:
-        text = row.cells[columns.query]
+    query_place = table.columns.index(columns.query)
+    count_place = None if columns.count is None else table.columns.index(columns.count)
+    table.fewest_cells = max(query_place, count_place or 0) + 1
+    traffic = 1
+    for line, cells in table:
+        if count_place is not None:
+            try:
+                traffic = _read_traffic(cells[count_place], table.columns[count_place], reader.options)
+            except _WrongLog as error:
+                table.note(line, cells, str(error), error.column)
+                continue
+        elif not reader.options.count_lines:
+            reader.unread.watch(dict(zip(table.columns, cells, strict=True)), (columns.query,))
+        text = cells[query_place]
         # Most texts have no apostrophe, and a log has millions.
         if "'" in text:
-            row.cells[columns.query] = remove_mark(text)
-        try:
-            _count_row(row, columns, reader)
-        except _WrongLog as error:
-            findings.add(row.line, str(error), row.text.replace("\n", " "), table.find_column(row, error.column))
+            text = remove_mark(text)
+        reader.add(text, traffic)
 
 
 def _read_json_lines(file: IO[bytes], reader: _LogReader) -> None:
     findings = reader.findings
     columns: _Columns | None = None
-    for row in read_json_rows(iterate_lines(file, findings), findings, ["query"], needed=False):
+    for line, document, text in read_json_rows(iterate_lines(file, findings), findings, ["query"], needed=False):
         # Exports have documents in the envelope of a search, or behind the lines of a bulk request.
-        if row.cells and row.cells.keys() <= {"index", "create"}:
+        if document and document.keys() <= {"index", "create"}:
             continue
-        envelope = row.cells.get("_source")
+        envelope = document.get("_source")
         if isinstance(envelope, dict):
-            row = row._replace(cells=envelope)
+            document = envelope
         if columns is None:
             try:
-                columns = _choose_columns(list(row.cells), "keys", reader.options)
+                columns = _choose_columns(list(document), "keys", reader.options)
             except _WrongLog as error:
-                findings.have_one_cause(row.line, str(error), row.text)
+                findings.have_one_cause(line, str(error), text)
                 return
             reader.form = columns.describe("JSON lines")
         try:
-            _count_row(row, columns, reader)
+            _count_document(document, columns, reader)
         except _WrongLog as error:
-            place = row.text.find(json.dumps(error.column))
-            findings.add(row.line, str(error), row.text, max(place, 0) + 1)
+            place = text.find(json.dumps(error.column))
+            findings.add(line, str(error), text, max(place, 0) + 1)
 
 
 def _choose_columns(names: Sequence[str], kind: str, options: LogOptions) -> _Columns:
@@ -282,9 +288,9 @@ def _check_header(names: Sequence[str], columns: _Columns, options: LogOptions) 
         raise _WrongLog(f"the header names {', '.join(repeated)} twice")
 
 
-def _count_row(row: Row, columns: _Columns, reader: _LogReader) -> None:
-    """Count the searches of *row*; raises _WrongLog where it has none."""
-    query = _find_value(row.cells, columns.query)
+def _count_document(document: Mapping[str, Any], columns: _Columns, reader: _LogReader) -> None:
+    """Count the searches of *document*; raises _WrongLog where it has none."""
+    query = _find_value(document, columns.query)
     # Events of UBI may do without the text, which the document of their search has.
     if query is None and columns.search_id is not None:
         return
@@ -295,7 +301,7 @@ def _count_row(row: Row, columns: _Columns, reader: _LogReader) -> None:
         raise _WrongLog(f"{found}, expected a text", columns.query)
     text, traffic = str(query), 1
     if columns.search_id is not None:
-        search_id = row.cells.get(columns.search_id)
+        search_id = document.get(columns.search_id)
         if not isinstance(search_id, str) or not search_id:
             message = f"the document lacks {columns.search_id!r}; expected the id of its search"
             raise _WrongLog(message, columns.search_id)
@@ -304,15 +310,14 @@ def _count_row(row: Row, columns: _Columns, reader: _LogReader) -> None:
             return
         reader.seen.add(search)
     elif columns.count is not None:
-        traffic = _read_traffic(row, columns.count, reader.options)
+        traffic = _read_traffic(_find_value(document, columns.count), columns.count, reader.options)
     elif not reader.options.count_lines:
-        reader.unread.watch(row.cells, (columns.query,))
+        reader.unread.watch(document, (columns.query,))
     reader.add(text, traffic)
 
 
-def _read_traffic(row: Row, name: str, options: LogOptions) -> int:
-    """The number of searches in the column or key *name*."""
-    value = _find_value(row.cells, name)
+def _read_traffic(value: Any, name: str, options: LogOptions) -> int:
+    """The number of searches that *value* is, in the column or key *name*."""
     if value is None:
         raise _WrongLog(f"the object lacks {name!r}; expected a number of searches", name)
     try:
