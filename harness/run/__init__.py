@@ -211,7 +211,9 @@ class Matrix:
         indexes: list[str | None] = list(dict.fromkeys(self.indexes)) or [None]
         cells: list[RunOptions] = []
         for request in requests:
-            options_of_request = keep_own_cluster(options, suite, request, requests)
+            options_of_request = options
+            if len(requests) > 1 and options.names_server:
+                options_of_request = keep_own_cluster(options, suite, request, requests)
             cells += [replace(options_of_request, request=request, index=index) for index in indexes]
         return tuple(cells)
 

@@ -50,6 +50,7 @@ from harness.search.msearch import PREFERENCE
 from harness.store.header import NOT_ASKED
 
 if TYPE_CHECKING:
+    from harness.run.look_ups import MissingByQuery
     from harness.search import Search
     from harness.store.journal import RunRecord
 
@@ -568,11 +569,10 @@ def conclude_cell(
 
     Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
     """
-    from harness.run.look_ups import LookUpConnection, describe_documents, locate_worst
-
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
-    answered = replace(answered, run=split_run(answered.run, selection.selected))
+    if any(query.variants for query in selection.selected.queries):
+        answered = replace(answered, run=split_run(answered.run, selection.selected))
     # `decide` takes the whole suite: a verdict has the same id whichever queries are selected, and `query_filter`
     # leaves out the thresholds that need others. `score_run` takes the selected one: a query that was not selected has
     # no response, and would be scored as one that did not run. The report is of the selected queries too.
@@ -597,21 +597,28 @@ def conclude_cell(
         history=history,
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
-    run = _add_shown_titles(answered, run, verdicts, reference)
-    worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
-    connection = LookUpConnection(answered.search, answered.budget)
-    located, notes = locate_worst(selected, answered.run, connection, worst, options)
+    shown = _list_shown_queries(answered, verdicts) if inspected is None else [inspected]
+    if options.locate and (shown or reference is not None):
+        run = _add_shown_titles(answered, run, shown, reference)
+    notes = list(describe_run(selection, run, options, answered.cell.server, verdicts))
+    located: MissingByQuery = {}
     described: dict[str, dict[str, Hit]] = {}
-    if options.locate:
-        shown = _list_shown_queries(answered, verdicts) if inspected is None else [inspected]
+    if options.locate and shown:
+        from harness.run.look_ups import LookUpConnection, describe_documents, locate_worst
+
+        connection = LookUpConnection(answered.search, answered.budget)
+        worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
+        located, reasons = locate_worst(selected, answered.run, connection, worst, options)
         described = describe_documents(selected, answered.run, connection, shown, located)
         described = redact(described, masker.mask)
+        notes += reasons
     sent: dict[str, SentRequest] = {}
     if inspected is None:
         sent = _describe_requests(answered, run, verdicts)
     whole_suite = selection.whole_suite
-    notes = [*describe_run(selection, run, options, answered.cell.server, verdicts), *notes]
-    if inspected is None:
+    gates = gates_anything(whole_suite, run.request)
+    others = list_for_other_requests(whole_suite, run.request)
+    if inspected is None and (others or not gates):
         notes += describe_other_requests(whole_suite, run.request)
     decided = DecidedRun(
         suite=selected,
@@ -624,8 +631,8 @@ def conclude_cell(
         notes=notes,
         deselected=len(selection.others),
         decides=inspected is None,
-        gates=gates_anything(whole_suite, run.request),
-        for_other_requests=len(list_for_other_requests(whole_suite, run.request)),
+        gates=gates,
+        for_other_requests=len(others),
         report_only=options.report_only,
         sent=sent,
         searched=options.searched(),
@@ -649,34 +656,30 @@ def _add_facts_and_load_reference(answered: AnsweredCell, run: Run) -> tuple[Run
     options, suite = answered.cell.options, answered.cell.selection.selected
     if options.save_baseline:
         return run, Reference(updating=True)
-    from harness.store.baseline import find_reference
     from harness.store.baseline_files import has_baseline
 
     informs = run.has_rankings and has_baseline(suite, options.baseline)
     if not answered.cell.needs_baseline and not informs:
         return run, None
+    from harness.store.baseline import find_reference
+
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))
     return run, find_reference(suite, run, options.baseline, options.searched(), answered.cell.selection.others)
 
 
-def _add_shown_titles(
-    answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
-) -> Run:
-    """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
+def _add_shown_titles(answered: AnsweredCell, run: Run, shown: Sequence[str], reference: Reference | None) -> Run:
+    """*run* with the titles of the hits of queries that are *shown*, and of documents that only the baseline ranks."""
     from harness.run.look_ups import TITLES_AT_MOST, find_dropped_documents, find_untitled_hits, look_up_titles
 
     options, search = answered.cell.options, answered.search
-    if search is None or not options.locate or not run.has_rankings:
+    if search is None or not run.has_rankings:
         return run
     worst: list[str] | None = None
     documents: list[str] = []
     if not options.all_titles:
         # All titles of hits would have been looked up after the searches.
-        blamed = list(interleave_blamed([verdict.blamed for verdict in verdicts]))
-        if options.report_only:
-            blamed += run.responses
-        ranked = [query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking)]
+        ranked = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
         worst = ranked[:QUERIES_TITLED]
         documents += find_untitled_hits(run, worst)
     documents += islice(find_dropped_documents(run, reference, worst), TITLES_AT_MOST)

@@ -191,10 +191,15 @@ class TargetCheck:
         if holds_nothing or lacks_all_relevant:
             checks = self._add_similar_ids(checks, self._relevant)
             return _fail_rankings(run, checks, self._dialect)
-        checks = self._add_similar_ids(checks, self._expected)
+        if self._expected:
+            checks = self._add_similar_ids(checks, self._expected)
         checks = self._add_unknown_fields(checks)
-        checks = self._add_read_fields(checks)
-        return self._add_titles(run, checks, budget)
+        if self._read_fields:
+            checks = self._add_read_fields(checks)
+        run = replace(run, checks=checks)
+        if self._title_field is None:
+            return run
+        return self._add_titles(run, checks, self._title_field, budget)
 
     def _read_answers(self, answers: Sequence[Response], budget: float | None) -> None:
         """Keep what the target answered, for this suite and those that follow; unclear ones are asked for again."""
@@ -233,18 +238,16 @@ class TargetCheck:
         similar = find_similar(self._search, self._first, absent[:RESPELLED])
         return replace(checks, absent={**checks.absent, **similar})
 
-    def _add_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
-        """Add *checks* and the titles of some hits; the checks say if none has one, or why that is open."""
-        name = self._title_field
+    def _add_titles(self, run: Run, checks: TargetChecks, name: str, budget: float | None) -> Run:
+        """Add the titles of some hits, in the field *name*; the *checks* say if none has one, or why that is open."""
         ids: list[str] = []
-        if name is not None:
-            hits = _choose_hits(run)
-            if not any(hit.title for hit in hits):
-                ids = list(dict.fromkeys(hit.id for hit in hits))
+        hits = _choose_hits(run)
+        if not any(hit.title for hit in hits):
+            ids = list(dict.fromkeys(hit.id for hit in hits))
         look_up = LookUp(self._first, ids, LookUpOptions(title_field=name))
         [documents] = look_up_documents(self._search, [look_up], budget=budget)
         titles = {document: hit.title for document, hit in documents.hits.items() if hit.title}
-        if name is not None and documents.hits and not titles:
+        if documents.hits and not titles:
             checks = replace(checks, untitled=NamedField(name, "display.title", self._find_field_meant(name)))
         if documents.unread and not documents.hits:
             problem = f"titles were not looked up: {documents.reasons[0]}"
@@ -269,7 +272,7 @@ class TargetCheck:
 
     def _add_read_fields(self, checks: TargetChecks) -> TargetChecks:
         """Add the fields that expectations read, with their types; those of a point in time are not known."""
-        if self._index is None or not self._read_fields:
+        if self._index is None:
             return checks
         self._look_up_fields(self._read_fields)
         if self._known.field_problem:

@@ -14,16 +14,15 @@ from harness.gate.selection import (
     needs_baseline,
 )
 from harness.gate.stability import explain_changed_target
-from harness.gate.ties import suggest_tie_break
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model.kept import Reference
 from harness.model.report import QueryBaseline
 from harness.model.request import Cluster
-from harness.model.run import Engine, IndexState, Ranking, Run, Verdict
+from harness.model.run import Engine, IndexState, Ranking, Run, TailSearch, Verdict
 from harness.model.scores import Outcome
-from harness.model.suite import LatencyCondition, RequestTemplate, Suite
+from harness.model.suite import LatencyCondition, Suite
 from harness.options import RunOptions
 from harness.store.differences import describe_not_compared
 from harness.words import count, counted, listed, one_of
@@ -39,8 +38,10 @@ def describe_run(
     yield from _describe_requests(suite, run, options)
     yield from _describe_state(suite, run)
     yield from describe_near_hits(selection.selected, run)
-    yield from _describe_deselection(selection, run.request, options, verdicts)
-    yield from _describe_tails(run, suite.depth)
+    if options.tags or options.queries:
+        yield from _describe_deselection(selection, run.request, options, verdicts)
+    if run.tails is not None:
+        yield from _describe_tails(run.tails, suite.depth)
     if run.has_rankings:
         yield from _describe_times(suite, run, options, server)
     if options.history is not None:
@@ -194,11 +195,8 @@ def _has_latency_threshold(suite: Suite) -> bool:
     return any(isinstance(threshold.condition, LatencyCondition) for threshold in thresholds)
 
 
-def _describe_tails(run: Run, depth: int) -> Iterator[str]:
+def _describe_tails(tails: TailSearch, depth: int) -> Iterator[str]:
     """What it cost to find out which documents tie with the last hits."""
-    tails = run.tails
-    if tails is None:
-        return
     queries = count(tails.queries, "query")
     if tails.problem:
         yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
@@ -209,18 +207,11 @@ def _describe_tails(run: Run, depth: int) -> Iterator[str]:
     yield note
 
 
-def describe_ungraded_documents(suite: Suite) -> Iterator[str]:
-    """That judgment files name documents without a grade, where they do."""
-    if suite.ungraded:
-        have, counts = ("has", "counts") if suite.ungraded == 1 else ("have", "count")
-        yield f"{count(suite.ungraded, 'document')} {have} no grade in the judgment files and {counts} as unjudged"
-
-
 def describe_since_baseline(
-    suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
+    suite: Suite, run: Run, reference: Reference, before: Mapping[str, QueryBaseline]
 ) -> Iterator[str]:
     """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
-    if reference is None or (reference.run is None and needs_baseline(suite, run.request)):
+    if reference.run is None and needs_baseline(suite, run.request):
         return
     yield from reference.changes
     tied = [query for query, in_baseline in before.items() if in_baseline.ties_only]
@@ -248,24 +239,6 @@ def describe_other_requests(suite: Suite, request: str) -> Iterator[str]:
             yield f"{len(others):,} {are_for} than {request!r}: {texts}"
         else:
             yield f"the request {request!r} gates nothing: all thresholds are for other requests: {texts}"
-
-
-def explain_undecided_suite(verdicts: Sequence[Verdict], *, decides: bool, report_only: bool) -> Iterator[str]:
-    """Why nothing was decided."""
-    if report_only:
-        yield "--report-only: no threshold was decided"
-    elif decides and not verdicts:
-        yield "no thresholds: nothing was gated"
-
-
-def advise_tie_break(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> Iterator[str]:
-    """How to give tied documents an order, where that order moves a figure."""
-    moved = sum(verdict.ties is not None for verdict in verdicts)
-    if not moved:
-        return
-    remedy = suggest_tie_break(template)
-    if remedy:
-        yield f"the order of tied documents affects {count(moved, 'gated figure')}: {remedy}"
 
 
 def describe_target(suite: Suite, run: Run) -> Iterator[str]:

@@ -17,7 +17,7 @@ from harness.gate.decide_variants import (
     list_lost_measures,
 )
 from harness.gate.stability import explain_changed_target, find_unstable_queries
-from harness.gate.ties import has_sort, is_tie
+from harness.gate.ties import has_sort, is_tie, suggest_tie_break
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model.kept import Reference
@@ -32,6 +32,7 @@ from harness.model.report import (
     RankedDocument,
     RepeatSummary,
     SuiteReport,
+    TagSummary,
     VariantReport,
 )
 from harness.model.request import SentRequest
@@ -40,18 +41,15 @@ from harness.model.scores import Outcome, Score, ScoreTable, index_scores
 from harness.model.suite import Before, Gain, InTop, Query, RequestTemplate, Suite
 from harness.model.timing import QueryTiming, SuiteTiming
 from harness.run.notes import (
-    advise_tie_break,
     describe_doubts,
     describe_since_baseline,
     describe_target,
-    describe_ungraded_documents,
-    explain_undecided_suite,
 )
 from harness.run.summaries import summarize_measures, summarize_tags
 from harness.store.differences import compare_queries
 from harness.store.what_changed import UsedValues, select_request_values
 from harness.suites.display import list_shown_fields
-from harness.words import listed
+from harness.words import count, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +110,9 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
     repeats = None
     if run.repeats:
         repeats = RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run))
-    notes = [*decided.notes, *describe_since_baseline(suite, run, reference, before)]
-    if decided.gates or decided.report_only:
-        notes += explain_undecided_suite(verdicts, decides=decided.decides, report_only=decided.report_only)
-    if findings.twice:
-        notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
-    cut_answers = find_cut_answers(suite, run)
-    if cut_answers:
-        notes.append(describe_cut_answers(cut_answers, suite.depth))
-    notes += advise_tie_break(verdicts, template)
-    notes += describe_target(suite, run)
-    notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)
-    notes += describe_ungraded_documents(suite)
+    tags: tuple[TagSummary, ...] = ()
+    if any(query.tags for query in suite.queries):
+        tags = summarize_tags(suite, decided.scores, verdicts, before, has_intervals=decided.has_intervals)
     shared = _SharedFacts(
         suite=suite,
         located=decided.located,
@@ -149,9 +138,9 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
         summaries=summarize_measures(suite, decided.scores, before, has_intervals=decided.has_intervals),
         verdicts=tuple(verdicts),
         queries=_assemble_queries(run, scores, shared, findings.outcomes),
-        notes=tuple(notes),
+        notes=tuple(_list_notes(decided, before, findings, changed)),
         deselected=decided.deselected,
-        tags=summarize_tags(suite, decided.scores, verdicts, before, has_intervals=decided.has_intervals),
+        tags=tags,
         baseline=baseline,
         checks=checks,
         target_changed=changed,
@@ -164,6 +153,36 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
         gates=decided.gates,
         for_other_requests=decided.for_other_requests,
     )
+
+
+def _list_notes(
+    decided: DecidedRun, before: Mapping[str, QueryBaseline], findings: _ResponseFindings, changed: str
+) -> list[str]:
+    """The notes of *decided*, and what else has to be known of its results; *changed* is how the target did."""
+    suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
+    notes = list(decided.notes)
+    if reference is not None:
+        notes += describe_since_baseline(suite, run, reference, before)
+    if decided.report_only:
+        notes.append("--report-only: no threshold was decided")
+    elif decided.gates and decided.decides and not verdicts:
+        notes.append("no thresholds: nothing was gated")
+    if findings.twice:
+        notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
+    cut_answers = find_cut_answers(suite, run)
+    if cut_answers:
+        notes.append(describe_cut_answers(cut_answers, suite.depth))
+    moved = sum(verdict.ties is not None for verdict in verdicts)
+    tie_break = suggest_tie_break(suite.requests.get(run.request)) if moved else ""
+    if tie_break:
+        notes.append(f"the order of tied documents affects {count(moved, 'gated figure')}: {tie_break}")
+    notes += describe_target(suite, run)
+    notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)
+    if suite.ungraded:
+        have, counts = ("has", "counts") if suite.ungraded == 1 else ("have", "count")
+        ungraded = count(suite.ungraded, "document")
+        notes.append(f"{ungraded} {have} no grade in the judgment files and {counts} as unjudged")
+    return notes
 
 
 def _summarize_timing(run: Run) -> SuiteTiming:
@@ -300,6 +319,9 @@ def _assemble_query(
 ) -> QueryReport:
     response = run.responses.get(query.id)
     ranking = response if isinstance(response, Ranking) else Ranking()
+    variants: tuple[VariantReport, ...] = ()
+    if query.variants:
+        variants = _describe_variants(query, response, run, scores, shared.suite)
     machine_shares = {}
     for measure, score in scores.items():
         if score.machine_share is not None:
@@ -330,7 +352,7 @@ def _assemble_query(
         sent=shared.sent.get(query.id),
         timing=QueryTiming(ranking.took, ranking.to_last_byte),
         need=query.need,
-        variants=_describe_variants(query, response, run, scores, shared.suite),
+        variants=variants,
     )
 
 

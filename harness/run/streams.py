@@ -61,7 +61,8 @@ class NeededHits:
                     continue
                 depth = self._count_needed_hits(request, request.built_for)
                 response = cut_with_tail(streamed.response, request, depth, self._dialect)
-                response = keep_read_values(response, self.plan.suite, self.plan.template.name)
+                if not self._dialect.has_indexes:
+                    response = keep_read_values(response, self.plan.suite, self.plan.template.name)
                 yield replace(streamed, response=response)
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:

@@ -167,7 +167,7 @@ def _summarize_measure(queries: Sequence[Query], measure: _SummedMeasure, inputs
         counted=len(values),
         left_out=left_out,
         weighted=bool(weights),
-        change=_compute_change(queries, measure.text, values, inputs.before),
+        change=_compute_change(queries, measure.text, values, inputs.before) if inputs.before else None,
         machine_share=mean_of(machine_shares, weights) if machine_shares else None,
         interval=interval,
         counts_as=counts_as,

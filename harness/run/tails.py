@@ -45,7 +45,7 @@ def keep_read_values(response: Response, suite: Suite, request: str) -> Response
     A service returns values of all fields that the suite shows. Those that are compared are stored as they are, and all
     others may have a secret.
     """
-    if not isinstance(response, Ranking) or find_dialect(suite.target.service).has_indexes:
+    if not isinstance(response, Ranking):
         return response
     read_fields = list_read_fields(suite, request)
     hits = tuple(_drop_values(hit, read_fields) for hit in response.hits)
