@@ -448,18 +448,22 @@ class Runner(Closing):
     ) -> tuple[Sequence[Suite], Configs]:
         """The suites at *paths* and what was read of relevance.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
-        from harness.suites.given_body import read_given_body
 
         configs = configs or Configs.from_options(options, self._environ)
         # Only for what it refuses, before a suite is read: options that contradict each other, and hooks that cannot be
         # used. It opens nothing yet, and `_answer_cells` finds the same connections.
         self._find_connections(options)
+        body = None
+        if options.body is not None:
+            from harness.suites.given_body import read_given_body
+
+            body = read_given_body(options)
         suites = load_suites(
             paths,
             self._environ,
             needs_judgments=not options.unjudged,
             configs=configs,
-            body=read_given_body(options),
+            body=body,
         )
         return suites, configs
 

@@ -10,6 +10,7 @@ from harness.errors import Problem, SuiteError
 
 if TYPE_CHECKING:
     from harness.config import Configs
+    from harness.files.judge_files import JudgeFile
     from harness.model.suite import Suite
     from harness.suites.given_body import GivenBody
 
@@ -48,19 +49,31 @@ def load_suite(
     """
     from dataclasses import replace
 
-    from harness.suites.judges import add_machine_grades, read_machine_files, read_needed_sample
     from harness.suites.loading import load_unchecked
 
     loaded = load_unchecked(path, environ, configs=configs, body=body)
-    machine_files = read_machine_files(loaded, is_required=needs_judgments) if machines else {}
-    sample = read_needed_sample(loaded, is_required=needs_judgments)
+    machine_files: dict[str, JudgeFile] = {}
+    if machines and loaded.names_machines:
+        from harness.suites.judges import read_machine_files
+
+        machine_files = read_machine_files(loaded, is_required=needs_judgments)
+    sample = None
+    if any(threshold.is_estimated for threshold in loaded.all_thresholds):
+        from harness.suites.judges import read_needed_sample
+
+        sample = read_needed_sample(loaded, is_required=needs_judgments)
     has_machine_grades = any(file.grades for file in machine_files.values())
     problems = loaded.judgments.problems.found
     if has_machine_grades or not needs_judgments:
         problems = [problem for problem in problems if problem.kind != "no judgments"]
     loaded.reading.problems.extend(problems)
     loaded.require_sound()
-    return replace(add_machine_grades(loaded.suite, machine_files), sample=sample)
+    suite = loaded.suite
+    if machine_files:
+        from harness.suites.judges import add_machine_grades
+
+        suite = add_machine_grades(suite, machine_files)
+    return suite if sample is None else replace(suite, sample=sample)
 
 
 def load_suites(

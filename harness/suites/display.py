@@ -10,7 +10,6 @@ from harness.errors import InputError
 from harness.files.opening import read_source
 from harness.model.suite import Display, HttpRequest, RequestTemplate, Suite
 from harness.suites.files import SuiteFiles
-from harness.suites.reading import Reading
 from harness.suites.scalars import format_optional
 from harness.suites.shape import DisplayShape
 from harness.suites.thresholds import explain_no_path
@@ -25,10 +24,8 @@ MOST_GUIDELINES = 2**20
 """Bytes of a file of guidelines."""
 
 
-def read_display(shape: DisplayShape | None, problems: Problems) -> Display:
+def read_display(shape: DisplayShape, problems: Problems) -> Display:
     """The value of `display`; notes hosts that are none, and hosts without a field that they are for."""
-    if shape is None:
-        return Display()
     for host in shape.image_hosts:
         if not host.unset and not _HOST.fullmatch(host):
             problems.note(host.mark, f"found {describe(host)}, expected a host such as images.shop.com")
@@ -43,12 +40,8 @@ def read_display(shape: DisplayShape | None, problems: Problems) -> Display:
     )
 
 
-def check_display_paths(
-    shape: DisplayShape | None, templates: Mapping[str, RequestTemplate], problems: Problems
-) -> None:
+def check_display_paths(shape: DisplayShape, templates: Mapping[str, RequestTemplate], problems: Problems) -> None:
     """Note the fields of `display` that a request over HTTP has no path for: its answer is all that is known."""
-    if shape is None:
-        return
     for template in templates.values():
         if template.http is None:
             continue
@@ -106,11 +99,8 @@ def is_guideline_text(written: str) -> bool:
     return "\n" in written or (len(written.split()) > 1 and _SUFFIX.search(written) is None)
 
 
-def read_guidelines(reading: Reading, files: SuiteFiles) -> str:
-    """The suite's guidelines, or those of the file that it names; empty where there are none, or they are not read."""
-    written = reading.shape.guidelines
-    if written is None:
-        return ""
+def read_guidelines(written: ScalarNode, files: SuiteFiles) -> str:
+    """The guidelines that are *written*, or those of the file that this names; empty where they are not read."""
     if is_guideline_text(written):
         # A value of the environment may be secret, and a model is sent the text.
         masked: str = written.masked
@@ -121,5 +111,5 @@ def read_guidelines(reading: Reading, files: SuiteFiles) -> str:
     try:
         return read_source(file.path, file.name, limit=MOST_GUIDELINES).text
     except InputError as error:
-        reading.problems.extend(error.problems)
+        files.problems.extend(error.problems)
         return ""

@@ -16,6 +16,7 @@ from harness.search.indexes import read_ids
 from harness.suites.files import SuiteFiles
 from harness.suites.grades import Judgments
 from harness.suites.reading import Reading
+from harness.suites.shape import FixtureShape
 from harness.suites.yaml import MappingNode, Problems, ScalarNode, find_child
 from harness.words import did_you_mean
 
@@ -74,11 +75,8 @@ class FixtureFile:
     ids: frozenset[str] | None = None
 
 
-def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
-    """The suite's fixture, None if it has none; problems of its documents are noted."""
-    shape = reading.shape.fixture
-    if shape is None:
-        return None
+def read_fixture(shape: FixtureShape, reading: Reading, files: SuiteFiles) -> FixtureFile:
+    """The suite's fixture, from its *shape*; problems of its documents are noted."""
     id_field = "id" if shape.id is None else str(shape.id)
     mark = reading.find_mark("fixture")
     _check_settings(reading)

@@ -102,8 +102,6 @@ def _find_off_scale(file: JudgeFile, suite: Suite) -> list[Problem]:
 
 def add_machine_grades(suite: Suite, files: Mapping[str, JudgeFile]) -> Suite:
     """*suite* with the grades of *files*, in the order of its `judges`."""
-    if not files:
-        return suite
     grades_by_query: dict[str, dict[str, dict[str, float]]] = {}
     for machine, file in files.items():
         for query, grades in group_by_query(file.grades).items():

@@ -18,6 +18,8 @@ from harness.model.suite import (
     Display,
     FieldExpectation,
     Gain,
+    KappaCondition,
+    LossCondition,
     Measure,
     Profile,
     Query,
@@ -26,6 +28,7 @@ from harness.model.suite import (
     Target,
     Threshold,
     TuningSpace,
+    VariantCondition,
 )
 from harness.process import gc_paused
 from harness.suites.depth import choose_depth
@@ -88,14 +91,19 @@ class LoadedSuite:
         """The suite; use it only after checking that there are no problems."""
         shape, reading = self.reading.shape, self.reading
         self._require("suite", "the suite has no name; expected 'suite: NAME'")
-        display = read_display(shape.display, reading.problems)
-        templates = add_field_paths(self._templates, reading.presets, self._list_fields(display))
-        check_display_paths(shape.display, templates, reading.problems)
+        templates, display = self._templates, Display()
+        if shape.display is not None:
+            display = read_display(shape.display, reading.problems)
+        if reading.presets:
+            templates = add_field_paths(templates, reading.presets, self._list_fields(display))
+        if shape.display is not None:
+            check_display_paths(shape.display, templates, reading.problems)
+            templates = add_title_paths(templates, display.title)
         suite = Suite(
             name=str(shape.suite),
             path=str(self.path),
             target=self._read_target(),
-            requests=add_title_paths(templates, display.title),
+            requests=templates,
             measures=self._measures,
             queries=self._judged_queries,
             thresholds=self._thresholds + self._expectations,
@@ -104,7 +112,7 @@ class LoadedSuite:
             grades=self._grade_names,
             judges=read_judges(shape.judges, reading.problems),
             grade_descriptions=read_grade_descriptions(shape.grades),
-            guidelines=read_guidelines(reading, self._files),
+            guidelines="" if shape.guidelines is None else read_guidelines(shape.guidelines, self._files),
             depth=choose_depth(reading, self._templates.values(), self._measures, self.all_thresholds),
             skip_undefined=shape.undefined == "skip",
             display=display,
@@ -179,13 +187,15 @@ class LoadedSuite:
     @cached_property
     def tuning(self) -> TuningSpace | None:
         """The parameters of the requests; None if there are none, or they or the requests have problems."""
-        if not self.are_sound("tune", "request", "requests"):
+        if self.reading.shape.tune is None or not self.are_sound("tune", "request", "requests"):
             return None
         return read_tuning(self.reading, self._written_templates)
 
     @cached_property
     def _templates(self) -> dict[str, RequestTemplate]:
-        return fill_today(self.tuning, self._written_templates)
+        if self.tuning is None:
+            return self._written_templates
+        return fill_today(self.tuning)
 
     @cached_property
     def _profile(self) -> Profile:
@@ -235,6 +245,13 @@ class LoadedSuite:
         return thresholds
 
     @property
+    def names_machines(self) -> bool:
+        """Whether `judges` may have machines, or a threshold is on the kappa of one."""
+        if self.reading.shape.judges:
+            return True
+        return any(isinstance(threshold.condition, KappaCondition) for threshold in self.all_thresholds)
+
+    @property
     def scores_anything(self) -> bool:
         """Whether a threshold, the suite's or a query's own, is on a score."""
         return any(get_measure(threshold) is not None for threshold in self.all_thresholds)
@@ -257,7 +274,7 @@ class LoadedSuite:
         grade_names = self._grade_names if self.are_sound("grades") else None
         queries = list_queries(self.reading, self._files, grade_names, self._threshold_reader, self.judgments)
         if queries:
-            return add_vectors(queries, self.reading, self._files)
+            return add_vectors(queries, self.reading, self._files) if self.reading.shape.vectors else queries
         # An empty tuple is an empty list, unless the key is missing, or all queries were left out as invalid.
         if queries is not None and self.reading.shape.queries is not None and self.are_sound("queries"):
             mark = self.reading.find_mark("queries")
@@ -317,7 +334,8 @@ class LoadedSuite:
     @cached_property
     def fixture_file(self) -> FixtureFile | None:
         """The fixture with the ids of its documents, None if the suite has none."""
-        return read_fixture(self.reading, self._files)
+        shape = self.reading.shape.fixture
+        return None if shape is None else read_fixture(shape, self.reading, self._files)
 
 
 def describe_no_judgments(path: Path) -> str:
@@ -375,7 +393,8 @@ def _check_queries(loaded: LoadedSuite) -> None:
     """Check tags, gains, measures and placeholders against the queries."""
     suite, reading, judgment_problems = loaded.suite, loaded.reading, loaded.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
-    check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
+    if any(isinstance(threshold.condition, VariantCondition | LossCondition) for threshold in loaded.all_thresholds):
+        check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
     if loaded.known_gain is not None:
         check_gain(loaded.known_gain, reading.find_mark("gain"), suite.queries, judgment_problems)
     scored = [ScoredMeasure(measure, reading.find_mark("measures"), suite.queries) for measure in suite.measures]
@@ -389,7 +408,8 @@ def _check_queries(loaded: LoadedSuite) -> None:
         check_measures(scored, suite.gain, suite.profile, judgment_problems)
     if loaded.are_sound("request", "requests"):
         _check_request_placeholders(loaded)
-        check_variant_requests(suite, reading.problems)
+        if any(query.variants for query in suite.queries):
+            check_variant_requests(suite, reading.problems)
 
 
 def _check_request_placeholders(loaded: LoadedSuite) -> None:

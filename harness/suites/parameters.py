@@ -270,10 +270,8 @@ def _normalize_number(kind: ParameterKind, value: Json) -> Json:
 # Filling.
 
 
-def fill_today(space: TuningSpace | None, templates: Mapping[str, RequestTemplate]) -> dict[str, RequestTemplate]:
-    """*templates* with the values of today, or as they are written where *space* is not known."""
-    if space is None:
-        return dict(templates)
+def fill_today(space: TuningSpace) -> dict[str, RequestTemplate]:
+    """The templates of *space* with the values of today."""
     # What a pointer leads to stands there already; two requests may have two values.
     placeholders = tuple(parameter for parameter in space.parameters if not parameter.pointer)
     return fill_templates(replace(space, parameters=placeholders), space.today)

@@ -88,7 +88,10 @@ def list_queries(
     merged = _merge_queries(from_file, from_suite, reading.problems)
     _check_weights(list(merged.values()), reading)
     queries_by_id = {query_id: written.query for query_id, written in merged.items()}
-    return add_variants(queries_by_id, {query_id: written.variants for query_id, written in merged.items()}, reading)
+    variants = {query_id: written.variants for query_id, written in merged.items()}
+    if reading.shape.variants is None and all(written == WrittenVariants() for written in variants.values()):
+        return tuple(queries_by_id.values())
+    return add_variants(queries_by_id, variants, reading)
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,25 +220,40 @@ def _read_suite(
         raise SuiteError(problems.found)
     variables = Variables(problems, environ, partial(configs.find_refusal, folder=path.parent))
     filled = variables.fill_mapping(root)
-    border = Border(path.parent, find_roots(path, configs.root))
-    request_files = RequestFiles(SuiteFiles(border, problems))
-    complete = request_files.insert(filled)
+    complete, files, broken_by_files = filled, list[Path](), set[str]()
+    if _has_requests_with("file", filled):
+        border = Border(path.parent, find_roots(path, configs.root))
+        request_files = RequestFiles(SuiteFiles(border, problems))
+        complete = request_files.insert(filled)
+        files, broken_by_files = request_files.paths, request_files.broken
     if body is not None:
         complete = replace_body(complete, variables.fill(make_body_node(body.body)), body.request)
-    presets = PresetFilling(configs)
-    complete = presets.insert(complete)
+    presets: Mapping[str, FilledPreset] = {}
+    if _has_requests_with("http", complete):
+        filling = PresetFilling(configs)
+        complete = filling.insert(complete)
+        presets = filling.filled
     shape, broken = _validate_suite(complete, problems)
     return Reading(
         shape=shape,
-        broken=broken | request_files.broken,
+        broken=broken | broken_by_files,
         root=complete,
         problems=problems,
         variables=variables.list_secrets(),
         used=variables.used,
         checking=environ is None,
-        request_files=request_files.paths,
-        presets=presets.filled,
+        request_files=files,
+        presets=presets,
     )
+
+
+def _has_requests_with(key: str, suite: MappingNode) -> bool:
+    """Whether a request of *suite* has *key*."""
+    requests = [suite.find_child("request")]
+    by_name = suite.find_child("requests")
+    if isinstance(by_name, MappingNode):
+        requests += by_name.values()
+    return any(isinstance(request, MappingNode) and key in request for request in requests)
 
 
 def _validate_suite(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, zip_longest
 from unicodedata import category, normalize
 
@@ -74,6 +75,7 @@ FEWEST_LETTERS = 4
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
+@cache
 def _find_neighbors() -> dict[str, str]:
     """The letters beside each letter on an American keyboard, in its row."""
     neighbors = {}
@@ -81,9 +83,6 @@ def _find_neighbors() -> dict[str, str]:
         for place, letter in enumerate(row):
             neighbors[letter] = row[max(0, place - 1) : place] + row[place + 1 : place + 2]
     return neighbors
-
-
-_NEIGHBORS = _find_neighbors()
 
 
 def list_typos(text: str) -> list[str]:
@@ -127,7 +126,7 @@ def _change_letter(word: str, place: int) -> Iterator[tuple[str, str]]:
     yield "double", before + letter + letter + after
     if after:
         yield "swap", before + after[0] + letter + after[1:]
-    for neighbor in _NEIGHBORS.get(letter.lower(), ""):
+    for neighbor in _find_neighbors().get(letter.lower(), ""):
         yield "neighbor", before + (neighbor.upper() if letter.isupper() else neighbor) + after
 
 
