@@ -322,8 +322,11 @@ def remove_outdated_on_error(
     Raises:
         UsageError: As `refuse_inputs`; then the block is not entered, and nothing is removed.
     """
-    refuse_inputs([*outputs, *journals], inputs)
-    earlier_reports = EarlierReports(read_states(outputs))
+    states: Mapping[Path, FileState] = {}
+    if outputs or journals:
+        refuse_inputs([*outputs, *journals], inputs)
+        states = read_states(outputs)
+    earlier_reports = EarlierReports(states)
     try:
         yield earlier_reports
     except BaseException as error:

@@ -39,7 +39,7 @@ def may_limit_hits(body: Json) -> bool:
 def find_cut_answers(suite: Suite, run: Run) -> dict[str, Ranking]:
     """The rankings of *run* with fewer hits than were requested and match, by query; none where a body limits them."""
     template = suite.requests.get(run.request)
-    if template is None or run.limits_hits or _has_limit(template):
+    if template is None or run.limits_hits:
         return {}
     cut = {}
     for query, response in run.responses.items():
@@ -49,7 +49,7 @@ def find_cut_answers(suite: Suite, run: Run) -> dict[str, Ranking]:
             continue
         if response.returned < min(suite.depth, response.total):
             cut[query] = response
-    return cut
+    return {} if cut and _has_limit(template) else cut
 
 
 def _has_limit(template: RequestTemplate) -> bool:

@@ -37,6 +37,7 @@ from harness.model.report import SuiteReport
 from harness.model.run import Run, Status, UnstableQuery, Verdict
 from harness.model.scores import Score, index_scores
 from harness.model.suite import (
+    PEOPLE,
     AgreementCondition,
     BaselineCondition,
     Before,
@@ -125,7 +126,8 @@ def decide(
         baseline_run = reference.run
     target_change = explain_changed_target(run, baseline_run)
     cut_answers = find_cut_answers(suite, run)
-    answers = _AnswersOfRepeats(first_inputs, inputs_of_repeats, find_unstable_queries(run))
+    unstable = find_unstable_queries(run) if run.repeats else ()
+    answers = _AnswersOfRepeats(first_inputs, inputs_of_repeats, unstable)
     verdicts = []
     for threshold in collect_thresholds(suite):
         if not is_selected(threshold, query_filter) or not is_for_request(threshold.threshold, suite, run.request):
@@ -137,7 +139,7 @@ def decide(
             continue
         scope = select_scope(threshold, suite)
         finding = answers.decide_threshold(threshold, scope)
-        if not isinstance(threshold.condition, CONDITIONS_WITHOUT_RANKS):
+        if cut_answers and not isinstance(threshold.condition, CONDITIONS_WITHOUT_RANKS):
             finding = add_cut_answers(finding, scope, cut_answers, first_inputs.requested)
         # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
         if target_change and finding.status in (Status.PASSED, Status.FAILED):
@@ -249,7 +251,8 @@ def _decide_score_condition(condition: ScoreCondition, queries: Sequence[Query],
     gain = gain_text(condition.measure, inputs.suite)
     finding = decide_scores(condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
     finding = add_ties(finding, condition, scope, inputs.bands.list_extremes(condition.measure, scope.counted))
-    finding = add_machine_share(finding, scope, condition.measure.text, inputs.scores)
+    if inputs.suite.judges != (PEOPLE,):
+        finding = add_machine_share(finding, scope, condition.measure.text, inputs.scores)
     finding = add_short_rankings(finding, condition, scope, inputs)
     return add_unjudged(finding, condition, queries, inputs.run.responses)
 

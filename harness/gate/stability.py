@@ -55,6 +55,15 @@ def explain_changed_target(run: Run, before: Run | None = None) -> str:
                 return change_during_run
             states = tuple(_compare_shared_definitions(state) for state in states)
         run = replace(run, states=states)
+    # Equal states are kept once: where there is one, nothing changed that was looked at.
+    changes = _list_changes(run) if len(run.states) > 1 else list(_describe_strange_hits(run))
+    if not changes:
+        return ""
+    return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}"
+
+
+def _list_changes(run: Run) -> list[str]:
+    """What the states of *run* differ in."""
     changes = [
         *_describe_moved_alias(run.states),
         *_describe_strange_hits(run),
@@ -67,9 +76,7 @@ def explain_changed_target(run: Run, before: Run | None = None) -> str:
         changes = list(_describe_writes(run.states))
     if not changes:
         changes = list(_describe_refresh(run.states))
-    if not changes:
-        return ""
-    return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}"
+    return changes
 
 
 def _collect_uuids(run: Run) -> set[str]:

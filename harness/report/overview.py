@@ -94,6 +94,8 @@ def build_overview(report: Report) -> Overview | None:
 
 def name_cells(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """A name for each of *suites*: its own, with the request and the index where cells of a suite differ in them."""
+    if len(suites) < 2:
+        return tuple(suite.name for suite in suites)
     names = []
     for suite, parts in zip(suites, find_differing_parts(suites), strict=True):
         texts = [f"{what} {name}" for what, name in parts.items()]

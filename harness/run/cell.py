@@ -35,7 +35,7 @@ from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Repeat
 from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.process import gc_paused
-from harness.run.checks import CheckedSearches, Targets
+from harness.run.checks import TargetCheck, Targets
 from harness.run.connections import FixtureBuilds, retarget
 from harness.run.finished import FinishedSuite
 from harness.run.notes import describe_other_requests, describe_run
@@ -332,37 +332,31 @@ def watch_cell(cell: Cell, search: Search) -> TargetWatch:
 
 def send_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget, record: RunRecord | None) -> Run:
     """Send the queries that *record* has no ranking of, and what checks the target."""
-    plan = plan_first_pass(cell, shared_state, target)
+    options, suite = cell.options, cell.searched
+    plan = plan_searches(suite, options.request, further=cell.asks_for_more, titles=options.hooks.has_search_hooks)
+    check = None
+    if cell.is_checked:
+        whole_suite, state = cell.selection.whole_suite, target.watch.first_state
+        check = shared_state.targets.prepare_check(whole_suite, plan, target.query_search, state)
     templates = None
     if isinstance(plan.template.body, Mapping) and "template" in plan.template.body:
         from harness.run.search_templates import check_templates
 
         templates = check_templates(plan.requests, target.search)
     needed = NeededHits(target.query_search, plan)
-    if cell.options.warm_up or plan.suite.warm_up:
+    if options.warm_up or suite.warm_up:
         warm_up(cell, plan, needed, {} if record is None else record.rankings, target.watch)
     source = follow(shared_state, target, needed)
     if record is not None:
         source = RecordedSearch(source, record)
     with gc_paused():
-        run = send_plan(plan, source, target)
+        run = send_plan(plan, source, target, check)
     if templates is not None:
         run = replace(run, limits_hits=templates.limits_hits)
         if templates.problem and run.checks is not None:
             checks = replace(run.checks, problems=(*run.checks.problems, templates.problem))
             run = replace(run, checks=checks)
     return run if record is None else record.complete(run)
-
-
-def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -> SearchPlan:
-    """The requests for all queries, and those that check the target."""
-    options, suite = cell.options, cell.searched
-    plan = plan_searches(suite, options.request, further=cell.asks_for_more, titles=options.hooks.has_search_hooks)
-    if not cell.is_checked:
-        return plan
-    searches = CheckedSearches(plan.template, suite.queries, plan.requests, target.query_search)
-    check = shared_state.targets.prepare_check(cell.selection.whole_suite, searches, target.watch.first_state)
-    return replace(plan, check=check)
 
 
 def follow(shared_state: SharedState, target: OpenTarget, source: ResponseSource) -> ResponseSource:
@@ -385,9 +379,9 @@ def warm_up(
                     pass
 
 
-def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> Run:
+def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget, check: TargetCheck | None = None) -> Run:
     """
-    Send what *plan* has to *source*.
+    Send what *plan* has to *source*, after the requests of *check*.
 
     Returns:
         The run, with a response for each query, in the suite's order, and with what the checks say about the target.
@@ -399,13 +393,14 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
     responses_by_place: dict[int, Response] = {}
     resent: dict[str, str] = {}
     window_is_full = False
-    requests = [*plan.checks, *plan.requests]
+    checks = () if check is None else check.requests
+    requests = [*checks, *plan.requests]
     try:
         # Closed at once where an interrupt ends the loop: nothing more is sent then.
         with closing(source.stream(requests, budget=target.watch.seconds_left)) as stream:
             for streamed in stream:
                 responses_by_place[streamed.position] = streamed.response
-                if streamed.position < len(plan.checks):
+                if streamed.position < len(checks):
                     continue
                 # A full window is a fact of the index, which a run keeps as such: the request does not count as resent.
                 if streamed.lacks_further_hit:
@@ -415,15 +410,15 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
     except LoginRefused as error:
         # The engine refused all requests, maybe only because of the checks among them: what has no ranking counts as
         # refused, and `send_without_checks` sends it again.
-        if not plan.checks:
+        if not checks:
             raise
         refused = Failure(FailureKind.ERROR, str(error))
         for place in range(len(requests)):
-            if place < len(plan.checks) or not isinstance(responses_by_place.get(place), Ranking):
+            if place < len(checks) or not isinstance(responses_by_place.get(place), Ranking):
                 responses_by_place[place] = refused
-    answers_of_checks = [responses_by_place[place] for place in range(len(plan.checks))]
+    answers_of_checks = [responses_by_place[place] for place in range(len(checks))]
     responses: dict[str, Response] = {}
-    for place, request in enumerate(plan.requests, start=len(plan.checks)):
+    for place, request in enumerate(plan.requests, start=len(checks)):
         responses[request.query] = responses_by_place[place]
     responses |= send_without_checks(plan, source, answers_of_checks, responses, target.watch)
     queries = [query.id for query in plan.suite.queries]
@@ -436,7 +431,7 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
         resent={query: resent[query] for query in queries if query in resent},
         window_is_full=window_is_full,
     )
-    return run if plan.check is None else plan.check.conclude(run, answers_of_checks, target.watch.seconds_left)
+    return run if check is None else check.conclude(run, answers_of_checks, target.watch.seconds_left)
 
 
 def send_without_checks(

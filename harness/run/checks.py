@@ -31,7 +31,8 @@ from harness.model.run import (
     Run,
     TargetChecks,
 )
-from harness.model.suite import Json, Query, RequestTemplate, Suite
+from harness.model.suite import Json, Suite
+from harness.run.plan import SearchPlan
 from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST
 from harness.search.fields import list_parents
@@ -70,17 +71,6 @@ class KnownTarget:
     problems: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSearches:
-    """The searches of one run, whose target is checked: *requests*, one for each of *queries*, made from *template*."""
-
-    template: RequestTemplate
-    queries: Sequence[Query]
-    requests: Sequence[SearchRequest]
-    search: Search
-    """What the requests are sent to."""
-
-
 class Targets:
     """The targets of one run, with what is known of each; no request to a target is repeated."""
 
@@ -89,28 +79,29 @@ class Targets:
         self._states: dict[tuple[Search, str | None], IndexState] = {}
 
     def prepare_check(
-        self, suite: Suite, searches: CheckedSearches, state: IndexState | None = None
+        self, suite: Suite, plan: SearchPlan, search: Search, state: IndexState | None = None
     ) -> TargetCheck | None:
         """
-        Prepare the check of the target of *searches*.
+        Prepare the check of the target of *plan*.
 
         Args:
             suite: Names the documents that the target should have.
-            searches: What is sent to the target.
+            plan: What is sent to the target.
+            search: What it is sent by.
             state: Of the target; what is known of it in another state does not count. None if it is unknown.
 
         Returns:
             None where no check is possible, because no documents can be looked up.
         """
         dialect = find_dialect(suite.target.service)
-        if not searches.requests or not dialect.looks_up_documents(searches.requests[0]):
+        if not plan.requests or not dialect.looks_up_documents(plan.requests[0]):
             return None
-        first = searches.requests[0]
+        first = plan.requests[0]
         if state is not None:
-            self._forget_other_states(searches.search, first.index, state)
-        key = (searches.search, first.index, json.dumps(dialect.read_scope(first), sort_keys=True))
+            self._forget_other_states(search, first.index, state)
+        key = (search, first.index, json.dumps(dialect.read_scope(first), sort_keys=True))
         known = self._known.setdefault(key, KnownTarget())
-        return TargetCheck(suite, searches, known)
+        return TargetCheck(suite, plan, search, known)
 
     def _forget_other_states(self, search: Search, index: str | None, state: IndexState) -> None:
         # Another copy has the same documents, and so has a shard after a merge; a script changes no document.
@@ -124,23 +115,24 @@ class Targets:
 class TargetCheck:
     """The check of one target for one suite: *requests* go with those of the queries, `conclude` reads the answers."""
 
-    def __init__(self, suite: Suite, searches: CheckedSearches, known: KnownTarget) -> None:
+    def __init__(self, suite: Suite, plan: SearchPlan, search: Search, known: KnownTarget) -> None:
         """
         Args:
             suite: Names the documents that the target should have.
-            searches: What is sent to the target.
+            plan: What is sent to the target.
+            search: What it is sent by.
             known: What earlier checks found out about it.
         """
-        self._searches = searches
-        self._search = searches.search
-        self._first = searches.requests[0]
+        self._plan = plan
+        self._search = search
+        self._first = plan.requests[0]
         self._known = known
         self._title_field = suite.display.title
         self._dialect = find_dialect(suite.target.service)
         self._index = None if self._dialect.is_pinned(self._first) else self._first.index
         self._relevant = _find_relevant(suite)
         self._expected = _find_expected(suite)
-        self._read_fields = list_read_fields(suite, searches.template.name)
+        self._read_fields = list_read_fields(suite, plan.template.name)
         self._look_ups = self._prepare_look_ups(suite)
         sample = None
         if known.sample is None:
@@ -316,11 +308,11 @@ class TargetCheck:
         """The requests that were sent, without those that must name the same fields as the first."""
         if isinstance(self._search, HookedSearch):
             return self._search.sent.values()
-        requests = self._searches.requests
-        if not self._dialect.has_fixed_fields(self._searches.template):
+        requests = self._plan.requests
+        if not self._dialect.has_fixed_fields(self._plan.template):
             return requests
         chosen = [requests[0]]
-        for place, query in enumerate(self._searches.queries):
+        for place, query in enumerate(self._plan.suite.queries):
             if place > 0 and _may_name_fields(query.params):
                 chosen.append(requests[place])
         return chosen

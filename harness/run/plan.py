@@ -1,35 +1,25 @@
-"""What a run sends to a target: the requests of the queries, and those that check the target."""
+"""What a run sends to a target for its queries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from harness.gate.selection import list_read_fields
 from harness.model.request import SearchRequest
 from harness.model.suite import RequestTemplate, Suite, iterate_members
 from harness.search import find_dialect
 
-if TYPE_CHECKING:
-    from harness.run.checks import TargetCheck
-
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """The requests of a run: those of *check*, then one for each query of *suite*, made from *template*."""
+    """The requests of a run: one for each query of *suite*, made from *template*."""
 
     suite: Suite
     template: RequestTemplate
     requests: Sequence[SearchRequest]
     further: bool
     """Whether they ask for one hit more than is needed."""
-    check: TargetCheck | None = None
-
-    @property
-    def checks(self) -> Sequence[SearchRequest]:
-        """The requests that check the target."""
-        return () if self.check is None else self.check.requests
 
 
 def plan_searches(
@@ -41,7 +31,7 @@ def plan_searches(
     preference: str | None = None,
 ) -> SearchPlan:
     """
-    The requests for the queries of *suite* as they are sent, without a check of the target.
+    The requests for the queries of *suite* as they are sent.
 
     Args:
         suite: The queries that are sent, on the index that is searched.

@@ -117,7 +117,7 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
         suite=suite,
         located=decided.located,
         described=decided.described,
-        fields=list_shown_fields(suite, [run.request]),
+        fields=list_shown_fields(suite, [run.request]) if decided.described else (),
         titles=titles,
         before=before,
         sent=decided.sent,

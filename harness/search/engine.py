@@ -72,7 +72,7 @@ class EngineSearch(ConnectedSearch[Connection]):
         """
         super().__init__(connection, engine, timeout=timeout, retries=retries)
         self._concurrency = concurrency
-        self._batch = self.retries.pace.limit_batch(batch)
+        self._batch = batch if self.retries.pace is None else self.retries.pace.limit_batch(batch)
         self._point: PointInTime | None = None
         self._gone: Failure | None = None
         """Why the server was given up during the last search, None if it serves."""

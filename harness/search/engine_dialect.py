@@ -67,7 +67,7 @@ class EngineDialect(Dialect):
                 engine = assumed or UNKNOWN_ENGINE
             if not is_thread_safe(options.client):
                 concurrency = 1
-        retries = Retries(pace=Pace(cluster.rate))
+        retries = Retries(pace=None if cluster.rate is None else Pace(cluster.rate))
         try:
             if engine is None:
                 # Without a budget, the connection's own timeout holds.

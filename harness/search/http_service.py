@@ -295,7 +295,7 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one, or the URL may not be connected to.
     """
-    retries = Retries(pace=Pace(cluster.rate))
+    retries = Retries(pace=None if cluster.rate is None else Pace(cluster.rate))
     return HttpSearch(WebConnection(cluster, login), Permissions(cluster, allow_write), retries=retries)
 
 

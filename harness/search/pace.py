@@ -13,10 +13,10 @@ class Pace:
     made up for later: after a pause of the run there is no burst.
     """
 
-    def __init__(self, rate: float | None = None) -> None:
+    def __init__(self, rate: float) -> None:
         """
         Args:
-            rate: Searches a second; None for no limit.
+            rate: Searches a second.
         """
         self._rate = rate
         self._next_turn = 0.0
@@ -31,8 +31,6 @@ class Pace:
         >>> pace.take_turn(5, now=100.0), pace.take_turn(1, now=100.0), pace.take_turn(1, now=200.0)
         (100.0, 100.5, 200.0)
         """
-        if self._rate is None:
-            return now
         with self._lock:
             turn = max(now, self._next_turn)
             self._next_turn = turn + searches / self._rate
@@ -40,4 +38,4 @@ class Pace:
 
     def limit_batch(self, most: int) -> int:
         """The most searches of one request, of *most*: those of a second, as the server gets them at once."""
-        return most if self._rate is None else max(1, min(most, int(self._rate)))
+        return max(1, min(most, int(self._rate)))

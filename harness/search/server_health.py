@@ -85,8 +85,8 @@ class Retries:
     cap: float = 20.0
     patience: float = 120.0
     clock: Clock = field(default_factory=Clock)
-    pace: Pace = field(default_factory=Pace)
-    """When searches may be sent, the first time and again; all that send to one server share it."""
+    pace: Pace | None = None
+    """When searches may be sent, the first time and again; all that send to one server share it. None for no limit."""
 
     def draw_pause(self, attempt: int, server_pause: float | None) -> float:
         """
@@ -300,6 +300,8 @@ class ServerHealth:
 
     def wait_for_turn(self, searches: int) -> None:
         """Sleep until *searches* may be sent together, or until nothing more is sent."""
+        if self._retries.pace is None:
+            return
         turn = self._retries.pace.take_turn(searches, self.now())
         if self._end is not None:
             turn = min(turn, self._end)

@@ -43,7 +43,8 @@ def choose_depth(
         reading.problems.note(reading.find_mark("depth"), message)
     sizes, least = [], 1
     for template in templates:
-        _check_largest_size(template, depth or needed, reading)
+        if template.http is not None:
+            _check_largest_size(template, depth or needed, reading)
         size = find_size(template)
         if size is None:
             least = LEAST_DEPTH

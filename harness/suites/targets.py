@@ -213,8 +213,8 @@ def _check_indexes(suite: Suite, reading: Reading) -> None:
 def _check_points_in_time(suite: Suite, reading: Reading) -> None:
     """Check that every request can be sent to a point in time, if its target has one."""
     for name, template in suite.requests.items():
-        reason = _explain_unpinned(template)
-        if suite.find_target(name).point_in_time and reason:
+        reason = _explain_unpinned(template) if suite.find_target(name).point_in_time else ""
+        if reason:
             message = f"'point_in_time' in the target: the request {name!r} {reason}"
             reading.problems.note(template.mark, message)
 

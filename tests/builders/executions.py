@@ -25,7 +25,7 @@ from harness.run.cell import (
     conclude_cell,
     send_plan,
 )
-from harness.run.checks import CheckedSearches, Targets
+from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
 from harness.run.finished import FinishedSuite
 from harness.run.plan import plan_searches
@@ -112,11 +112,11 @@ def search_suite(
         options: Those of `plan_searches`.
     """
     plan = plan_searches(suite, **options)
+    check = None
     if targets is not None:
-        searches = CheckedSearches(plan.template, suite.queries, plan.requests, search)
-        plan = replace(plan, check=targets.prepare_check(whole or suite, searches, state))
+        check = targets.prepare_check(whole or suite, plan, search, state)
     source = RecordedSearch(NeededHits(search, plan), RunRecord(earlier))
-    return send_plan(plan, source, OpenTarget(search, search, TargetWatch(None, budget=budget)))
+    return send_plan(plan, source, OpenTarget(search, search, TargetWatch(None, budget=budget)), check)
 
 
 __all__: Sequence[str] = (

@@ -34,13 +34,13 @@ from harness.model.run import (
 )
 from harness.model.suite import Display, HttpRequest, Query, RequestTemplate, Suite, Target, Threshold
 from harness.options import RunOptions
-from harness.run.checks import CheckedSearches, Targets
+from harness.run.checks import Targets
+from harness.run.plan import plan_searches
 from harness.search import ResponseStream, StreamedResponse, lookup
 from harness.search.testing import FakeSearch
 from harness.store.header import make_header
 from harness.store.journal import Journal, read_content
 from harness.store.journal_lines import parse_journal
-from harness.suites.requests import build_requests
 
 
 def expecting(*texts: str, **judgments: float) -> Query:
@@ -508,8 +508,7 @@ def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
 def test_titles_are_not_looked_up_when_the_budget_is_used_up(budget: float | None, titles: dict[str, str]) -> None:
     search = FakeSearch({"q": [Hit("a", 1.0, "Red shoe")]})
     tested = make_suite(expecting(a=1), display=Display(title="title"))
-    searches = CheckedSearches(tested.requests["current"], (), build_requests(tested, None), search)
-    check = Targets().prepare_check(tested, searches)
+    check = Targets().prepare_check(tested, plan_searches(tested), search)
     assert check is not None
     found = check.conclude(Run({"q": Ranking((Hit("a", 1.0),))}, search.engine), search.search(check.requests), budget)
     assert found.titles == titles

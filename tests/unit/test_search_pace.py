@@ -38,7 +38,8 @@ class ThreadClock:
         self._local.now = self.now() + seconds
 
     def retries(self, rate: float | None) -> Retries:
-        return Retries(clock=Clock(self.now, self.sleep, lambda: 0.0), pace=Pace(rate))
+        pace = None if rate is None else Pace(rate)
+        return Retries(clock=Clock(self.now, self.sleep, lambda: 0.0), pace=pace)
 
 
 class Recorded:
