@@ -15,24 +15,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import IO, Any
 
 from harness.files.folders import Folder
 
-
-def _import_if_there(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        return None
-
-
-flock: Any = _import_if_there("fcntl")
+flock: Any = None
 """Locks of Linux and macOS."""
+with suppress(ImportError):
+    import fcntl as flock
 
-msvcrt: Any = _import_if_there("msvcrt")
+msvcrt: Any = None
 """Locks of Windows, where a file that is locked can be read by nobody else at the place that is locked."""
+with suppress(ImportError):
+    import msvcrt
 
 _MOST_BYTES = 1000
 """Bytes that are read of who has the lock."""

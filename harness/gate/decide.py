@@ -149,7 +149,9 @@ def decide(
         if report_only:
             finding = replace(finding, status=Status.NOT_DECIDED)
         else:
-            finding, excused = _excuse_queries(finding, threshold, scope, answers)
+            excused: dict[str, Waiver] = {}
+            if finding.status is Status.FAILED:
+                finding, excused = _excuse_queries(finding, threshold, scope, answers)
             finding, waiver = apply_waivers(finding, threshold, excused, today, strict=strict_xfail)
         verdicts.append(_make_verdict(threshold, finding, waiver))
     return tuple(verdicts)
@@ -361,7 +363,7 @@ def _list_excused(
 ) -> dict[str, Waiver]:
     """The queries that *finding* blames with their waivers; empty unless each of them is expected to fail."""
     # Nothing was observed where one query kept all others from being decided.
-    if finding.status is not Status.FAILED or finding.observed is None:
+    if finding.observed is None:
         return {}
     # No single query is to blame for a figure over all queries, such as a mean.
     if not is_per_query(threshold.condition):

@@ -156,9 +156,8 @@ def build_suite_section(suite: SuiteReport, heading: str) -> Section:
         tags = build_tag_table(suite)
         if tags is not None:
             blocks.append(build_tags_table(tags))
-    variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
-    if variants.rows:
-        blocks.append(variants)
+    if any(query.variants for query in suite.queries):
+        blocks.append(build_variants_table(suite.queries, VARIANTS_SHOWN))
     if notes.lines:
         blocks.append(notes)
     if suite.baseline:

@@ -228,7 +228,8 @@ def answer_cell(
     """
     start_progress(cell, shared_state, record)
     try:
-        cell = build_fixture(cell, shared_state, search)
+        if cell.searched.fixture is not None:
+            cell = build_fixture(cell, shared_state, search)
         target = resources.enter_context(open_target(cell, search))
     except SearchError as error:
         run = fail_run(cell, record, search.engine, error)

@@ -58,4 +58,7 @@ def rebuild_requests(
     concern = hooks.has_search_hooks
     further = not (concern or run.window_is_full)
     for request in plan_searches(suite, run.request, further=further, titles=concern).requests:
-        yield known.get(request.query) or hooks.change_request(request)
+        if not concern:
+            yield request
+        else:
+            yield known.get(request.query) or hooks.change_request(request)

@@ -153,9 +153,9 @@ def open_point_in_time(suite: Suite, request: str | None, search: Search) -> Ite
 
 
 def _build_first_request(suite: Suite, request: str | None) -> SearchRequest:
-    from harness.suites.requests import build_requests
+    from harness.suites.requests import build_request, choose_template
 
-    return build_requests(replace(suite, queries=suite.queries[:1]), request)[0]
+    return build_request(suite, choose_template(suite, request), suite.queries[0])
 
 
 def watch_target(

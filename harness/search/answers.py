@@ -324,7 +324,10 @@ def _find_failure(item: Mapping[str, Any]) -> Failure | None:
         raise MalformedAnswer(f"`timed_out` should be true or false, found {describe_value(timed_out)}")
     if timed_out:
         return Failure(FailureKind.TIMEOUT, "the search timed out and covered only a part of the index", status)
-    return _find_missing_clusters(item, status) or find_missing_shards(item, status)
+    missing = None
+    if item.get("_clusters") is not None:
+        missing = _find_missing_clusters(item["_clusters"], status)
+    return missing or find_missing_shards(item, status)
 
 
 def _has_stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:
@@ -406,11 +409,8 @@ def find_missing_shards(item: Mapping[str, Any], status: int | None) -> Failure 
     return Failure(FailureKind.SHARDS, f"{total - successful} of {total} shards did not answer{because}", status)
 
 
-def _find_missing_clusters(item: Mapping[str, Any], status: int | None) -> Failure | None:
+def _find_missing_clusters(clusters: Any, status: int | None) -> Failure | None:
     """A search across clusters has status 200 even if an optional remote cluster is missing or incomplete."""
-    clusters = item.get("_clusters")
-    if clusters is None:
-        return None
     if not isinstance(clusters, Mapping):
         raise MalformedAnswer(f"`_clusters` should be an object, found {describe_kind(clusters)}")
     total, successful = read_count(clusters, "total"), read_count(clusters, "successful")

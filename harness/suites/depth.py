@@ -95,8 +95,8 @@ def find_size(template: RequestTemplate) -> int | None:
         # The suite says where in the request it is.
         return read_size(http)
     body = template.body if isinstance(template.body, Mapping) else {}
-    if http is None:
-        size = _find_size_of_search_template(body.get("template"))
+    if http is None and "template" in body:
+        size = _find_size_of_search_template(body["template"])
         if size is not None:
             return size
     return _read_size(body.get("size"))

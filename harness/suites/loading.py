@@ -225,6 +225,8 @@ class LoadedSuite:
     def _expectations(self) -> tuple[Threshold, ...]:
         """What the suite expects of each query."""
         reading = self.reading
+        if not reading.shape.expect:
+            return ()
         return self._threshold_reader.read_expectations(reading.shape.expect, reading.problems, of_query=False)
 
     @cached_property
@@ -359,7 +361,8 @@ def _check(loaded: LoadedSuite) -> None:
     if loaded.are_sound("target", "fixture", "request", "requests"):
         check_targets(loaded.suite, loaded.reading)
     if loaded.knows_queries:
-        _check_documents(loaded)
+        if loaded.fixture_file is not None:
+            _check_documents(loaded, loaded.fixture_file)
         _check_judgments(loaded)
         _check_queries(loaded)
     if loaded.are_sound("request", "requests"):
@@ -368,13 +371,13 @@ def _check(loaded: LoadedSuite) -> None:
     check_services(loaded.suite, loaded.reading)
 
 
-def _check_documents(loaded: LoadedSuite) -> None:
+def _check_documents(loaded: LoadedSuite, fixture_file: FixtureFile) -> None:
     """Check that documents that the suite names are in its fixture, unless a request searches elsewhere."""
-    if loaded.fixture_file is None or not loaded.are_sound("request", "requests"):
+    if not loaded.are_sound("request", "requests"):
         return
     suite = loaded.suite
     if not any(template.index or template.target for template in suite.requests.values()):
-        check_documents(loaded.fixture_file, suite.queries, loaded.judgments, loaded.reading.problems)
+        check_documents(fixture_file, suite.queries, loaded.judgments, loaded.reading.problems)
 
 
 def _check_judgments(loaded: LoadedSuite) -> None:

@@ -17,7 +17,7 @@ from harness.files.opening import FileProblems, TextSource, add_excerpts, read_s
 from harness.files.tables import read_json_rows, read_number, read_table, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
-from harness.model.suite import Json, Mark, Query
+from harness.model.suite import Json, Mark, Query, Threshold
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
@@ -155,7 +155,9 @@ class _QueryReader:
 
     def _build_query(self, shape: QueryShape, problems: Problems) -> Query:
         thresholds = self.threshold_reader.read_thresholds(shape.thresholds, problems, of_query=True)
-        expectations = self.threshold_reader.read_expectations(shape.expect, problems, of_query=True)
+        expectations: tuple[Threshold, ...] = ()
+        if shape.expect:
+            expectations = self.threshold_reader.read_expectations(shape.expect, problems, of_query=True)
         tags: dict[str, None] = {}
         for tag in shape.tags:
             if str(tag) in tags:

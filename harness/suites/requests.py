@@ -59,7 +59,7 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     templates = {}
     for name, entry in entries.items():
         template = _read_template(name, entry, nodes[name], reading.presets.get(name), problems)
-        templates[name] = _add_masked(template, nodes[name])
+        templates[name] = _add_masked(template, nodes[name]) if reading.used else template
     return templates
 
 
@@ -199,18 +199,17 @@ def _add_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
 
 def _check_body(body: Node | None, problems: Problems) -> None:
     """Check the literal parts of a body, or of the source of a search template."""
-    _check_search_template(body, problems)
     check_window(body, problems)
-    check_window(source_node(body), problems)
+    if isinstance(body, MappingNode) and "template" in body:
+        _check_search_template(body, problems)
+        check_window(source_node(body), problems)
 
 
 _EXPECTED_TEMPLATE = "expected a search template: {id: NAME, params: …} or {source: …, params: …}"
 
 
-def _check_search_template(body: Node | None, problems: Problems) -> None:
-    """Check *body* if it is a search template."""
-    if not isinstance(body, MappingNode) or "template" not in body:
-        return
+def _check_search_template(body: MappingNode, problems: Problems) -> None:
+    """Check *body*, which is a search template."""
     for key in body:
         if key not in ("template", "size"):
             message = f"found {str(key)!r} beside 'template'; a search template may have only size beside it"
