@@ -334,7 +334,9 @@ def _answer_cell(
     record: RunRecord | None,
 ) -> AnsweredCell:
     """The answers of *cluster*, or those of *record* if it leaves no query to send."""
-    search = None if cluster is None else cluster.search
+    search, error = None, None
+    if cluster is not None:
+        search, error = cluster.search, cluster.error
     if record is not None:
         from harness.run.recorded import reuse_recorded_run
 
@@ -342,7 +344,7 @@ def _answer_cell(
         if recorded is not None:
             return recorded
     if search is None:
-        return answer_without_connection(cell, shared_state, None if cluster is None else cluster.error, record)
+        return answer_without_connection(cell, shared_state, error, record)
     return answer_cell(cell, shared_state, search, resources, record)
 
 

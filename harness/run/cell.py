@@ -202,7 +202,9 @@ def choose_searched(selection: Selection, options: RunOptions) -> Suite:
         from harness.suites.requests import move_to_index
 
         return move_to_index(suite, options.index)
-    return suite if suite.fixture is None else retarget(suite, None)
+    if suite.fixture is not None:
+        suite = retarget(suite, None)
+    return suite
 
 
 # Answering.
@@ -357,7 +359,9 @@ def send_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget, r
         if templates.problem and run.checks is not None:
             checks = replace(run.checks, problems=(*run.checks.problems, templates.problem))
             run = replace(run, checks=checks)
-    return run if record is None else record.complete(run)
+    if record is not None:
+        run = record.complete(run)
+    return run
 
 
 def follow(shared_state: SharedState, target: OpenTarget, source: ResponseSource) -> ResponseSource:
@@ -478,7 +482,9 @@ def make_failed_run(cell: Cell, record: RunRecord | None, engine: Engine, error:
     failure = Failure(FailureKind.ERROR, error.text(cell.options.entry) if error else "")
     responses: dict[str, Response] = {query.id: known.get(query.id, failure) for query in suite.queries}
     run = Run(responses, engine, template.name, template.index or suite.target.index)
-    return run if record is None else record.complete(run)
+    if record is not None:
+        run = record.complete(run)
+    return run
 
 
 def look_up_further(cell: Cell, run: Run, target: OpenTarget, record: RunRecord | None) -> Run:

@@ -173,9 +173,10 @@ def _list_notes(
     if cut_answers:
         notes.append(describe_cut_answers(cut_answers, suite.depth))
     moved = sum(verdict.ties is not None for verdict in verdicts)
-    tie_break = suggest_tie_break(suite.requests.get(run.request)) if moved else ""
-    if tie_break:
-        notes.append(f"the order of tied documents affects {count(moved, 'gated figure')}: {tie_break}")
+    if moved:
+        tie_break = suggest_tie_break(suite.requests.get(run.request))
+        if tie_break:
+            notes.append(f"the order of tied documents affects {count(moved, 'gated figure')}: {tie_break}")
     notes += describe_target(suite, run)
     notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)
     if suite.ungraded:
