@@ -82,6 +82,7 @@ def annotate_problems(problems: Iterable[Problem]) -> list[Annotation]:
 
 
 def _annotate_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
+    """The annotations of *suite*, which is called *name*: queries without an answer, then thresholds."""
     unanswered = suite.unanswered
     repeating = []
     others = []
@@ -92,8 +93,10 @@ def _annotate_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
             others.append(verdict)
     yield from _annotate_unanswered(suite, name, repeating)
     causes = list(describe_ranking_causes(suite.queries, suite.checks))
+    # Thresholds of the whole suite before those of single queries.
     for verdict in sorted(others, key=lambda verdict: verdict.query is not None):
-        yield _annotate_verdict(verdict, suite, name, causes if verdict.status is Status.FAILED else ())
+        causes_of_verdict = causes if verdict.status is Status.FAILED else ()
+        yield _annotate_verdict(verdict, suite, name, causes_of_verdict)
 
 
 def _annotate_unanswered(suite: SuiteReport, name: str, repeating: Sequence[Verdict]) -> Iterator[Annotation]:
@@ -116,6 +119,7 @@ def _annotate_unanswered(suite: SuiteReport, name: str, repeating: Sequence[Verd
 
 
 def _annotate_verdict(verdict: Verdict, suite: SuiteReport, name: str, causes: Sequence[str]) -> Annotation:
+    """The annotation of *verdict*, with probable *causes* of its failure."""
     title = f"{name}: {verdict.threshold}"
     if verdict.query is not None:
         title += f" (query {verdict.query})"
@@ -129,7 +133,10 @@ def _annotate_verdict(verdict: Verdict, suite: SuiteReport, name: str, causes: S
 
 
 def _find_mark(verdict: Verdict, suite: SuiteReport) -> Mark:
-    return verdict.mark if verdict.mark.path else Mark(suite.path)
+    """The place of the threshold; the suite where it has none."""
+    if verdict.mark.path:
+        return verdict.mark
+    return Mark(suite.path)
 
 
 # Paths relative to the root of a repository, whatever the working folder.
@@ -138,10 +145,10 @@ def _find_mark(verdict: Verdict, suite: SuiteReport) -> Mark:
 def make_relative(repository: Path, path: str) -> str:
     """*path* from the root of *repository*, with slashes; as it is where the file is not in there."""
     # A link to a suite is a file of the repository, and the root of the repository may be below a link.
-    for find_place in (os.path.abspath, os.path.realpath):
-        place, root = Path(find_place(path)), Path(find_place(repository))
-        if place.is_relative_to(root):
-            return place.relative_to(root).as_posix()
+    for make_absolute in (os.path.abspath, os.path.realpath):
+        file, root = Path(make_absolute(path)), Path(make_absolute(repository))
+        if file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
     return Path(path).as_posix()
 
 
@@ -190,14 +197,15 @@ def format_workflow_commands(annotations: Iterable[Annotation], repository: Path
 
 
 def _format_command(command: str, annotation: Annotation, repository: Path) -> str:
+    """*annotation* as a line such as "::error file=a.yaml,line=3,title=b::c"; what it does not have is left out."""
     mark = annotation.mark
-    places = {
+    values = {
         "file": make_relative(repository, mark.path) if mark.path else "",
         "line": mark.line or "",
         "col": mark.column or "",
         "title": printable(annotation.title)[:_MOST_TITLE],
     }
-    properties = [f"{name}={_escape_property(str(value))}" for name, value in places.items() if value]
+    properties = [f"{name}={_escape_property(str(value))}" for name, value in values.items() if value]
     message = "\n".join(map(printable, annotation.message.splitlines()))[:_MOST_MESSAGE]
     return f"::{command} {','.join(properties)}::{_escape_data(message)}"
 

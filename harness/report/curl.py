@@ -63,11 +63,12 @@ def _write_here_document(line: str, variables: tuple[str, ...]) -> str:
     parts = _split_at_variables(line, variables)
     if len(parts) == 1:
         return f"<<'JSON'\n{line}\nJSON"
-    text = ""
-    for place, part in enumerate(parts):
-        # The names of variables stand between the texts.
-        text += f"${{{part}}}" if place % 2 else re.sub(r"([\\$`])", r"\\\1", part)
-    return f"<<JSON\n{text}\nJSON"
+    first_text, *others = [re.sub(r"([\\$`])", r"\\\1", text) for text in parts[::2]]
+    document = first_text
+    # The names of variables stand between the texts.
+    for variable, text in zip(parts[1::2], others, strict=True):
+        document += f"${{{variable}}}{text}"
+    return f"<<JSON\n{document}\nJSON"
 
 
 def _split_at_variables(text: str, variables: tuple[str, ...]) -> list[str]:
@@ -81,7 +82,9 @@ def _split_at_variables(text: str, variables: tuple[str, ...]) -> list[str]:
 
 def _list_filled(part: str, sent: SentRequest) -> tuple[str, ...]:
     """The variables that the shell fills in a *part* of *sent*."""
-    return () if part in sent.verbatim else sent.variables
+    if part in sent.verbatim:
+        return ()
+    return sent.variables
 
 
 def _dump_body(body: Json) -> str:
@@ -94,6 +97,7 @@ def _dump_body(body: Json) -> str:
 
 
 def _quote_header(header: str, value: str, sent: SentRequest) -> str:
+    """*header* with its *value* as one word of a shell, which fills variables in."""
     if header in sent.verbatim:
         return shlex.quote(f"{header}: {value}")
     for variable in sent.encoded:
@@ -115,8 +119,9 @@ def _quote(text: str, variables: tuple[str, ...]) -> str:
     if not any(map(_NEEDS_ESCAPE.search, literals)):
         # A name that a word follows needs its braces.
         return '"' + re.sub(r"\$\{(\w+)\}(?!\w)", r"$\1", text) + '"'
-    quoted = [shlex.quote(literals[0]) if literals[0] else ""]
-    for variable, literal in zip(names, literals[1:], strict=True):
-        quoted.append(f'"${variable}"')
-        quoted.append(shlex.quote(literal) if literal else "")
-    return "".join(quoted)
+    # An empty text would become a pair of quotes.
+    quoted_texts = [shlex.quote(literal) if literal else "" for literal in literals]
+    word = quoted_texts[0]
+    for variable, quoted_text in zip(names, quoted_texts[1:], strict=True):
+        word += f'"${variable}"{quoted_text}'
+    return word

@@ -83,6 +83,7 @@ class GitHubStep:
         self._append(render_refusal(sentences))
 
     def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
+        """The workflow commands of *annotations*, a line each."""
         from harness.report.annotations import format_workflow_commands
 
         return list(format_workflow_commands(annotations, self.repository))
@@ -95,6 +96,7 @@ class GitHubStep:
         return LARGEST_SUMMARY - used - 1
 
     def _append(self, text: str) -> None:
+        """Add *text* to the summary; raises as `summarize`."""
         try:
             if len(text.encode()) > self._measure_room():
                 raise UsageError(f"{self.summary}: the job summary of this step is full")
@@ -105,15 +107,16 @@ class GitHubStep:
 
 
 @contextmanager
-def stop_commands(say: Callable[[str], None]) -> Iterator[None]:
+def stop_commands(print_line: Callable[[str], None]) -> Iterator[None]:
     """
     Stop GitHub's runner from executing workflow commands in what is printed meanwhile.
 
-    Reports hold text from indexes, and a title that reads like a command would be executed.
+    Reports hold text from indexes, and a title that reads like a command would be executed. *print_line* prints the
+    two commands that begin and end this.
     """
     token = secrets.token_hex(16)
-    say(f"::stop-commands::{token}")
+    print_line(f"::stop-commands::{token}")
     try:
         yield
     finally:
-        say(f"::{token}::")
+        print_line(f"::{token}::")

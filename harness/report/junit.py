@@ -50,34 +50,36 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U001
 # What cases share with the items of pytest.
 
 
-def list_verdict_figures(verdict: Verdict, place: str = "") -> list[Property]:
-    """The observed and the required number, and the caveat, with *place* after each name."""
+def list_verdict_figures(verdict: Verdict, suffix: str = "") -> list[Property]:
+    """The observed and the required number, and the caveat, with *suffix* after each name."""
     figures: list[Property] = []
     if verdict.observed is not None:
-        figures.append((f"relevance.observed{place}", verdict.observed))
+        figures.append((f"relevance.observed{suffix}", verdict.observed))
     if verdict.required is not None:
-        figures.append((f"relevance.required{place}", verdict.required))
+        figures.append((f"relevance.required{suffix}", verdict.required))
     if figures and verdict.unit is not None:
-        figures.append((f"relevance.unit{place}", str(verdict.unit)))
+        figures.append((f"relevance.unit{suffix}", str(verdict.unit)))
     if verdict.repeats is not None:
         lowest, highest = verdict.repeats
-        figures.append((f"relevance.repeats{place}", f"{lowest:g} to {highest:g}"))
+        figures.append((f"relevance.repeats{suffix}", f"{lowest:g} to {highest:g}"))
     if verdict.spread is not None:
         lowest, highest = verdict.spread
-        figures.append((f"relevance.spread{place}", f"{lowest:g} to {highest:g}"))
+        figures.append((f"relevance.spread{suffix}", f"{lowest:g} to {highest:g}"))
     if verdict.runs:
-        figures.append((f"relevance.runs{place}", ", ".join(str(run.number) for run in verdict.runs)))
+        figures.append((f"relevance.runs{suffix}", ", ".join(str(run.number) for run in verdict.runs)))
     # A reason has the caveat of a threshold that does not hold.
     if verdict.caveat and verdict.status is Status.PASSED:
-        figures.append((f"relevance.caveat{place}", verdict.caveat))
+        figures.append((f"relevance.caveat{suffix}", verdict.caveat))
     return figures
 
 
 def list_query_properties(query: QueryReport) -> list[Property]:
     """The outcome of *query*, and its scores."""
     properties: list[Property] = [("relevance.outcome", str(query.outcome))]
-    scores = query.scores.items()
-    return properties + [(f"relevance.{measure}", score) for measure, score in scores if score is not None]
+    for measure, score in query.scores.items():
+        if score is not None:
+            properties.append((f"relevance.{measure}", score))
+    return properties
 
 
 def list_facts(report: SuiteReport) -> list[Property]:
@@ -106,7 +108,9 @@ def make_loggable_property(entry: Property) -> Property:
 
 def format_waiver(waiver: Waiver) -> str:
     """The reason of *waiver*, with its last day."""
-    return f"{waiver.reason} (until {waiver.until})" if waiver.until else waiver.reason
+    if waiver.until is None:
+        return waiver.reason
+    return f"{waiver.reason} (until {waiver.until})"
 
 
 def list_unanswered(report: SuiteReport) -> dict[str, str]:
@@ -239,6 +243,7 @@ def _build_cases(suite: SuiteReport, label: str) -> list[TestCase]:
 
 
 def _list_properties(suite: SuiteReport, verdict: Verdict, query: QueryReport | None) -> Iterator[Property]:
+    """What a test case says of its threshold: the place, the figures, the *query* it belongs to, and the suite."""
     yield "relevance.suite", suite.name
     yield "relevance.place", str(verdict.mark)
     if query is not None:
@@ -291,14 +296,15 @@ def _describe_missing(suite: SuiteReport) -> str:
     # In a pytest session the status may be another: then no item of the session needs their answers.
     if compute_exit_status([suite]) != SearchError.exit_status:
         return ""
-    named: set[str | None] = set()
+    named_by_errors: set[str | None] = set()
     for verdict in suite.verdicts:
         if verdict.status is Status.ERROR:
-            named.update(verdict.blamed)
-    return describe_unnamed(list_unanswered(suite), named)
+            named_by_errors.update(verdict.blamed)
+    return describe_unnamed(list_unanswered(suite), named_by_errors)
 
 
 def _make_missing_case(missing: MissingSuite) -> TestCase:
+    """An error in place of the cases of a suite that did not run."""
     reason = make_loggable_lines(missing.reason)
     return TestCase(_name_class(missing.path), "did-not-run", (), "error", reason, reason)
 
@@ -325,6 +331,7 @@ def _add_suite(root: ElementTree.Element, title: str, cases: Sequence[TestCase],
 
 
 def _add_case(suite: ElementTree.Element, case: TestCase) -> None:
+    """Add the element of *case*, with its properties and its outcome, to that of its *suite*."""
     classname, name = _replace_illegal(case.classname), _replace_illegal(case.name)
     element = ElementTree.SubElement(suite, "testcase", classname=classname, name=name, time="0.000")
     if case.properties:
@@ -341,6 +348,7 @@ def _add_case(suite: ElementTree.Element, case: TestCase) -> None:
 
 
 def _shorten_message(message: str) -> str:
+    """The beginning of a long *message*, as pytest cuts it."""
     if len(message) <= MOST_MESSAGE:
         return message
     return f"{message[:MOST_MESSAGE]}...\n[truncated; full report in element text]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
@@ -76,9 +76,11 @@ def describe_causes(queries: Sequence[QueryReport], checks: TargetChecks | None)
 def describe_ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """Those of `describe_causes` that lower scores."""
     has_hits = any(query.ranking or query.outcome.is_unanswered for query in queries)
-    without_hits = sum(query.outcome is not Outcome.SKIPPED for query in queries)
-    if without_hits and not has_hits:
-        yield "the only query has 0 hits" if without_hits == 1 else f"all {count(without_hits, 'query')} have 0 hits"
+    queries_that_ran = sum(query.outcome is not Outcome.SKIPPED for query in queries)
+    if queries_that_ran == 1 and not has_hits:
+        yield "the only query has 0 hits"
+    elif queries_that_ran and not has_hits:
+        yield f"all {count(queries_that_ran, 'query')} have 0 hits"
     rising = [query.id for query in queries if query.scores_rise]
     if rising:
         yield (
@@ -93,7 +95,10 @@ def describe_ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks
 
 
 def _suggest_name(field: NamedField) -> str:
-    return "" if field.meant is None else f"; did you mean {field.meant!r}?"
+    """The field that was probably meant, as the end of a sentence; empty where none is known."""
+    if field.meant is None:
+        return ""
+    return f"; did you mean {field.meant!r}?"
 
 
 def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
@@ -177,7 +182,10 @@ def write_headline(report: Report) -> str:
 
 
 def _describe_decision(report: Report) -> str:
-    verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
+    """What was decided of the suites that ran, as a headline."""
+    verdicts: list[Verdict] = []
+    for suite in report.suites:
+        verdicts += suite.verdicts
     # In a pytest session the queries without an answer matter only where an item needs them.
     unanswered = 0
     for suite in report.suites:
@@ -221,17 +229,21 @@ def write_thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit
 
 def write_closing(report: Report) -> str:
     """The numbers of suites and thresholds, the statuses of these, and the queries without an answer."""
-    statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
+    statuses: list[Status] = []
+    unanswered = unanswered_not_gated = 0
+    for suite in report.suites:
+        statuses += [verdict.status for verdict in suite.verdicts]
+        if suite.gates:
+            unanswered += len(suite.unanswered_once)
+        else:
+            unanswered_not_gated += len(suite.unanswered_once)
     total = f"{count_suites(report)}, {count(len(statuses), 'threshold')}"
     if statuses:
         total += f": {format_tally(statuses)}"
-    unanswered = {True: 0, False: 0}
-    for suite in report.suites:
-        unanswered[suite.gates] += len(suite.unanswered_once)
-    if unanswered[True]:
-        total += f"; {count(unanswered[True], 'query')} without an answer"
-    if unanswered[False]:
-        total += f"; {count(unanswered[False], 'query')} without an answer of requests that gate nothing"
+    if unanswered:
+        total += f"; {count(unanswered, 'query')} without an answer"
+    if unanswered_not_gated:
+        total += f"; {count(unanswered_not_gated, 'query')} without an answer of requests that gate nothing"
     if is_report_only(report):
         total += "; --report-only decides nothing"
     return total
@@ -245,8 +257,9 @@ def describe_remarks(suite: SuiteReport) -> Iterator[str]:
     resent = suite.timing.resent
     if resent:
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in resent.items())
-        sent, all_of_them = sum(resent.values()), count(len(suite.queries), "query")
-        yield f"{sent:,} of {all_of_them} {'was' if sent == 1 else 'were'} sent again: {reasons}"
+        number = sum(resent.values())
+        verb = "was" if number == 1 else "were"
+        yield f"{number:,} of {count(len(suite.queries), 'query')} {verb} sent again: {reasons}"
     yield from describe_stability(suite)
     yield from suite.notes
 
@@ -299,8 +312,8 @@ def _describe_moved_copies(
     before: Mapping[str, Sequence[ShardCopy]], after: Mapping[str, Sequence[ShardCopy]]
 ) -> Iterator[str]:
     """Which nodes no longer hold copies, which hold some now, and which shards have other copies on the same nodes."""
-    nodes_before = {copy.node for copies in before.values() for copy in copies}
-    nodes_after = {copy.node for copies in after.values() for copy in copies}
+    nodes_before = {copy.node for copy in chain.from_iterable(before.values())}
+    nodes_after = {copy.node for copy in chain.from_iterable(after.values())}
     # A shard is named as `products[0]`.
     indexes = listed(sorted({shard.rpartition("[")[0] for shard in (*before, *after)}))
     lost, gained = nodes_before - nodes_after, nodes_after - nodes_before
@@ -310,13 +323,14 @@ def _describe_moved_copies(
         yield f"node {listed(sorted(gained))} got copies of {indexes}"
     if lost or gained:
         return
-    kept = sorted(before.keys() & after.keys())
-    rebuilt = [shard for shard in kept if _list_allocations(before[shard]) != _list_allocations(after[shard])]
+    shards = sorted(before.keys() & after.keys())
+    rebuilt = [shard for shard in shards if _list_allocations(before[shard]) != _list_allocations(after[shard])]
     if rebuilt:
         yield f"copies of {listed(rebuilt)} were built anew"
 
 
 def _list_allocations(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
+    """The node of each copy of a shard, with the id that a copy gets when it is built."""
     return {(copy.node, copy.allocation) for copy in copies}
 
 

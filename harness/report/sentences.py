@@ -46,7 +46,9 @@ def format_hit_score(score: int | float | None) -> str:
     """
     if score is None:
         return "–"
-    return str(score) if isinstance(score, int) else f"{score:.5g}"
+    if isinstance(score, int):
+        return str(score)
+    return f"{score:.5g}"
 
 
 def format_difference(value: float | None) -> str:
@@ -58,7 +60,10 @@ def format_difference(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return format_score(value)
-    return f"{value:+.{_DIGITS}f}" if abs(value) >= 0.5 * 10**-_DIGITS else format_score(0.0)
+    is_zero = abs(value) < 0.5 * 10**-_DIGITS
+    if is_zero:
+        return format_score(0.0)
+    return f"{value:+.{_DIGITS}f}"
 
 
 def format_limits(low: float | None, high: float | None) -> str:
@@ -87,8 +92,10 @@ def format_change(before: float, now: float) -> str:
     >>> format_change(0.5, 0.4688), format_change(0.5, 0.50001)
     ('-0.0312', '=')
     """
-    shown = f"{now - before:+.{_DIGITS}f}"
-    return "=" if float(shown) == 0 else shown
+    difference = f"{now - before:+.{_DIGITS}f}"
+    if float(difference) == 0:
+        return "="
+    return difference
 
 
 def format_p(value: float) -> str:
@@ -98,12 +105,16 @@ def format_p(value: float) -> str:
     >>> format_p(0.0123), format_p(0.00001)
     ('0.0123', '< 0.0001')
     """
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+    if value < 0.0001:
+        return "< 0.0001"
+    return f"{value:.4f}"
 
 
 def name_mean_column(*, weighted: bool) -> str:
     """The heading of a column of means."""
-    return "mean (weighted)" if weighted else "mean"
+    if weighted:
+        return "mean (weighted)"
+    return "mean"
 
 
 def explain_no_interval(summary: MeasureSummary) -> str:
@@ -142,7 +153,9 @@ def format_mean_interval(interval: tuple[float, float] | None) -> str:
     >>> format_mean_interval((0.71234, 0.8))
     '0.7123 to 0.8000'
     """
-    return "–" if interval is None else " to ".join(map(format_score, interval))
+    if interval is None:
+        return "–"
+    return " to ".join(map(format_score, interval))
 
 
 def format_value(value: float | None) -> str:
@@ -161,26 +174,29 @@ def format_verdict_figure(verdict: Verdict) -> str:
     0.79996 against 0.8 reads 0.79996: rounded to four decimals, a failure would look like a pass.
     """
     if verdict.unit is Unit.RANK:
-        return _rank_text(verdict)
+        return _format_rank(verdict)
     if verdict.unit in (Unit.DROP, Unit.SHARE) and verdict.observed is not None and verdict.observed < 0:
         return _format_rise(verdict)
     if verdict.unit is Unit.SHARE and verdict.observed is not None:
-        return _share_text(verdict.observed, verdict.required)
+        return _format_percent(verdict.observed, verdict.required)
     if verdict.unit in _NO_SCORES and verdict.observed is not None:
         # Four decimals would show a tiny p-value as 0.
         if verdict.unit is Unit.P_VALUE and 0 < verdict.observed < 5e-5:
             return f"{verdict.unit} {verdict.observed:.1e}"
-        return f"{verdict.unit} {_observed(verdict)}"
-    return _with_unit(_observed(verdict), verdict.observed, verdict.unit)
+        return f"{verdict.unit} {_format_observed(verdict)}"
+    return _add_unit(_format_observed(verdict), verdict.observed, verdict.unit)
 
 
 def _format_rise(verdict: Verdict) -> str:
     """The observed drop, which is below 0: "drop -0.0038" would be read as a fall. Only a drop has a share below 0."""
-    figure, fall = _observed(verdict).lstrip("-"), "drop 0.0000"
+    figure, no_change = _format_observed(verdict).lstrip("-"), "drop 0.0000"
     if verdict.unit is Unit.SHARE and verdict.observed is not None:
-        figure, fall = _share_text(verdict.observed, verdict.required).lstrip("-"), "0%"
+        figure, no_change = _format_percent(verdict.observed, verdict.required).lstrip("-"), "0%"
     # A difference from summing the same scores in another order is no rise.
-    return f"rise {figure}" if figure.strip("0.%") else fall
+    is_zero = not figure.strip("0.%")
+    if is_zero:
+        return no_change
+    return f"rise {figure}"
 
 
 _NO_SCORES = (Unit.DROP, Unit.P_VALUE)
@@ -201,7 +217,7 @@ def format_required(verdict: Verdict) -> str:
         return f"rank {verdict.operator} {verdict.required:g}"
     if verdict.unit is Unit.SHARE:
         return f"{format_value(verdict.required * 100)}%"
-    return _with_unit(format_value(verdict.required), verdict.required, verdict.unit)
+    return _add_unit(format_value(verdict.required), verdict.required, verdict.unit)
 
 
 _MISSED: Mapping[Operator, str] = {
@@ -247,7 +263,7 @@ def format_span(verdict: Verdict, ends: tuple[float, float]) -> str:
     return " to ".join(format_verdict_figure(replace(verdict, observed=end)) for end in ends)
 
 
-def _share_text(share: float, beside: float | None) -> str:
+def _format_percent(share: float, beside: float | None) -> str:
     """*share* in per cent, with enough decimals to distinguish it from *beside*."""
     digits = 2
     shown = f"{share * 100:.{digits}f}"
@@ -258,11 +274,13 @@ def _share_text(share: float, beside: float | None) -> str:
     return f"{shown.rstrip('0').rstrip('.')}%"
 
 
-def _rank_text(verdict: Verdict) -> str:
+def _format_rank(verdict: Verdict) -> str:
     """The rank, or that a document has none, where the verdict was decided on that."""
     if verdict.observed is not None:
         return f"rank {verdict.observed:g}"
-    return "no rank" if verdict.counted else format_value(None)
+    if verdict.counted:
+        return "no rank"
+    return format_value(None)
 
 
 def describe_waiver(verdict: Verdict) -> str | None:
@@ -275,22 +293,27 @@ def describe_waiver(verdict: Verdict) -> str | None:
     waiver = verdict.waiver
     if waiver is None or waiver.reason in verdict.reason:
         return None
-    return f"{waiver.reason}, until {waiver.until}" if waiver.until else waiver.reason
+    if waiver.until is None:
+        return waiver.reason
+    return f"{waiver.reason}, until {waiver.until}"
 
 
 _ONE_OF: Mapping[Unit, str] = {Unit.QUERIES: "query", Unit.HITS: "hit", Unit.VALUES: "value"}
 
 
-def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:
+def _add_unit(text: str, value: float | None, unit: Unit | None) -> str:
+    """*text*, which is *value* formatted, followed by the name of *unit*."""
     if unit is None or value is None:
         return text
     noun = _ONE_OF.get(unit, unit) if value == 1 else unit
     return f"{text} {noun}"
 
 
-def _observed(verdict: Verdict) -> str:
+def _format_observed(verdict: Verdict) -> str:
+    """The observed number of *verdict* without its unit, as short as it can be told from the required one."""
     observed, required = verdict.observed, verdict.required
-    if verdict.unit is not None and verdict.unit not in _NO_SCORES and format_value(observed) != format_value(required):
+    has_unit = verdict.unit is not None and verdict.unit not in _NO_SCORES
+    if has_unit and format_value(observed) != format_value(required):
         return format_value(observed)
     if observed is None or not math.isfinite(observed):
         return format_score(observed)
@@ -341,7 +364,9 @@ def format_matching(query: QueryReport) -> str:
     """How many documents match, and that it is ``at least`` so many where the engine stopped counting."""
     if query.total is None:
         return "–"
-    return f"at least {query.total:,}" if query.total_is_lower_bound else f"{query.total:,}"
+    if query.total_is_lower_bound:
+        return f"at least {query.total:,}"
+    return f"{query.total:,}"
 
 
 def format_tally(statuses: Iterable[Status]) -> str:
@@ -379,6 +404,7 @@ def printable(text: str) -> str:
 
 
 def _escape(character: str) -> str:
+    r"""*character* as an escape of Python, such as ``\x1b``."""
     return character.encode("unicode_escape").decode("ascii")
 
 

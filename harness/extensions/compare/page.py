@@ -54,7 +54,7 @@ from harness.report.document import (
     Thresholds,
     make_words,
 )
-from harness.report.html import Page, render_page, tell_omissions
+from harness.report.html import Page, note_omissions, render_page
 from harness.report.html.charts import (
     Bin,
     Plot,
@@ -178,7 +178,7 @@ def _list_notes(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
     if not report.further:
         ends = ("that changed least", "that changed less than those shown")
         left_out = list(describe_omitted(report.verdicts, len(report.queries), limits, *ends))
-    notes = (*build_comparison_remarks(report).lines, *tell_omissions(left_out))
+    notes = (*build_comparison_remarks(report).lines, *note_omissions(left_out))
     if notes:
         yield Heading("Notes")
         yield Notes(notes)

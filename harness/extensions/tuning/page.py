@@ -48,7 +48,7 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.html import Columns, Page, render_page, tell_omissions
+from harness.report.html import Columns, Page, note_omissions, render_page
 from harness.report.html.charts import Whisker, draw_whisker, round_up
 from harness.report.sentences import format_difference, format_score
 from harness.words import count
@@ -183,7 +183,7 @@ def build_tuning_blocks(report: TuningReport, change: Sequence[str] = ()) -> lis
         blocks += [Heading("Constraints"), *constraints]
     blocks += _draw_costs(report)
     blocks.append(Details(f"All {count(len(report.trials), 'trial')}", (_build_all_trials(report),)))
-    remarks = (*list_tuning_remarks(report), *tell_omissions(list_left_out(report)))
+    remarks = (*list_tuning_remarks(report), *note_omissions(list_left_out(report)))
     if remarks:
         blocks += [Heading("Notes"), Notes(remarks)]
     return blocks

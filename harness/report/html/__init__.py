@@ -155,6 +155,7 @@ def print_cell(cell: Cell) -> Markup:
 
 
 def _print_span(span: Span) -> Markup:
+    """*span* as HTML: a status as a chip, a title or a name by its length, all in the tone, and linked if it is."""
     if span.status is not None:
         name = span.status.replace(" ", "-")
         return Markup('<span class="chip status-{}">{}</span>').format(name, span.text)
@@ -185,16 +186,18 @@ def _print_name(span: Span) -> Markup:
 
 
 def _print_link(link: Link, text: Markup) -> Markup:
+    """*text* as a link, with what the page's script reads of it."""
     attributes = {"href": link.address}
     for name, value in link.data.items():
         attributes[f"data-{name}"] = value
     if link.label:
         attributes["aria-label"] = printable(link.label)
-    written = Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in attributes.items())
-    return Markup("<a {}>{}</a>").format(written, text)
+    pairs = Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in attributes.items())
+    return Markup("<a {}>{}</a>").format(pairs, text)
 
 
 def _capitalize(text: str) -> str:
+    """*text* with a capital first letter; the others stay as they are."""
     return text[:1].upper() + text[1:]
 
 
@@ -202,23 +205,26 @@ def _print_heading(column: Column) -> str | Markup:
     """The heading of a column: a name may break before its cutoff, and a symbol of one letter stays small."""
     if column.is_name:
         return allow_breaks(column.heading)
-    return column.heading if len(column.heading) == 1 else _capitalize(column.heading)
+    if len(column.heading) == 1:
+        return column.heading
+    return _capitalize(column.heading)
 
 
 def _mark_sign(change: str) -> Markup:
     """A change since a baseline in the colour of its sign; nothing for none."""
     if not change:
         return Markup("")
-    way = {"+": "rise", "-": "fall"}.get(change[:1], "muted")
-    return Markup('<span class="since {}">{}</span>').format(way, change)
+    css_class = {"+": "rise", "-": "fall"}.get(change[:1], "muted")
+    return Markup('<span class="since {}">{}</span>').format(css_class, change)
 
 
 @cache
 def _make_environment() -> Environment:
-    made = Environment(
+    """What jinja renders the templates with: filters and tests by the names that templates use."""
+    environment = Environment(
         loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined, finalize=_make_printable
     )
-    made.filters |= {
+    environment.filters |= {
         "breakable": allow_breaks,
         "capital": _capitalize,
         "cell": print_cell,
@@ -253,18 +259,20 @@ def _make_environment() -> Environment:
         "ranks": lambda query: {document.id: document.rank for document in query.ranking},
         "request_lines": format_request,
     }
-    made.tests |= {
+    environment.tests |= {
         "figure": lambda column: column.kind in (ColumnKind.FIGURE, ColumnKind.SCORE),
         "trend": lambda column: column.kind is ColumnKind.TREND,
         "warning": lambda span: span.tone is Tone.WARNING,
     }
-    return made
+    return environment
 
 
 @cache
 def _read_template(name: str) -> str:
     """A file beside the templates of every page; a name with folders is that of one of the package."""
-    path = name if "/" in name else f"report/html/templates/{name}"
+    path = name
+    if "/" not in name:
+        path = f"report/html/templates/{name}"
     return (resources.files("harness") / path).read_text(encoding="utf-8")
 
 
@@ -280,14 +288,17 @@ def mark_words(text: str, marked: tuple[tuple[int, int], ...], length: int) -> M
 
 def _make_printable(value: Any) -> Any:
     """*value* made printable, as on a terminal, before it is escaped; our own markup is not changed."""
-    return value if isinstance(value, Markup | int | float) else printable(str(value))
+    if isinstance(value, Markup | int | float):
+        return value
+    return printable(str(value))
 
 
 def _hash_source(text: str) -> str:
+    """A hash of a style or a script, by which the page's Content-Security-Policy allows it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def tell_omissions(omitted: Iterable[str]) -> tuple[Span, ...]:
+def note_omissions(omitted: Iterable[str]) -> tuple[Span, ...]:
     """A note for each thing that a page leaves out."""
     sentence = "This page omits {} to limit its size; the JSON report contains them."
     return make_notes([sentence.format(what) for what in omitted], Tone.QUIET)

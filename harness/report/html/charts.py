@@ -63,6 +63,7 @@ def compute_share(value: float, low: float, high: float) -> float:
 
 
 def _choose_interval(scores: list[float]) -> tuple[float, float]:
+    """The ends of the bins of *scores*: 0 and 1 if all are within, else the least and the greatest."""
     low, high = min(scores), max(scores)
     if low >= 0 and high <= 1:
         return 0.0, 1.0
@@ -183,12 +184,18 @@ def draw_whisker(low: float, high: float, point: float, end: float) -> Whisker |
     """An interval and its *point* on an axis from -*end* to *end*; None where one of the numbers is not finite."""
     if not all(map(math.isfinite, (low, high, point))):
         return None
-    return Whisker(_place(low, end), _place(high, end), _place(point, end), format_value(end))
+    return Whisker(
+        low=_find_coordinate(low, end),
+        high=_find_coordinate(high, end),
+        point=_find_coordinate(point, end),
+        end=format_value(end),
+    )
 
 
-def _place(value: float, end: float) -> float:
-    """The coordinate of *value*; one beyond the axis is at its end."""
-    return round(compute_share(min(max(value, -end), end), -end, end) * WHISKER_WIDTH, 1)
+def _find_coordinate(value: float, end: float) -> float:
+    """The coordinate of *value* on an axis from -*end* to *end*; one beyond the axis is at its end."""
+    value_on_axis = min(max(value, -end), end)
+    return round(compute_share(value_on_axis, -end, end) * WHISKER_WIDTH, 1)
 
 
 # Grades and scores as colors. A color never stands alone: the grade, the score or a sign is written in it.
@@ -217,8 +224,10 @@ def choose_shade(document: RankedDocument | MovedDocument, greatest: float) -> s
     """
     if document.gain is None:
         return "unjudged"
-    if document.gain <= 0:
-        return "gain-negative" if document.gain < 0 else "gain-0"
+    if document.gain < 0:
+        return "gain-negative"
+    if document.gain == 0:
+        return "gain-0"
     share = document.gain / greatest if greatest > 0 else 1.0
     return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
 
@@ -240,7 +249,8 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
     cells = []
     texts = []
     for hit in hits:
-        cells.append((choose_shade(hit, greatest), "?" if hit.grade is None else _shorten_grade(hit.grade)))
+        grade = "?" if hit.grade is None else _shorten_grade(hit.grade)
+        cells.append((choose_shade(hit, greatest), grade))
         texts.append(format_grade(hit))
     empty = ranks - len(hits)
     cells += [("", "")] * empty
@@ -252,9 +262,11 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
 
 
 def _shorten_grade(grade: float) -> str:
-    """A grade in a cell of three characters."""
+    """A grade in a cell of three characters: "0.25" without the 0, and the beginning of any other."""
     text = format_value(grade)
-    return text[1:4] if text.startswith("0.") else text[:3]
+    if text.startswith("0."):
+        return text[1:4]
+    return text[:3]
 
 
 def choose_step(value: float | None, bins: Sequence[Bin]) -> str:

@@ -33,7 +33,9 @@ LONGEST_REASON = 300
 
 def render_run_summary(suite: SuiteReport) -> str:
     """The facts, the thresholds, the worst first, and the measures of *suite*."""
-    measures = build_measures_table(suite) if suite.summaries else None
+    measures = None
+    if suite.summaries:
+        measures = build_measures_table(suite)
     return render_summary(suite.name, suite.verdicts, build_facts(suite), build_thresholds(suite), measures)
 
 
@@ -63,6 +65,7 @@ def _build_thresholds(thresholds: Thresholds) -> Iterator[Block]:
 
 
 def _build_table(lines: Sequence[ThresholdLine]) -> Table:
+    """A row for each threshold: its outcome, its figures, and why."""
     figures = (Column("observed", ColumnKind.FIGURE), Column("required", ColumnKind.FIGURE))
     columns = (Column("threshold"), Column("outcome"), Column("query"), *figures, Column("why"))
     rows = []

@@ -44,7 +44,7 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.html import Page, render_page, tell_omissions
+from harness.report.html import Page, note_omissions, render_page
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -106,13 +106,18 @@ def find_worst_status(verdicts: Collection[Verdict], status: int) -> Status:
     for bad in (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED):
         if bad in statuses:
             return bad
-    return Status.PASSED if statuses else Status.NOT_DECIDED
+    if statuses:
+        return Status.PASSED
+    return Status.NOT_DECIDED
 
 
 def _describe_ending(verdict: Verdict) -> str:
+    """Whether the threshold of *verdict* holds, as the end of a sentence on thresholds that are left out."""
     if verdict.status not in BAD:
         return "held"
-    return "passed though expected to fail" if verdict.is_unexpected_pass else "did not hold"
+    if verdict.is_unexpected_pass:
+        return "passed though expected to fail"
+    return "did not hold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +251,7 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
         blocks += [Heading("Variants"), replace(variants, caption=caption)]
     ends = ("with the best scores", "with better scores than those shown")
     left_out = describe_omitted(suite.verdicts, len(suite.queries), limits, *ends)
-    notes = (*build_notes(suite).lines, *tell_omissions(left_out))
+    notes = (*build_notes(suite).lines, *note_omissions(left_out))
     if notes:
         blocks += [Heading("Notes"), Notes(notes)]
     blocks += _build_links(suite)
@@ -306,12 +311,13 @@ def _build_tags(by_tag: TagTable, tags: Sequence[str], anchor: str) -> Iterator[
     rows: list[tuple[Cell, ...]] = []
     for row, tag in zip(table.rows, by_tag.rows, strict=True):
         # The first row is that of all queries, and one more may be of those without a tag.
-        number = "none" if rows else ""
+        tag_number = "none" if rows else ""
         if tag.tag is not None:
-            number = str(tags.index(tag.tag))
-        [name] = row[0]
-        link = Link(f"#{anchor}-queries", data={"filters": f"{anchor}-table", "tag": number})
-        rows.append(((replace(name, link=link),), *row[1:]))
+            tag_number = str(tags.index(tag.tag))
+        name_cell, *figure_cells = row
+        [name] = name_cell
+        link = Link(f"#{anchor}-queries", data={"filters": f"{anchor}-table", "tag": tag_number})
+        rows.append(((replace(name, link=link),), *figure_cells))
     heading, *columns = table.columns
     columns = [replace(heading, heading="tag"), *columns]
     yield replace(table, columns=tuple(columns), rows=tuple(rows), caption="Means of each tag")
@@ -362,8 +368,18 @@ def _has_times_to_last_byte(suite: SuiteReport) -> bool:
 def _make_query_views(
     address: str, suite: SuiteReport, tags: Sequence[str], bins: Mapping[str, tuple[Bin, ...]], limits: Limits
 ) -> list[QueryView]:
+    """
+    The queries of *suite* as the page shows them, the worst first.
+
+    Args:
+        address: What the anchor of each query begins with.
+        suite: The report on the suite.
+        tags: All tags of the suite, in the order of the filter.
+        bins: The spread of the scores of each measure, by its text.
+        limits: How many queries have a row, and how many of these a ranking.
+    """
     blamed = _find_blamed(suite)
-    numbers = {tag: number for number, tag in enumerate(tags)}
+    tag_numbers = {tag: number for number, tag in enumerate(tags)}
     verdicts_by_query = grouped((verdict.query, verdict) for verdict in suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
     worst_first = sorted(suite.queries, key=lambda query: _rate_badness(query, measure, query.id in blamed))
@@ -371,14 +387,14 @@ def _make_query_views(
     for query in suite.queries:
         greatest = max(greatest, find_greatest_gain((*query.ideal, *query.ranking)))
     views = []
-    for place, query in enumerate(worst_first[: limits.rows]):
+    for number, query in enumerate(worst_first[: limits.rows]):
         steps = [choose_step(query.scores.get(summary.measure), bins[summary.measure]) for summary in suite.summaries]
         view = QueryView(
             anchor=f"{address}/{encode_address(query.id)}",
             query=query,
-            tags=tuple(numbers[tag] for tag in query.tags),
+            tags=tuple(tag_numbers[tag] for tag in query.tags),
             blamed=query.id in blamed,
-            detailed=place < limits.details,
+            detailed=number < limits.details,
             strip=make_strip(query, greatest, suite.depth),
             steps=tuple(steps),
             greatest=greatest,

@@ -165,7 +165,9 @@ def print_cell(cell: Cell) -> str:
 
 def _emphasize(text: str, span: Span) -> str:
     """*text*, which is that of *span*, in bold if the tone is one to set apart."""
-    return f"**{text}**" if span.tone in BOLD else text
+    if span.tone not in BOLD:
+        return text
+    return f"**{text}**"
 
 
 @print_block.register
@@ -216,11 +218,14 @@ def print_thresholds(thresholds: Thresholds) -> Iterator[str]:
 
 
 def _print_threshold(threshold: ThresholdLine) -> list[str]:
+    """The cells of a threshold: its status, the threshold, the observed and the required number, and why."""
     verdict = threshold.verdict
-    status = f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status)
-    named = format_code(verdict.threshold)
+    status = str(verdict.status)
+    if verdict.status in LOOKED_AT:
+        status = f"**{status.upper()}**"
+    name = format_code(verdict.threshold)
     if verdict.query is not None:
-        named += f" (query {format_code(verdict.query)})"
+        name += f" (query {format_code(verdict.query)})"
     # The reason of a pass only repeats its figures.
     if verdict.status in (Status.PASSED, Status.SKIPPED):
         why = escape(threshold.caveat, most=MOST_TEXT)
@@ -228,7 +233,7 @@ def _print_threshold(threshold: ThresholdLine) -> list[str]:
         why = escape("; ".join(threshold.details), most=MOST_TEXT)
         if verdict.mark.line:
             why += f" {format_code(str(verdict.mark))}"
-    return [status, named, escape(threshold.observed), escape(threshold.required), why]
+    return [status, name, escape(threshold.observed), escape(threshold.required), why]
 
 
 # Queries, each folded below a line that names it.

@@ -82,6 +82,7 @@ def format_failure(suite: SuiteReport, verdict: Verdict) -> str:
 
 
 def _print_failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
+    """The parts of `format_failure`."""
     threshold = build_threshold(suite, verdict, suite.unanswered)
     yield from print_reason(threshold)
     yield from map(indent, _print_changes(suite, verdict))
@@ -100,6 +101,7 @@ def format_changes(suite: SuiteReport, verdict: Verdict) -> str:
 
 
 def _print_changes(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
+    """The parts of `format_changes`."""
     for block in build_changes(suite, verdict):
         if isinstance(block, Notes):
             yield from (print_cell((span,)) for span in block.lines)
