@@ -69,12 +69,14 @@ def _list_machine_files(draft: Draft, path: Path) -> dict[Path, str]:
 
 
 def _list_judgments(queries: Sequence[DraftQuery]) -> Iterator[Json]:
+    """The judgments of *queries* as lines of a file of judgments."""
     for query in queries:
         for document, grade in query.judgments.items():
             yield {"query": query.id, "document": document, "grade": simplify_number(grade)}
 
 
 def _name_documents(stem: str) -> str:
+    """The name of the file with the documents of a suite, whose own name begins with *stem*."""
     return f"{stem}.documents.jsonl"
 
 
@@ -92,8 +94,10 @@ def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
     if draft.requests:
         yield format_members({"requests": escape_dollars(draft.requests)})
     elif draft.request is not None:
-        remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
-        yield remarks + format_members({"request": escape_dollars(draft.request)})
+        section = ""
+        for remark in draft.request_remarks:
+            section += f"# {printable(remark)}\n"
+        yield section + format_members({"request": escape_dollars(draft.request)})
     else:
         yield (
             'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
@@ -106,6 +110,7 @@ def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
 
 
 def _build_display(display: Display) -> dict[str, Json]:
+    """The keys of `display` that have a value."""
     content: dict[str, Json] = {}
     if display.title:
         content["title"] = escape_dollars(display.title)
@@ -142,7 +147,9 @@ def _format_target(draft: Draft) -> str:
     """The target, with a TODO line for its index; it has none if the fixture or each request has its own."""
     requests_name_indexes = draft.requests and all("index" in request for request in draft.requests.values())
     if draft.documents is not None or (requests_name_indexes and not draft.id_field):
-        return format_members({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
+        if not draft.cluster:
+            return ""
+        return format_members({"target": {"cluster": draft.cluster}})
     lines = ["target:"]
     if draft.cluster:
         lines.append("  " + format_members({"cluster": escape_dollars(draft.cluster)}).rstrip())
@@ -156,6 +163,7 @@ def _format_target(draft: Draft) -> str:
 
 
 def _list_query_lines(queries: Sequence[DraftQuery]) -> Iterator[str]:
+    """The entries of *queries* in a suite, each below its remarks as comments."""
     for query in queries:
         for remark in query.remarks:
             for line in remark.splitlines():
@@ -188,4 +196,5 @@ def _build_entry(query: DraftQuery) -> dict[str, Json]:
 
 
 def _simplify_grades(grades: Mapping[str, float]) -> dict[str, float]:
+    """*grades* by name or document, with whole numbers as integers."""
     return {name: simplify_number(grade) for name, grade in grades.items()}

@@ -116,20 +116,29 @@ class ChatClient:
 
     def __init__(self, judge: MachineJudge, grades: Sequence[OfferedGrade], environ: Mapping[str, str]) -> None:
         """
+        Open no connection yet; `ask` does.
+
+        Args:
+            judge: Says where the model is, and how it is asked.
+            grades: Those that an answer may have, where the server is sent a schema of it.
+            environ: Has the key, in the variable that *judge* names.
+
         Raises:
             UsageError: The package is not installed, or the variable with the key is not set.
         """
         require_installed()
         import openai
 
-        key = read_key(judge, environ)
+        # The package wants a key also where the server wants none.
+        key = read_key(judge, environ) or NO_KEY
         self.judge = judge
         self.masker = make_key_masker(judge, environ)
         self.schema = build_schema(grades) if judge.answers == "schema" else None
-        self._authorization = f"Bearer {key or NO_KEY}"
+        self._authorization = f"Bearer {key}"
         self._client = openai.OpenAI(
             base_url=judge.base_url,
-            api_key=key or NO_KEY,
+            api_key=key,
+            # `Asking` sends again, at its own pace.
             max_retries=0,
             timeout=judge.timeout,
             # Documents are sent to the server of relevance.toml, and not to one that it names.
