@@ -205,7 +205,14 @@ def _describe_decision(report: Report) -> str:
 
 
 def write_thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
-    """As `headline`, from *verdicts*, the number of queries *unanswered*, and their exit status."""
+    """
+    Whether all thresholds hold; where none fails but the run does, why.
+
+    Args:
+        verdicts: Of all thresholds.
+        unanswered: The number of queries without an answer.
+        exit_status: Of the run.
+    """
     decided = [verdict for verdict in verdicts if verdict.status is not Status.NOT_DECIDED]
     bad = [verdict for verdict in decided if verdict.status in BAD]
     unexpected_passes = sum(verdict.is_unexpected_pass for verdict in bad)

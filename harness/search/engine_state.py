@@ -244,9 +244,10 @@ def _read_writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Map
 
 def _read_visible(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
     """
-    The documents, with those deleted, in the copy of each shard that answers, as far as in `_read_writes`.
+    The number of documents, with those deleted, in the copy of each shard that answers searches.
 
-    Other copies are refreshed at other times. None as for `_read_writes`.
+    Other copies are refreshed at other times. Shards that are searched through the filter of an alias are left out.
+    None if *stats* or *searched* has another form, or if no shard is left.
     """
     visible: dict[str, int] = {}
     try:

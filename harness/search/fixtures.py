@@ -85,6 +85,7 @@ def make_slug(name: str) -> str:
 
 
 def _compute_fingerprint(mappings: Json, settings: Json, documents: tuple[Document, ...]) -> str:
+    """A fingerprint of all that an index of a fixture is built from, and of how this version builds it."""
     recipe = json.dumps([BUILD, mappings, settings], sort_keys=True, ensure_ascii=True)
     digest = hashlib.sha256(recipe.encode())
     for document in documents:
