@@ -9,7 +9,8 @@ from harness.metrics.definition import CONDENSED, LEVEL, Choice, Cutoff, Definit
 from harness.metrics.ranking import GradedRanking
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 BINARY: Mapping[str, Kind] = {**LEVEL, **CONDENSED}
 
@@ -25,12 +26,12 @@ def relevance(grade: float | None, settings: Settings) -> float:
     return float(grade is not None and grade >= settings.level)
 
 
-def batch_found(batch: Batch, settings: Settings) -> Floats:
+def batch_found(batch: Batch, settings: Settings) -> FloatArray:
     """The number of relevant hits of each query."""
     return batch.found(settings.level, settings.cutoff)
 
 
-def batch_total(batch: Batch, settings: Settings) -> Floats:
+def batch_total(batch: Batch, settings: Settings) -> FloatArray:
     """How many judged documents of each query are relevant, returned or not."""
     return batch.total(settings.level)
 
@@ -54,7 +55,7 @@ def precision(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @precision.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     found = batch_found(batch, settings)
     if settings.cutoff is not None and settings.word("over") == "cutoff":
         return batch.ratio(found, settings.cutoff)
@@ -75,7 +76,7 @@ def recall(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @recall.add_batch
-def batch_recall(batch: Batch, settings: Settings) -> Floats:
+def batch_recall(batch: Batch, settings: Settings) -> FloatArray:
     """Recall, of many queries."""
     return batch.ratio(batch_found(batch, settings), batch_total(batch, settings))
 
@@ -103,7 +104,7 @@ def blend(ranking: GradedRanking, settings: Settings, weight: float) -> float:
     return share_of_ranks * share_of_relevant / denominator if denominator else 0.0
 
 
-def batch_blend(batch: Batch, settings: Settings, weight: float) -> Floats:
+def batch_blend(batch: Batch, settings: Settings, weight: float) -> FloatArray:
     """`blend` for each query."""
     found = batch_found(batch, settings)
     share_of_ranks = batch.ratio(found, batch.returned if settings.cutoff is None else settings.cutoff)
@@ -130,7 +131,7 @@ def f_measure(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @f_measure.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     return batch_blend(batch, settings, settings.number("beta") * settings.number("beta"))
 
 
@@ -151,7 +152,7 @@ def reciprocal_rank(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @reciprocal_rank.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     hits = batch.relevant(settings.level, settings.cutoff)
@@ -184,7 +185,7 @@ def average_precision(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @average_precision.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     hits = batch.relevant(settings.level, settings.cutoff)
     precisions = hits.numbers() / hits.rank
     return batch.ratio(batch.per_query(hits.query, precisions), batch_total(batch, settings))
@@ -205,7 +206,7 @@ def r_precision(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @r_precision.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     hits, total = batch.relevant(settings.level), batch_total(batch, settings)
     return batch.ratio(batch.per_query(hits.query[hits.rank <= total[hits.query]]), total)
 
@@ -224,7 +225,7 @@ def success(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @success.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     return (batch_found(batch, settings) > 0).astype(float)
 
 
@@ -260,7 +261,7 @@ def interpolated_precision(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @interpolated_precision.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     hits = batch.relevant(settings.level)

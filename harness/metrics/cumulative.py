@@ -27,7 +27,8 @@ from harness.model.inspection import RankContribution
 from harness.model.suite import GainKind
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 Discount = str
 """The name of a discount: `RANK_PLUS_ONE` or `RANK`."""
@@ -125,7 +126,7 @@ def cg(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @cg.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     hits, gains = batch.gains(settings.gain, settings.cutoff)
     total, missing = batch.per_query(hits.query, gains), settings.optional("missing")
     if missing and settings.cutoff is not None:
@@ -206,7 +207,7 @@ def dcg(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @dcg.add_batch
-def batch_dcg(batch: Batch, settings: Settings) -> Floats:
+def batch_dcg(batch: Batch, settings: Settings) -> FloatArray:
     """DCG, of many queries."""
     import numpy as np
 
@@ -275,7 +276,7 @@ def ndcg(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @ndcg.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     ends = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}

@@ -17,7 +17,8 @@ from harness.model.suite import Gain, GainKind, Parameter
 from harness.words import one_of
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -279,7 +280,7 @@ class Settings:
 
 Formula: TypeAlias = Callable[[GradedRanking, Settings], float]
 DiverseFormula: TypeAlias = Callable[[DiverseRanking, Settings], float]
-BatchFormula: TypeAlias = "Callable[[Batch, Settings], Floats]"
+BatchFormula: TypeAlias = "Callable[[Batch, Settings], FloatArray]"
 Worth: TypeAlias = Callable[[float | None, Settings], float]
 
 

@@ -23,7 +23,7 @@ from harness.metrics.score import score_diverse_query, score_query
 from harness.model.suite import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk import Batch, Floats, TrecJudgments, TrecRankings
+    from harness.metrics.bulk import Batch, FloatArray, TrecJudgments, TrecRankings
 
 Judgments = Mapping[str, Mapping[str, float]]
 Rankings = Mapping[str, Sequence[str]]
@@ -130,7 +130,7 @@ def evaluate(
     batched: list[Measure] = []
     if _is_numpy_worth_it(ranked):
         batched = [measure for measure in measures if batch_formula_of(measure, profile)]
-    arrays: Mapping[str, Floats] = {}
+    arrays: Mapping[str, FloatArray] = {}
     if batched:
         from harness.metrics.bulk import batches_of_ids, score_batches
 
@@ -192,7 +192,7 @@ def _is_numpy_worth_it(rankings: Sequence[Sequence[str]]) -> bool:
     return sum(map(len, rankings)) >= WORTH_NUMPY and find_spec("numpy") is not None
 
 
-def _list_values(scores: Floats) -> list[float | None]:
+def _list_values(scores: FloatArray) -> list[float | None]:
     """*scores* as Python's floats, None for NaN."""
     values: list[float | None] = scores.tolist()
     # The sum tells at once whether there is any; it cannot overflow, see GREATEST_SCORE.

@@ -17,7 +17,8 @@ from harness.metrics.definition import (
 from harness.metrics.ranking import GradedRanking
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 SMOOTHING = 0.00001
 """The constant with which inferred AP smooths a precision estimated from few judgments; trec_eval's."""
@@ -53,7 +54,7 @@ def find_judged_share(grades: Sequence[float | None]) -> float:
 
 
 @judged.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     return batch.ratio(batch.per_query(batch.query[batch.select_within(settings.cutoff)]), batch.hits(settings.cutoff))
 
 
@@ -96,7 +97,7 @@ def bpref(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @bpref.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     from harness.metrics.bulk.batch import count_before, reaches_level
@@ -151,7 +152,7 @@ def _estimate_precision(above: int, relevant: int, other: int, unknown: int) -> 
 
 
 @inferred_ap.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     from harness.metrics.bulk.batch import count_before, reaches_level
 
     relevant, unknown = reaches_level(batch.grade, settings.level), batch.grade < 0

@@ -23,7 +23,8 @@ from harness.metrics.profiles import profile_gain, rules_of
 from harness.model.suite import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 MEASURE_ENTRY_POINTS = "relevance_harness.measures"
 """The entry point group in which a package offers its `Definition` objects."""
@@ -169,7 +170,7 @@ def _call_for_score(name: str, what: str, function: Callable[..., object], *give
     return _convert_number(_call(name, what, function, *given), f"the {what} of {name} gave")
 
 
-def _call_for_scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) -> Floats:
+def _call_for_scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     try:

@@ -19,7 +19,8 @@ from harness.metrics.definition import CONDENSED, LEVEL, Cutoff, Definition, Fla
 from harness.metrics.ranking import GradedRanking
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 
 @Definition("SetP", parameters={**LEVEL, "relative": Flag(), **CONDENSED}, cutoff=Cutoff.NONE, worth=relevance)
@@ -39,7 +40,7 @@ def set_precision(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @set_precision.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     relative = settings.values["relative"]
@@ -64,7 +65,7 @@ def set_f(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @set_f.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     return batch_blend(batch, settings, settings.number("beta"))
 
 
@@ -84,7 +85,7 @@ def set_average_precision(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @set_average_precision.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     found = batch_found(batch, settings)
     return batch.ratio(found, batch.returned) * batch.ratio(found, batch_total(batch, settings))
 
@@ -101,7 +102,7 @@ def count_query(_ranking: GradedRanking, _settings: Settings) -> float:
 
 
 @count_query.add_batch
-def _(batch: Batch, _settings: Settings) -> Floats:
+def _(batch: Batch, _settings: Settings) -> FloatArray:
     return (batch.returned >= 0).astype(float)
 
 
@@ -112,7 +113,7 @@ def count_hits(ranking: GradedRanking, _settings: Settings) -> float:
 
 
 @count_hits.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     return batch.hits(settings.cutoff).astype(float)
 
 

@@ -26,7 +26,8 @@ from harness.metrics.ranking import GradedRanking
 from harness.words import format_exactly
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Batch, Floats
+    from harness.metrics.bulk.batch import Batch
+    from harness.statistics.tests import FloatArray
 
 PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
 
@@ -106,7 +107,7 @@ def err(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @err.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     from harness.metrics.bulk.batch import split_by_order
@@ -192,7 +193,7 @@ def rbp(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @rbp.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     p, top = settings.number("p"), settings.optional("max")
     if top is None:
         hits = batch.relevant(settings.level, settings.cutoff)
@@ -233,7 +234,7 @@ def rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
 
 
 @rbp_residual.add_batch
-def _(batch: Batch, settings: Settings) -> Floats:
+def _(batch: Batch, settings: Settings) -> FloatArray:
     import numpy as np
 
     p, cutoff = settings.number("p"), settings.cutoff

@@ -487,8 +487,6 @@ NEEDED = ("numpy", "scipy")
 _FEWEST = 2
 """Queries that a test needs."""
 
-Table = dict[str, float | None]
-
 
 def compare_measures(
     names: tuple[str, str], scored: ScoredSides, how: ComparisonOptions | None
@@ -559,7 +557,7 @@ def correct_together(comparisons: Sequence[SideComparison]) -> list[SideComparis
     return corrected
 
 
-def tabulate_scores(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
+def tabulate_scores(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, dict[str, float | None]]:
     """The values of *scores* by measure, then by query of *scored*; None where there is no finite value."""
     values = {}
     for score in scores:

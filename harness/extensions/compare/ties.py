@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from harness.gate.grammar import TOLERANCE
 from harness.gate.ties import reorder_ties
@@ -12,7 +13,7 @@ from harness.model.comparison import Comparison, MeasureComparison, ReorderedTie
 from harness.model.run import Ranking, Run
 from harness.statistics.paired import pair_defined
 
-Table = Mapping[str, float | None]
+ScoresByQuery: TypeAlias = Mapping[str, float | None]
 
 
 def settle_run(reference: Run, candidate: Run) -> Run:
@@ -29,7 +30,11 @@ def settle_run(reference: Run, candidate: Run) -> Run:
 
 
 def _add_tie_moves_of_measure(
-    row: MeasureComparison, reference: Table, settled: Table, returned: Table, weights: Mapping[str, float]
+    row: MeasureComparison,
+    reference: ScoresByQuery,
+    settled: ScoresByQuery,
+    returned: ScoresByQuery,
+    weights: Mapping[str, float],
 ) -> MeasureComparison:
     """
     *row*, with the queries whose score the order of ties moves.
@@ -60,9 +65,9 @@ def _add_tie_moves_of_measure(
 
 def add_tie_moves(
     comparison: Comparison,
-    reference: Mapping[str, Table],
-    settled: Mapping[str, Table],
-    returned: Mapping[str, Table],
+    reference: Mapping[str, ScoresByQuery],
+    settled: Mapping[str, ScoresByQuery],
+    returned: Mapping[str, ScoresByQuery],
     weights: Mapping[str, float],
 ) -> Comparison:
     """*comparison*, each of its measures with the queries whose score the order of ties moves."""

@@ -28,14 +28,14 @@ from harness.files.tables import format_json_lines, format_rows, mark_as_text, r
 from harness.model.suite import Json
 from harness.suites.dumping import format_scalar
 
-Grades: TypeAlias = Mapping[tuple[str, str], str]
+WrittenGrades: TypeAlias = Mapping[tuple[str, str], str]
 """Grades by query and document as they are written, by number or by name."""
 
 
 # Files of lines.
 
 
-def _edit_trec(text: str, grades: Grades) -> list[Edit]:
+def _edit_trec(text: str, grades: WrittenGrades) -> list[Edit]:
     edits: list[Edit] = []
     remaining = dict(grades)
     last_lines: dict[str, int] = {}
@@ -88,7 +88,7 @@ def _iterate_csv_rows(text: str, separator: str, offset: int) -> Iterator[list[t
         offset += 2 if text.startswith("\r\n", offset) else 1
 
 
-def _edit_csv(text: str, grades: Grades) -> list[Edit]:
+def _edit_csv(text: str, grades: WrittenGrades) -> list[Edit]:
     """Grades in their cells, and rows at the end for documents that have none; raises as `edit_suite`."""
     lines = split_lines(text)
     table = read_table(lines, FileProblems(""), ["query"])
@@ -124,7 +124,7 @@ def _unquote_cell(raw: str) -> str:
 _JSON_GRADE = re.compile(r'(?<!\\)"grade"\s*:\s*(null|-?[0-9][0-9.eE+-]*|"(?:[^"\\]|\\.)*")')
 
 
-def _edit_json_lines(text: str, grades: Grades) -> list[Edit]:
+def _edit_json_lines(text: str, grades: WrittenGrades) -> list[Edit]:
     edits: list[Edit] = []
     remaining, offset = dict(grades), 0
     for line in split_lines(text):
@@ -193,7 +193,7 @@ def _read_plain(node: Any) -> Any:
     return None if node is None else node.value
 
 
-def edit_suite(text: str, grades: Grades) -> list[Edit]:
+def edit_suite(text: str, grades: WrittenGrades) -> list[Edit]:
     """
     Grades beside their queries in the suite.
 
@@ -215,7 +215,7 @@ def edit_suite(text: str, grades: Grades) -> list[Edit]:
     return edits
 
 
-def _edit_yaml(text: str, grades: Grades) -> list[Edit]:
+def _edit_yaml(text: str, grades: WrittenGrades) -> list[Edit]:
     root = compose_nodes(text)
     edits: list[Edit] = []
     for query, new_grades in group_by_query(grades).items():
@@ -275,7 +275,7 @@ def _format_key(text: str, sibling: Any = None) -> str:
     return format_scalar(text, sibling.style, may_begin_with_digit=sibling.value[:1].isdigit())
 
 
-EDITORS: Mapping[FileFormat, Callable[[str, Grades], list[Edit]]] = {
+EDITORS: Mapping[FileFormat, Callable[[str, WrittenGrades], list[Edit]]] = {
     FileFormat.TREC: _edit_trec,
     FileFormat.CSV: _edit_csv,
     FileFormat.JSON_LINES: _edit_json_lines,

@@ -30,7 +30,7 @@ from harness.statistics.planning import FEWEST_QUERIES
 from harness.statistics.power import detectable_by_t
 from harness.statistics.tests import effect_size
 
-Table: TypeAlias = Mapping[int, Mapping[str, float]]
+ScoresByTrial: TypeAlias = Mapping[int, Mapping[str, float]]
 """Trial to query to score; a query without a score is not in it."""
 
 TODAY = 0
@@ -46,7 +46,7 @@ class TunedQueries:
 
     space: TuningSpace
     trials: Sequence[TuningTrial]
-    table: Table
+    table: ScoresByTrial
     weights: Mapping[str, float]
     """The weight of each query."""
 

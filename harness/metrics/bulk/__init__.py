@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from harness.errors import MeasureError
 from harness.metrics.bulk.arrays import CodedJudgments, CodedRun, batch_of_grades, batches_of_codes
-from harness.metrics.bulk.batch import Batch, Floats
+from harness.metrics.bulk.batch import Batch
 from harness.metrics.bulk.ids import batches_of_ids
 from harness.metrics.bulk.texts import CannotReadInBulk
 from harness.metrics.bulk.trec import TrecJudgments, TrecRankings, read_judgments, read_rankings
@@ -24,13 +24,14 @@ from harness.metrics.profiles import rules_of
 from harness.metrics.registry import batch_formula_of, definition_of, needs_level, settings_of
 from harness.metrics.score import GREATEST_SCORE, check_bounds
 from harness.model.suite import Gain, Measure, Profile
+from harness.statistics.tests import FloatArray
 
 __all__ = [
     "Batch",
     "CannotReadInBulk",
     "CodedJudgments",
     "CodedRun",
-    "Floats",
+    "FloatArray",
     "TrecJudgments",
     "TrecRankings",
     "batch_of_grades",
@@ -48,7 +49,7 @@ def score_batches(
     *,
     gain: Gain | None = None,
     profile: Profile = Profile.STANDARD,
-) -> dict[str, Floats]:
+) -> dict[str, FloatArray]:
     """
     Score every query of all *batches*.
 
@@ -72,18 +73,18 @@ def score_batches(
             message = f"{measure} is computed from ids, query by query, under the profile {profile}; use evaluate"
             raise MeasureError(message)
         formulas[measure] = formula
-    parts: dict[str, list[Floats]] = {measure.text: [] for measure in measures}
+    parts: dict[str, list[FloatArray]] = {measure.text: [] for measure in measures}
     for batch in batches:
         for measure, formula in formulas.items():
             parts[measure.text].append(_score(batch, measure, formula, gain, profile))
-    scores: dict[str, Floats] = {}
+    scores: dict[str, FloatArray] = {}
     for text, columns in parts.items():
         # Most runs are one batch, which need not be copied.
         scores[text] = columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0), *columns])
     return scores
 
 
-def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | None, profile: Profile) -> Floats:
+def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | None, profile: Profile) -> FloatArray:
     settings, rules = settings_of(measure, gain, profile), rules_of(profile)
     if rules.level is not None and needs_level(measure, settings):
         # The level differs from query to query, and a batch formula has one: grades become 1 and 0.

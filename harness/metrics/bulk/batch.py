@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from harness.errors import UsageError
 from harness.metrics.ranking import gain_function
 from harness.model.suite import Gain, GainKind
+from harness.statistics.tests import FloatArray
 
-Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]
 """Integers of any width, or floats."""
 
@@ -70,12 +70,12 @@ class Batch:
         """How many queries there are."""
         return len(self.returned)
 
-    def per_query(self, query: Numbers, weights: Numbers | None = None) -> Floats:
+    def per_query(self, query: Numbers, weights: Numbers | None = None) -> FloatArray:
         """The sum of *weights*, 1 each where there are none, for each query."""
         return np.bincount(query, weights, minlength=self.queries).astype(np.float64, copy=False)
 
     @staticmethod
-    def ratio(above: Numbers, below: Numbers | int) -> Floats:
+    def ratio(above: Numbers, below: Numbers | int) -> FloatArray:
         """*above* / *below*, and 0 where *below* is 0."""
         values = np.zeros(len(above))
         np.divide(above, below, out=values, where=np.not_equal(below, 0))
@@ -90,15 +90,15 @@ class Batch:
         positions: Positions = self._cache[key]
         return positions.cut(cutoff)
 
-    def total(self, level: float) -> Floats:
+    def total(self, level: float) -> FloatArray:
         """How many judged documents of each query have at least the grade *level*."""
         key = ("total", level)
         if key not in self._cache:
             self._cache[key] = self.per_query(self.judged_query[reaches_level(self.judged_grade, level)])
-        total: Floats = self._cache[key]
+        total: FloatArray = self._cache[key]
         return total
 
-    def found(self, level: float, cutoff: int | None) -> Floats:
+    def found(self, level: float, cutoff: int | None) -> FloatArray:
         """How many hits of each query have at least the grade *level*, down to *cutoff*."""
         return self.per_query(self.relevant(level, cutoff).query)
 
@@ -114,7 +114,7 @@ class Batch:
         """As `select_within`, to be joined with another condition."""
         return True if cutoff is None else self.rank <= cutoff
 
-    def gains(self, gain: Gain, cutoff: int | None) -> tuple[Positions, Floats]:
+    def gains(self, gain: Gain, cutoff: int | None) -> tuple[Positions, FloatArray]:
         """
         The judged hits down to *cutoff*, and the gain of each.
 
@@ -133,7 +133,7 @@ class Batch:
         has_gain[query] = True
         return has_gain
 
-    def ideal_dcg(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+    def ideal_dcg(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> FloatArray:
         """The DCG of all judged documents of positive gain, best first, cut at *cutoff*: one for all, or one each."""
         levels, query, _ = self._find_positive(gain)
         if not len(query):
@@ -143,7 +143,7 @@ class Batch:
             return self._sum_ideal_by_counts(gain, cutoff, divisors)
         return self._sum_ideal_by_order(gain, cutoff, divisors)
 
-    def _find_positive(self, gain: Gain) -> tuple[Floats, Numbers, Numbers]:
+    def _find_positive(self, gain: Gain) -> tuple[FloatArray, Numbers, Numbers]:
         """The positive gains in use, the greatest first; of each document with one, its query and which it is."""
         key = ("positive", gain)
         if key not in self._cache:
@@ -154,10 +154,10 @@ class Batch:
             levels = -negated[negated < 0]
             is_positive = codes < len(levels)
             self._cache[key] = levels, self.judged_query[is_positive], codes[is_positive]
-        positive: tuple[Floats, Numbers, Numbers] = self._cache[key]
+        positive: tuple[FloatArray, Numbers, Numbers] = self._cache[key]
         return positive
 
-    def _sum_ideal_by_counts(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+    def _sum_ideal_by_counts(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> FloatArray:
         """Documents of one gain fill consecutive ranks, so only their number matters."""
         levels, query, codes = self._find_positive(gain)
         key = ("ideal ends", gain)
@@ -172,10 +172,10 @@ class Batch:
             ends = np.minimum(ends, cutoff if isinstance(cutoff, int) else cutoff[:, None])
         weights = np.cumsum([0.0, *(1.0 / divisor for divisor in divisors(int(ends.max())))])
         # The weight of all ranks of a gain is that of the ranks to its end, less that of those before it.
-        values: Floats = np.diff(weights[ends], axis=1, prepend=0.0) @ levels
+        values: FloatArray = np.diff(weights[ends], axis=1, prepend=0.0) @ levels
         return values
 
-    def _sum_ideal_by_order(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+    def _sum_ideal_by_order(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> FloatArray:
         """Sort the documents of each query by gain."""
         key = ("ideal order", gain)
         if key not in self._cache:
@@ -236,10 +236,10 @@ def compute_ranks(query: Numbers, counts: Numbers) -> Numbers:
     return ranks
 
 
-def count_before(query: Numbers, is_counted: Numbers) -> Floats:
+def count_before(query: Numbers, is_counted: Numbers) -> FloatArray:
     """How many of the entries that are *is_counted* stand before each, in the same query; *query* is sorted."""
     # A running count over all queries, less the count at the first entry of each query.
-    running: Floats = np.cumsum(is_counted, dtype=np.float64) - is_counted
+    running: FloatArray = np.cumsum(is_counted, dtype=np.float64) - is_counted
     first = np.flatnonzero(np.diff(query, prepend=-1))
     lengths = np.diff(np.append(first, len(query)))
     return running - np.repeat(running[first], lengths)
@@ -254,7 +254,7 @@ def split_by_order(query: Numbers) -> Iterator[Numbers]:
     yield from np.split(entries, np.cumsum(np.bincount(number)[1:])[:-1])
 
 
-def find_worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
+def find_worths(gain: Gain, grades: Numbers) -> tuple[FloatArray, Numbers]:
     """The distinct gains, and for each grade which of them; there are few grades and many documents."""
     levels, codes = distinct(grades)
     worth = gain_function(gain)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.bulk.batch import Batch, Floats, Numbers, compact
+from harness.metrics.bulk.batch import Batch, Numbers, compact
 from harness.metrics.bulk.texts import (
     KEPT,
     PADDING,
@@ -28,6 +28,7 @@ from harness.metrics.bulk.texts import (
     same_text,
     texts_of,
 )
+from harness.statistics.tests import FloatArray
 
 _BLANK, _TAB, _NEWLINE = b" \t\n"
 _WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
@@ -158,7 +159,7 @@ class TrecRankings:
     queries: Sequence[str]
     sizes: Numbers
     documents: Texts
-    scores: Floats
+    scores: FloatArray
 
     @classmethod
     def empty(cls, queries: Sequence[str]) -> TrecRankings:
@@ -181,7 +182,7 @@ def _find_places(query: Numbers, ranked: TrecRankings, *, ties_by_id: bool) -> N
     return places
 
 
-def _find_ties(query: Numbers, scores: Floats) -> list[list[int]]:
+def _find_ties(query: Numbers, scores: FloatArray) -> list[list[int]]:
     """Each stretch of hits of one query that have the same score, by its first row and the one behind its last."""
     tied = np.concatenate([[False], (query[1:] == query[:-1]) & (scores[1:] == scores[:-1]), [False]])
     # Where `tied` changes to True and back again, a stretch begins and ends.
