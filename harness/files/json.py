@@ -42,6 +42,10 @@ class WrongJson(ValueError):
         return self.offset + 1
 
 
+class WrongNumber(WrongJson):
+    """A number that JSON may have, and no 64-bit float."""
+
+
 def parse_json(text: str) -> Any:
     """
     The value of *text*.
@@ -177,7 +181,7 @@ def read_scalar(token: str, offset: int) -> Any:
     """
     value = json.loads(token)
     if isinstance(value, float) and not math.isfinite(value):
-        raise WrongJson(f"found {token[:60]}, expected a number that a 64-bit float can hold", offset)
+        raise WrongNumber(f"found {token[:60]}, expected a number that a 64-bit float can hold", offset)
     # An escape such as "\ud83d" alone is JSON.
     if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
         raise WrongJson("this text has half of a character; write both halves, as in \\ud83d\\ude00", offset)

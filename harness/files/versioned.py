@@ -24,7 +24,7 @@ from pydantic_core import PydanticSerializationError, core_schema, to_json
 
 from harness.errors import FormatError, Problem, UsageError
 from harness.files.beside import BesideFile
-from harness.files.json import PlacedJson, WrongJson, build_tree, parse_json
+from harness.files.json import PlacedJson, WrongJson, WrongNumber, build_tree, parse_json
 from harness.files.opening import MOST_PROBLEMS, TextSource
 from harness.files.writing import write_whole
 from harness.model.suite import Json
@@ -148,10 +148,13 @@ class VersionedJson(Generic[T]):
         except ValidationError as error:
             faults = error.errors(include_url=False)[:MOST_PROBLEMS]
         faults_at: dict[int, list[str]] = {}
-        tree = None
-        # No places are known of what has half of a character, or is nested deeply.
-        with suppress(WrongJson):
+        try:
             tree = build_tree(text, PlacedJson)
+        except WrongNumber as error:
+            raise FormatError([make_problem(error.offset, f"{error}; {self.remedy}")]) from None
+        except WrongJson:
+            # No places are known of what has half of a character, or is nested deeply.
+            tree = None
         for fault in faults:
             name = ".".join(map(str, fault["loc"])) or self.noun
             offset = 0 if tree is None else tree.find_offset(fault["loc"])
