@@ -1,8 +1,9 @@
 """
-What scripts/bench/runner --slots measures on: an engine with four slots.
+What scripts/bench/runner --slots and --by-hand measure on: an engine with four slots.
 
 As a program it is the engine: each `_msearch` waits for one of four slots and keeps it for 20 ms, and 0.5 ms for each
-search; *latency* seconds come on top, of the network, without a slot. Each search has ten hits.
+search, unless it is told to be fast; *latency* seconds come on top, of the network, without a slot. Each search has ten
+hits, or as many as are asked for.
 """
 
 from __future__ import annotations
@@ -19,14 +20,19 @@ REQUEST = 0.020
 SEARCH = 0.0005
 
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
-HITS = [{"_index": "products", "_id": f"document-{rank}", "_score": 10.5 - rank} for rank in range(10)]
-FOUND = {"total": {"value": 4711, "relation": "eq"}, "max_score": 10.5, "hits": HITS}
-ITEM = json.dumps({"took": 3, "timed_out": False, "_shards": SHARDS, "hits": FOUND, "status": 200}).encode()
 ROOT = b'{"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}'
 
 
-async def serve(latency: float) -> None:
+def make_item(count: int) -> bytes:
+    """The answer to one search, of *count* hits."""
+    hits = [{"_index": "products", "_id": f"document-{rank}", "_score": count + 0.5 - rank} for rank in range(count)]
+    found = {"total": {"value": 4711, "relation": "eq"}, "max_score": count + 0.5, "hits": hits}
+    return json.dumps({"took": 3, "timed_out": False, "_shards": SHARDS, "hits": found, "status": 200}).encode()
+
+
+async def serve(latency: float, hits: int, *, is_fast: bool) -> None:
     slots = asyncio.Semaphore(SLOTS)
+    item = make_item(hits)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -38,11 +44,13 @@ async def serve(latency: float) -> None:
                 if body:
                     searches = body.count(b"\n") // 2
                     async with slots:
-                        await asyncio.sleep(REQUEST + searches * SEARCH)
+                        if not is_fast:
+                            await asyncio.sleep(REQUEST + searches * SEARCH)
                     await asyncio.sleep(latency)
-                    content = b'{"took":1,"responses":[%b]}' % b",".join([ITEM] * searches)
+                    content = b'{"took":1,"responses":[%b]}' % b",".join([item] * searches)
                 writer.write(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(content)
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Elastic-Product: Elasticsearch\r\n"
+                    b"Content-Length: %d\r\n\r\n" % len(content)
                 )
                 writer.write(content)
                 await writer.drain()
@@ -53,9 +61,10 @@ async def serve(latency: float) -> None:
 
 
 @contextlib.contextmanager
-def engine(latency: float) -> Iterator[int]:
+def engine(latency: float, hits: int = 10, *, is_fast: bool = False) -> Iterator[int]:
     """The port of an engine in a process of its own."""
-    with subprocess.Popen([sys.executable, __file__, str(latency)], stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, __file__, str(latency), str(hits), *(["fast"] if is_fast else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield int(process.stdout.readline())
@@ -65,4 +74,4 @@ def engine(latency: float) -> Iterator[int]:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(float(sys.argv[1])))
+        asyncio.run(serve(float(sys.argv[1]), int(sys.argv[2]), is_fast="fast" in sys.argv[3:]))
