@@ -88,8 +88,8 @@ def find_dependents(name: str) -> list[str]:
 
 
 def imports_extension(path: Path, name: str) -> bool:
-    """Whether the module at *path* imports the extension *name*."""
-    pattern = rf"^\s*(?:from|import) harness\.extensions\.{name}\b"
+    """Whether the module at *path* imports the extension *name*, or a builder of its tests."""
+    pattern = rf"^\s*(?:from|import) (?:harness\.)?extensions\.{name}\b"
     return re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 

@@ -18,7 +18,13 @@ from harness.embedded.jars import CACHE_VARIABLE, cache_folder
 from harness.pytest_plugin.node import NodeHost
 from harness.store.baseline import CI_VARIABLES
 
-pytest_plugins = ["pytester", "builders.engine_fixtures", "builders.browser_fixtures", "builders.fixtures"]
+pytest_plugins = [
+    "pytester",
+    "builders.engine_fixtures",
+    "builders.browser_fixtures",
+    "builders.fixtures",
+    "builders.pictures",
+]
 
 # Two workers and an engine share a machine: how long an example takes proves nothing.
 # Hypothesis takes 100 examples by default; half of them keep .ci/run short.

@@ -30,10 +30,3 @@ def test_the_thresholds_of_the_page_are_those_of_the_example():
     thresholds = [line.partition("  #")[0].rstrip() for line in block.splitlines() if "threshold:" in line]
     assert len(thresholds) == 3
     assert all(threshold in example for threshold in thresholds)
-
-
-def test_the_page_tunes_the_example_with_the_command_of_the_guide():
-    tuning = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
-    commands = [line for block in find_blocks(PAGE, "console") for line, _ in split_commands(block)]
-    [command] = [line for line in commands if line.startswith("relevance tune ")]
-    assert f"$ {command}\n" in tuning

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from builders.extension_cases import map_cases
 from harness.config import read_config
 from harness.errors import HarnessError
-from harness.extensions.migrate.click_logs import read_csv, read_ubi
-from harness.extensions.migrate.clicks import ClickModel, grade_clicks, read_propensities
 from harness.files.judge_files import JudgeFile
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
@@ -76,11 +75,8 @@ READERS = {
     "shop.judged-by.anna.jsonl": JudgeFile.read,
     "run.journal": lambda path: parse_journal(path.read_bytes(), str(path)),
     "report.json": lambda path: loads_report(path.read_text(errors="surrogateescape")),
-    "clicks.csv": lambda path: grade_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),
-    "ubi.json": lambda path: grade_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
-    "ubi.jsonl": lambda path: grade_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
-    "propensities.csv": read_propensities,
     "documents.jsonl": lambda path: list(read_documents(path, str(path), "id")),
+    **map_cases("READERS"),
 }
 HEADS = [
     "query,document,grade\n",

@@ -8,9 +8,7 @@ import pytest
 
 from builders.gating import TODAY, threshold
 from builders.suites import make_suite
-from harness.errors import BaselineError, FormatError, UnansweredBaseline, UnwritableBaseline
-from harness.extensions.compare.forms import parse_side
-from harness.extensions.compare.sides import read_report_side
+from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline
 from harness.gate import decide
 from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
@@ -459,9 +457,6 @@ def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr("harness.files.versioned.MOST_READ", 2**21)
     with pytest.raises(BaselineError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
         read_baselines(Path("/dev/zero"))
-    form = parse_side("report:/dev/zero")
-    with pytest.raises(FormatError, match="2 MiB"):
-        read_report_side(form, None, None)
 
 
 # ------------------------------------------------------------------------------------------------ a run again

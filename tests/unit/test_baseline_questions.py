@@ -1,56 +1,26 @@
 """What a request uses of a query is what it asked: nothing else ends a baseline, or a grade that a person gave."""
 
-import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from pluggy import PluginManager
 
-from builders.executions import finish, run_suite
-from builders.judging import make_view
+from builders.executions import run_suite
+from builders.questions import ANSWERS, LONG, PLAIN, SUITE, WITHOUT_VECTORS, load_questions, run_of, save
 from harness import hookspecs
 from harness.errors import BaselineError
-from harness.extensions.compare.assembly import remove_changed_queries
-from harness.extensions.compare.model import SideKind
-from harness.extensions.compare.sides import make_baseline_side, make_report_side, make_run_side
-from harness.extensions.judging.model import PooledDocument
-from harness.extensions.judging.page.session_json import build_session
-from harness.files.judge_files import JudgeFile, fingerprint_questions
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model.kept import BaselineFile
-from harness.model.run import IndexFacts
 from harness.model.suite import HttpRequest, RequestTemplate
-from harness.model.suite import Query as PlainQuery
 from harness.options import RunOptions
 from harness.search.testing import FakeSearch
-from harness.store.baseline import make_baseline, make_reference
-from harness.store.baseline_files import dumps, loads
+from harness.store.baseline import make_reference
 from harness.store.contradictions import refuse_contradictions
 from harness.store.header import make_header
 from harness.store.what_changed import select_request_values
-from harness.suites import load_suite
-
-SUITE = """\
-suite: shop
-target: {index: products}
-vectors: {near: near.jsonl}
-measures: ["RR@3"]
-requests:
-  lexical: {query: {match: {title: "{{text}}"}}}
-  branded: {query: {bool: {must: {match: {title: "{{text}}"}}, filter: {term: {brand: "{{brand}}"}}}}}
-  vector: {knn: {field: place, query_vector: "{{near}}", k: 3, num_candidates: 9}}
-queries:
-  - {id: tents, text: TEXT, params: {brand: BRAND}, judgments: {a: 1}}
-  - {id: ropes, text: rope, params: {brand: Acme}, judgments: {b: 1}}
-"""
-WITHOUT_VECTORS = SUITE.replace("vectors: {near: near.jsonl}\n", "").partition("  vector:")[0]
-WITHOUT_VECTORS += SUITE.partition("num_candidates: 9}}\n")[2]
-ANSWERS = {"tents": ["a"], "ropes": ["b"]}
-PLAIN = {"TEXT": "tent", "BRAND": "Acme", "near": [0.5, 1.5]}
-LONG = [0.25] * 300
 
 CHANGES = {
     "text": {"TEXT": "family tent"},
@@ -62,30 +32,7 @@ USES = {"lexical": {"text"}, "branded": {"text", "param"}, "vector": {"vector"}}
 
 @pytest.fixture
 def load(tmp_path):
-    def load(text=SUITE, environ=None, **changed):
-        values = {**PLAIN, **changed}
-        near = values.pop("near")
-        for name, value in values.items():
-            text = text.replace(name, value)
-        lines = [{"id": "tents", "vector": near}, {"id": "ropes", "vector": [1.5] * len(near)}]
-        (tmp_path / "near.jsonl").write_text("\n".join(map(json.dumps, lines)))
-        path = tmp_path / "shop.relevance.yaml"
-        path.write_text(text)
-        return load_suite(path, environ or {})
-
-    return load
-
-
-def run_of(suite, request, **options):
-    return finish(suite, FakeSearch(ANSWERS), RunOptions(request=request, locate=False, **options))
-
-
-def save(suite, request, **options):
-    """The baseline of *request*, written and read."""
-    done = run_of(suite, request, **options)
-    run = replace(done.run, facts=IndexFacts())
-    entry = make_baseline(suite, run, done.scores, created="2026-05-01", harness="1")
-    return loads(dumps(BaselineFile("shop", {request: entry})), "b.json").requests[request]
+    return partial(load_questions, tmp_path)
 
 
 def changed_since(entry, suite, request, **options):
@@ -233,31 +180,6 @@ def test_an_entry_that_was_edited_contradicts_itself(load, edit):
 # ----------------------------------------------------------------------------------------------- two sides
 
 
-def sides_of(suite, request):
-    run = run_of(suite, request).run
-    report = run_suite(suite, FakeSearch(ANSWERS), RunOptions(request=request, locate=False))
-    return {
-        "run": make_run_side(f"request:{request}", SideKind.REQUEST, suite, run),
-        "baseline": make_baseline_side("baseline", save(suite, request), request),
-        "report": make_report_side(report, "report", created="2026-05-01"),
-    }
-
-
-@pytest.mark.parametrize("kind", ["run", "baseline", "report"])
-@pytest.mark.parametrize("pair", [("lexical", "vector"), ("vector", "lexical"), ("branded", "vector")])
-def test_two_requests_of_a_suite_ask_the_same_whatever_each_of_them_uses(load, kind, pair):
-    suite = load()
-    first, second = (sides_of(suite, request) for request in pair)
-    assert remove_changed_queries((first[kind], second["run"]), suite)[1] == ()
-    assert remove_changed_queries((first["report"], second[kind]), None)[1] == ()
-    changed = load(near=[7.5, 7.5])
-    notes = remove_changed_queries((first[kind], sides_of(changed, pair[1])["run"]), changed)[1]
-    assert bool(notes) is (pair[0] == "vector"), "the vectors of the other request are not its own"
-    other = load(TEXT="family tent")
-    if pair[0] != "vector":
-        assert remove_changed_queries((first[kind], sides_of(other, pair[1])["run"]), other)[1]
-
-
 def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):
     def header(suite, request):
         options = RunOptions(request=request, hooks=Hooks())
@@ -275,32 +197,6 @@ def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):
 
 
 # ----------------------------------------------------------------------------------------------- what a person sees
-
-
-def session_of(suite, path):
-    documents = [PooledDocument("tents", "tent", "a", {"lexical": 1})]
-    return make_view(suite, documents, (), JudgeFile(path, fingerprint_questions(suite)))
-
-
-@pytest.mark.parametrize("near", [PLAIN["near"], LONG], ids=["short", "long"])
-def test_the_page_shows_no_vector_and_grades_do_not_depend_on_one(load, tmp_path, near):
-    path, suite = tmp_path / "shop.judged-by.anna.jsonl", load(near=near)
-    [shown] = build_session(session_of(suite, path))["queries"]
-    assert (shown["text"], shown["params"]) == ("tent", {"brand": "Acme"})
-    JudgeFile(path, fingerprint_questions(suite)).grade(("tents", "a"), 1.0)
-    for changed in (load(near=[*near[1:], 7.5]), load(WITHOUT_VECTORS), suite):
-        now = JudgeFile.read(path, fingerprint_questions(changed))
-        assert (now.grades, now.outdated) == ({("tents", "a"): 1.0}, set())
-    for changed in (load(TEXT="family tent", near=near), load(BRAND="Other", near=near)):
-        assert JudgeFile.read(path, fingerprint_questions(changed)).outdated == {("tents", "a")}
-
-
-def test_a_vector_among_the_params_is_not_shown_either(load, tmp_path):
-    suite = load(WITHOUT_VECTORS)
-    query = PlainQuery("tents", "tent", {"brand": "Acme", "sizes": [1, 2.5], "near": LONG, "deep": {"near": LONG}})
-    [shown] = build_session(session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl"))["queries"]
-    assert set(shown["params"]) == {"brand", "sizes", "deep"}
-    assert shown["params"]["deep"].count("0.25") == 3
 
 
 def test_a_report_says_what_its_request_used(load):

@@ -1,6 +1,5 @@
 """What a stranger's suite leads to: no link, no name and no wrong line prints a file that is not the suite's."""
 
-import json
 import os
 import re
 from itertools import product
@@ -9,47 +8,24 @@ from pathlib import Path
 import pytest
 
 from builders.extension_cases import list_cases
+from builders.stranger import KEY, SECRET, SUITE, make_tree, printed, write
 from harness.cli import main
 from harness.errors import HarnessError
-from harness.extensions.distributed.scheduler import list_command_words
 from harness.files.border import Border, is_quotable
 from harness.files.judge_files import JudgeFile, read_judge_files
-from harness.options import RunOptions
-from harness.run import Matrix
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
 
-SECRET = "hunter2xyz"
-KEY = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{SECRET}QUJDREVG\n{SECRET}: [\n"
 PASSWD = f"root:x:0:0:{SECRET}:/root:/bin/bash\nme:x:1:1:{SECRET}:/home/me:/bin/sh\n"
 NETRC = f"machine example.org\n  login me password {SECRET}\n"
 YAML = f"token: {SECRET}\nsuite: [{SECRET}\n"
 SECRETS = [KEY, PASSWD, NETRC, YAML, f"TOKEN={SECRET}\0HOME=/root\0", f'{{"token": "{SECRET}"}}', f"\xff{SECRET}"]
 
-SUITE = """\
-suite: shop
-target: {index: products}
-request: {query: {match: {title: "{{text}}"}}}
-measures: ["nDCG@10"]
-queries:
-  - {id: shoes, text: red shoes, judgments: {a: 1}}
-"""
-
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A checkout with a suite, in a hidden folder as many build systems have it."""
-    folder = tmp_path / ".cache" / "build"
-    folder.mkdir(parents=True)
-    (folder / "a.relevance.yaml").write_text(SUITE)
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def write(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode("latin-1"))
-    return path
+    monkeypatch.chdir(make_tree(tmp_path))
+    return Path.cwd()
 
 
 COMMANDS = [
@@ -57,11 +33,6 @@ COMMANDS = [
     ["run", "--url", "http://127.0.0.1:9"],
     *list_cases("UNQUOTED"),
 ]
-
-
-def printed(capsys):
-    captured = capsys.readouterr()
-    return captured.out + captured.err
 
 
 # ------------------------------------------------------------------------------------------------ suites that are found
@@ -189,10 +160,6 @@ def test_the_root_lets_links_lead_into_no_other_folder(farm, tmp_path, capsys):
     text = printed(capsys)
     assert "x.relevance.yaml: this link is not followed: what it leads to is outside of" in text
     assert "y.relevance.yaml: this link is not followed: what it leads to is hidden" in text
-
-
-def test_a_worker_of_a_scheduler_is_sent_the_root():
-    assert list_command_words(RunOptions(root=Path("../.store")), Matrix()) == ["--root=../.store"]
 
 
 def test_the_baseline_of_a_tree_of_links_is_one_of_them(farm, tmp_path, capsys, engine_that_answers):
@@ -365,45 +332,7 @@ def test_a_judges_file_that_is_a_link_is_not_followed(tree, tmp_path, content):
     assert victim.read_text() == content
 
 
-def test_a_linked_judges_file_ends_the_command(tree, tmp_path, capsys):
-    (tmp_path / "grades").mkdir()
-    (tmp_path / "grades" / "a.judged-by.bob.jsonl").symlink_to(write(tmp_path / "secret", KEY))
-    assert main(["judge", "agreement", "a.relevance.yaml", "--progress", str(tmp_path / "grades")]) == 2
-    text = printed(capsys)
-    assert "a.judged-by.bob.jsonl: the file cannot be read: this is a link" in text
-    assert SECRET not in text
-
-
 # ------------------------------------------------------------------------------------------------ imports
-
-
-def test_the_name_of_a_template_of_rre_leads_to_no_other_folder(tree, capsys):
-    write(tree / "../../secret.json", json.dumps({"query": {"match": {"title": SECRET}}}))
-    write(tree / "rre" / "templates" / ".hidden.json", json.dumps({"query": {"match": {"title": SECRET}}}))
-    (tree / "rre" / "templates" / "link.json").symlink_to(tree / "../../secret.json")
-    for name in ("../../../../secret.json", "link.json", ".hidden.json"):
-        query = {"template": name, "placeholders": {"$query": "shoes"}, "relevant_documents": {"1": ["a"]}}
-        write(tree / "rre" / "ratings" / "shop.json", json.dumps({"index": "products", "queries": [query]}))
-        main(["import", "rre", "rre/ratings/shop.json", "--output", f"out-{len(name)}"])
-        assert f"the template '{name}', which is in no folder 'templates' beside the ratings" in printed(capsys)
-    assert not [path for path in tree.glob("out-*/*") if SECRET in path.read_text()]
-
-
-@pytest.mark.parametrize(
-    ("kind", "link"),
-    [("rre", "ratings/x.json"), ("beir", "queries.jsonl"), ("beir", "corpus.jsonl"), ("beir", "qrels/test.tsv")],
-)
-def test_what_an_import_finds_in_a_folder_leads_not_out_of_it(tree, capsys, kind, link):
-    write(tree / "../../secret", KEY)
-    write(tree / "set" / "queries.jsonl", '{"_id": "1", "text": "a"}\n')
-    write(tree / "set" / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\n")
-    (tree / "set" / link).unlink(missing_ok=True)
-    (tree / "set" / link).parent.mkdir(exist_ok=True)
-    (tree / "set" / link).symlink_to(tree / "../../secret")
-    assert main(["import", kind, "set", "--output", "out"]) == 2
-    text = printed(capsys)
-    assert f"set/{link}: this is not read, as what it leads to is outside of" in text
-    assert SECRET not in text
 
 
 # ------------------------------------------------------------------------------------------------ CI

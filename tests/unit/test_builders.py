@@ -1,4 +1,4 @@
-"""What two files of tests need stands in tests/builders once."""
+"""What two files of tests need stands once: in tests/builders, or in the builders of an extension."""
 
 import ast
 from collections import defaultdict
@@ -44,4 +44,4 @@ def test_no_helper_is_written_in_two_files():
             if body and body[-1].end_lineno - body[0].lineno + 1 >= SEVERAL:
                 places[describe_body(helper)][path.relative_to(TESTS).as_posix()] = helper.name
     twins = [f"{next(iter(found.values()))} in {' and '.join(found)}" for found in places.values() if len(found) > 1]
-    assert twins == [PAGES], "give each one place in tests/builders"
+    assert twins == [PAGES], "give each one place in tests/builders, or in the builders of its extension"

@@ -89,7 +89,7 @@ def test_the_workflow_to_copy_runs_the_suites_on_the_engine_of_the_compose_file(
 @pytest.mark.parametrize("page", ["explanation/reliability.md", "explanation/security.md"])
 def test_the_tests_that_a_page_names_exist(page):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    named = re.findall(r"`((?:unit|plugin|property|cluster)/[\w/]+\.py)(?:::([\w:]+))?`", text)
+    named = re.findall(r"`((?:unit|plugin|property|cluster|extensions)/[\w/]+\.py)(?:::([\w:]+))?`", text)
     assert len(named) > 10
     for file, name in named:
         source = (ROOT / "tests" / file).read_text(encoding="utf-8")

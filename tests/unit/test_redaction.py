@@ -2,16 +2,14 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
-from builders.comparisons import comparison_report, unjudged_report, verdicts
 from harness.extensions.compare.model import ComparisonReport
 from harness.masking import UNMASKED_FIELDS, redact
-from harness.model.comparison import MovedDocument
 from harness.model.inspection import Explanation
 from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, SuiteReport
 from harness.model.run import Engine, Failure, IndexState, Ranking, Run, Status, Verdict
@@ -65,25 +63,6 @@ def test_every_text_is_masked_and_nothing_else_changes():
 def test_an_index_that_is_not_there_stays_so():
     service = SuiteReport("s", "s", "r", "c", None, Engine("http"), Profile.STANDARD, "linear", 10, (), (), ())
     assert redact(service, mask) == service
-
-
-def comparison(secret):
-    usual = comparison_report()
-    side = replace(usual.reference, index=f"index-{secret}", unanswered={"q": f"reason {secret}"})
-    documents = (MovedDocument("a", 1, 2, title=f"title {secret}"), MovedDocument("b", 2, 1))
-    return replace(
-        usual,
-        reference=side,
-        candidate=replace(side, index=None),
-        queries=(replace(usual.queries[0], text=f"text {secret}", documents=documents),),
-        verdicts=(replace(verdicts()[0], reason=f"reason {secret}", threshold=f"threshold {secret}"),),
-        notes=(f"note {secret}",),
-    )
-
-
-def test_every_text_of_a_comparison_is_masked_and_nothing_else_changes():
-    assert redact(comparison(SECRET), mask) == comparison("${PASSWORD}")
-    assert redact(unjudged_report(), mask) == unjudged_report()
 
 
 @dataclass(frozen=True)

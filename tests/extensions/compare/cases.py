@@ -1,5 +1,7 @@
 """What comparisons add to the tests that hold for each command."""
 
+from extensions.compare.builders.comparisons import comparison_report, unjudged_report
+from harness.extensions.compare import page
 from harness.options import Commands
 
 SIDES = ("compare", "request:current", "request:other", "--suite", "shop.relevance.yaml")
@@ -15,6 +17,10 @@ UNSENT_LOGINS = [["compare", "request:request", "cluster:default", "--suite", "s
 MASKED = {"compare": ["compare", "shop.relevance.yaml", "request:body", "request:templated"]}
 FOUND = [["baseline", "diff", "--url", "URL"]]
 WITHOUT_VARIANTS = [["compare", "request:request", "index:products", "--suite", "shop.relevance.yaml"]]
+PAGES = {
+    "comparison": lambda: page.render(comparison_report()),
+    "no judgments": lambda: page.render(unjudged_report()),
+}
 LOST = {
     "compare": (SIDES, ("html", "json")),
     "compare three": ((*SIDES[:3], "request:current", *SIDES[3:]), ("html", "json")),

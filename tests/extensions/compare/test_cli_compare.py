@@ -21,7 +21,7 @@ import harness.run.cell
 import harness.search
 import harness.store.baseline
 import harness.suites.loading
-from builders.comparing import compare, refused, told
+from extensions.compare.builders.comparing import compare, refused, told
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.extensions.compare.forms import WORDS

@@ -135,3 +135,9 @@ def test_judgments_by_subtopic_are_taken_as_well(files, capsys):
     row = read_row(capsys.readouterr().out)
     assert (row["measure"], row["queries"]) == ("alpha_nDCG@5", 30)
     assert row["difference"] == pytest.approx(-2 / 3)
+
+
+def test_a_report_without_an_end_is_not_read_to_its_end(files, capsys, monkeypatch):
+    monkeypatch.setattr("harness.files.versioned.MOST_READ", 2**21)
+    assert main(["compare", "report:/dev/zero", f"run:{files / 'good'}", "--measure", "P@1"]) == 2
+    assert "2 MiB" in capsys.readouterr().err

@@ -8,8 +8,8 @@ import json
 import shlex
 from pathlib import Path
 
-from builders.comparing import compare, refused, told
 from builders.engine import ScriptedEngine
+from extensions.compare.builders.comparing import compare, refused, told
 from harness.cli import main
 from harness.extensions.compare.outputs import comparison_schema, loads_comparison
 from harness.statistics.tests import holm

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.workflow import COMPARE, ROOT, fake_program, run_step
+from extensions.compare.builders.workflow import COMPARE, ROOT, fake_program, run_step
 
 JOBS = COMPARE["jobs"]
 SCRIPT = ROOT / "docs" / "examples" / "relevance-compare.sh"

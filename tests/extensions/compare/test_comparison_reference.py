@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from builders.comparisons import comparison_report
+from extensions.compare.builders.comparisons import comparison_report
 from harness.extensions.compare.outputs import dumps_comparison
 from harness.extensions.compare.printers import QUERIES_IN_MARKDOWN
 from harness.extensions.compare.sentences import Change

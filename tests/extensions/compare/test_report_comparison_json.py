@@ -12,8 +12,15 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.comparisons import ODD, comparison_report, hostile_report, large_report, red_shoes, unjudged_report
 from builders.reports import products, report_of
+from extensions.compare.builders.comparisons import (
+    ODD,
+    comparison_report,
+    hostile_report,
+    large_report,
+    red_shoes,
+    unjudged_report,
+)
 from harness.errors import FormatError
 from harness.extensions.compare.model import ComparisonReport, QueryComparison, Side
 from harness.extensions.compare.outputs import comparison_schema, dumps_comparison, loads_comparison

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders.comparisons import (
+from extensions.compare.builders.comparisons import (
     NDCG,
     boots,
     comparison,

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from builders.comparisons import (
+from builders.html import Page
+from builders.odd_texts import assert_page_is_ours
+from builders.reports import HOSTILE
+from extensions.compare.builders.comparisons import (
     NDCG,
     ODD,
     boots,
@@ -19,9 +22,6 @@ from builders.comparisons import (
     unjudged_report,
     verdicts,
 )
-from builders.html import Page
-from builders.odd_texts import assert_page_is_ours
-from builders.reports import HOSTILE
 from harness.extensions.compare.model import QueryComparison, SideKind
 from harness.extensions.compare.page import draw_intervals, render
 from harness.model.comparison import MovedDocument

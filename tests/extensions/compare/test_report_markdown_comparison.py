@@ -7,7 +7,9 @@ pytest.importorskip("cmarkgfm")
 import re
 from dataclasses import replace
 
-from builders.comparisons import (
+from builders.markdown import Page
+from builders.reports import HOSTILE
+from extensions.compare.builders.comparisons import (
     ODD,
     boots,
     comparison,
@@ -18,8 +20,6 @@ from builders.comparisons import (
     unchanged,
     unjudged_report,
 )
-from builders.markdown import Page
-from builders.reports import HOSTILE
 from harness.extensions.compare.model import QueryComparison
 from harness.extensions.compare.printers import QUERIES_IN_MARKDOWN as MOST
 from harness.extensions.compare.printers import render_markdown as render

@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from builders.comparisons import NDCG, ODD, comparison, comparison_report, hostile_report, row, sides_report
+from extensions.compare.builders.comparisons import (
+    NDCG,
+    ODD,
+    comparison,
+    comparison_report,
+    hostile_report,
+    row,
+    sides_report,
+)
 from harness.extensions.compare.document import build_comparison_table, build_measure_notes, build_strips, make_strips
 from harness.extensions.compare.model import QueryComparison
 from harness.extensions.compare.outputs import dumps_comparison, loads_comparison, render

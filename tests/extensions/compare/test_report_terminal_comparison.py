@@ -7,7 +7,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from builders.comparisons import (
+from builders.odd_texts import commands
+from extensions.compare.builders.comparisons import (
     ODD,
     boots,
     comparison,
@@ -19,7 +20,6 @@ from builders.comparisons import (
     unchanged,
     unjudged_report,
 )
-from builders.odd_texts import commands
 from harness.extensions.compare.model import QueryComparison
 from harness.extensions.compare.printers import print_comparison_report
 from harness.model.comparison import MovedDocument

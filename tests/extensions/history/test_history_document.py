@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders.histories import QUERIES, entries_of, entry_of, make_kept_suite, ranking_of, run_of
-from builders.planted_history import make_history, make_suite
+from extensions.history.builders.planted_history import make_history, make_suite
 from harness.extensions.history.document import (
     build_history_document,
     build_run_changes,

@@ -6,7 +6,16 @@ import pytest
 
 from builders.gating import TODAY, threshold
 from builders.histories import QUERIES, entries_of, entry_of, make_kept_suite, ranking_of, run_of
-from builders.planted_history import DRIFT, JUDGED, RUNS, STEP_DOWN, STEP_UP, UPGRADE, make_history, make_suite
+from extensions.history.builders.planted_history import (
+    DRIFT,
+    JUDGED,
+    RUNS,
+    STEP_DOWN,
+    STEP_UP,
+    UPGRADE,
+    make_history,
+    make_suite,
+)
 from harness.extensions.history.model import ChangeKind
 from harness.extensions.history.steps import find_drifts, find_steps
 from harness.extensions.history.timeline import build_timelines, list_changes

@@ -13,8 +13,8 @@ import webbrowser
 from types import SimpleNamespace
 
 import harness.search
-from builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index, set_up_shop
 from builders.pages import JudgingPage
+from extensions.judging.builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index, set_up_shop
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.masking import fingerprint

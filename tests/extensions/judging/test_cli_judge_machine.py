@@ -15,8 +15,8 @@ import pytest
 pytest.importorskip("openai")
 
 import harness.search
-from builders.judged_shop import make_hit
-from builders.llm_server import Reply, ScriptedModel, grade, refuse
+from extensions.judging.builders.judged_shop import make_hit
+from extensions.judging.builders.llm_server import Reply, ScriptedModel, grade, refuse
 from harness.cli import main
 from harness.model.run import Hit, Ranking
 from harness.search.testing import FakeSearch

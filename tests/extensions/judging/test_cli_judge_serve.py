@@ -14,8 +14,8 @@ import sys
 
 import harness.extensions.judging.commands.team
 import harness.search
-from builders.judged_shop import SUITE, set_up_shop
 from builders.pages import JudgingPage
+from extensions.judging.builders.judged_shop import SUITE, set_up_shop
 from harness.cli import main
 
 LOCAL = ("--serve", "127.0.0.1:0")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import harness.search
-from builders.judged_shop import DOCUMENTS, SUITE, set_up_shop
+from extensions.judging.builders.judged_shop import DOCUMENTS, SUITE, set_up_shop
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.extensions.judging.model import PooledDocument
@@ -22,7 +22,7 @@ from harness.search.testing import FakeSearch
 def documents(monkeypatch):
     """What the index holds, to be changed by a test."""
     documents = {name: dict(source) for name, source in DOCUMENTS.items()}
-    monkeypatch.setattr("builders.judged_shop.DOCUMENTS", documents)
+    monkeypatch.setattr("extensions.judging.builders.judged_shop.DOCUMENTS", documents)
     return documents
 
 

@@ -12,7 +12,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 
-from builders.judging import link_of, make_server, make_view
+from extensions.judging.builders.judging import link_of, make_server, make_view
 from harness.errors import UsageError
 from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.server import HEADERS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.judging import make_view
 from builders.suites import make_suite
+from extensions.judging.builders.judging import make_view
 from harness.errors import FormatError, UsageError
 from harness.extensions.judging.findings import parse_scale
 from harness.extensions.judging.model import Pool, PooledDocument

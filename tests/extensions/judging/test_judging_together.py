@@ -245,7 +245,14 @@ JUDGES, DOCUMENTS_EACH = 20, 400
 
 
 def test_nothing_that_was_acknowledged_is_lost_when_twenty_judges_grade_and_the_server_is_killed(tmp_path):
-    words = [sys.executable, "-m", "builders.judging_server", str(tmp_path), str(JUDGES), str(DOCUMENTS_EACH)]
+    words = [
+        sys.executable,
+        "-m",
+        "extensions.judging.builders.judging_server",
+        str(tmp_path),
+        str(JUDGES),
+        str(DOCUMENTS_EACH),
+    ]
     server = subprocess.Popen(words, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
     acknowledged: dict[str, dict[str, float]] = {}
     try:

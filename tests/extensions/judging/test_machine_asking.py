@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("openai")
 
-from builders.llm_server import Reply, ScriptedModel, grade, refuse
 from builders.ports import closed_port
+from extensions.judging.builders.llm_server import Reply, ScriptedModel, grade, refuse
 from harness.errors import UsageError
 from harness.extensions.judging.machine.asking import MOST_FAILURES, Asking, fingerprint_asking
 from harness.extensions.judging.machine.budget import Budget, Prices

@@ -1,5 +1,7 @@
 """What importers and exporters add to the tests that hold for each command."""
 
+from harness.extensions.migrate.click_logs import read_csv, read_ubi
+from harness.extensions.migrate.clicks import ClickModel, grade_clicks, read_propensities
 from harness.options import Commands
 
 COMMANDS_WITH = [
@@ -24,6 +26,12 @@ REFUSED = {
     "a first suite beside another schema": ("init", "foreign"),
     "a first suite below a file": ("init", "blocked"),
     "a suite of an index without a server": ("init", "new", "--index", "products", "--cluster", "nowhere"),
+}
+READERS = {
+    "clicks.csv": lambda path: grade_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),
+    "ubi.json": lambda path: grade_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
+    "ubi.jsonl": lambda path: grade_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
+    "propensities.csv": read_propensities,
 }
 OPENERS = {
     "extensions/migrate/clicks.py": "reads the log that the user named",

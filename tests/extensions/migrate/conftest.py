@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders.moving import write_files
+from extensions.migrate.builders.moving import write_files
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.moving import bodies, exported, judgments, moved, write_files
+from extensions.migrate.builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
 from harness.extensions.migrate.formats import FORMATS
 from harness.extensions.migrate.trec import read as read_trec

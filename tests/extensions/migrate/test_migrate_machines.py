@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.moving import write_files
+from extensions.migrate.builders.moving import write_files
 from harness.cli import main
 from harness.files.judge_files import JudgeFile, build_judge_path
 from harness.files.judgments import read_judgments

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.moving import bodies, judgments, moved, write_files
+from extensions.migrate.builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 from harness.metrics.score import gain_text, score_run
 from harness.model.run import Engine, Hit, Ranking, Run

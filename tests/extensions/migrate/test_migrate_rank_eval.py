@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builders.moving import bodies
+from extensions.migrate.builders.moving import bodies
 from harness.cli import main
 from harness.extensions.migrate.rank_eval import find_metric
 from harness.model.suite import Display

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.moving import exported, judgments, moved, write_files
+from extensions.migrate.builders.moving import exported, judgments, moved, write_files
 from harness.cli import main
 from harness.suites import load_suite
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from builders.moving import bodies, judgments, moved, write_files
+from extensions.migrate.builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from builders.moving import write_files
+from extensions.migrate.builders.moving import write_files
 from harness.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.moving import bodies, judgments, moved, write_files
+from extensions.migrate.builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 
 pytestmark = pytest.mark.usefixtures("request_body")

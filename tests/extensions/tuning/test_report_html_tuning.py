@@ -7,7 +7,7 @@ import pytest
 
 from builders.html import Page
 from builders.reports import HOSTILE
-from builders.tunings import BOOST, MATCH, make_trials, tuning_report, undecided_report
+from extensions.tuning.builders.tunings import BOOST, MATCH, make_trials, tuning_report, undecided_report
 from harness.extensions.tuning.model import TuningDecision, TuningGain, TuningTrial
 from harness.extensions.tuning.page import (
     Columns,

@@ -8,56 +8,29 @@ from datetime import date
 
 import pytest
 
-import harness.extensions.compare.scores
-import harness.search
+from builders.changing import (
+    ANOTHER_QUESTION,
+    SUITE,
+    answer_changing,
+    ask_otherwise,
+    contradict,
+    harness_baseline,
+    kept,
+    write_shop,
+)
 from harness.cli import main
-from harness.model.run import Failure, FailureKind, Hit, IndexFacts, Ranking
-from harness.search.testing import FakeSearch
-from harness.store.baseline_files import read_baselines
-
-SUITE = """\
-suite: {name}
-target: {{index: products}}
-requests:
-  current: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}
-  candidate: {{query: {{match_phrase: {{title: "{{{{text}}}}"}}}}}}
-measures: ["RR@3"]
-thresholds: ["drop RR@3 <= 0.1"]
-queries:
-  - {{id: q, text: one, tags: [head], judgments: {{a: 1}}}}
-  - {{id: r, text: two, tags: [tail], judgments: {{b: 1}}}}
-"""
+from harness.model.run import Failure, FailureKind, Hit, Ranking
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(working_folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
-    (tmp_path / "shop.relevance.yaml").write_text(SUITE.format(name="shop"))
-    return tmp_path
+    return write_shop(working_folder)
 
 
 @pytest.fixture
 def engine(monkeypatch):
-    """What answers; its rankings may be changed between two commands."""
-
-    class Changing(FakeSearch):
-        def now(self, **rankings):
-            self._rankings.update(rankings)
-
-    fake = Changing({"q": ["a"], "r": ["x", "b"]})
-    fake.facts = IndexFacts("m", None, 3, ("settings",))
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: fake)
-    return fake
-
-
-def harness_baseline(*words):
-    return main(["baseline", *words])
-
-
-def kept(folder, name="shop"):
-    return read_baselines(folder / f"{name}.baseline.json").requests
+    return answer_changing(monkeypatch)
 
 
 def test_a_suite_is_saved_and_what_was_saved_is_said(folder, engine, capsys):
@@ -172,25 +145,6 @@ def test_a_baseline_is_of_one_index(folder, engine, capsys):
     assert {request.index for request in engine.requests} == {"v1"}
 
 
-def test_diff_compares_each_request_on_each_index_with_the_request_s_entry(folder, engine, capsys):
-    pytest.importorskip("numpy")
-    harness_baseline("save", "shop.relevance.yaml", "-q", "--all-requests")
-    capsys.readouterr()
-    engine.now(q=["x", "a"])
-    words = ["--all-requests", "--index", "v1", "--index", "v2"]
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q", *words) == 0
-    lines = capsys.readouterr().out.splitlines()
-    titles = [line for line in lines if line.startswith("shop")]
-    assert titles == [
-        f"shop  request:{request} on index {index} against baseline"
-        for request in ("current", "candidate")
-        for index in ("v1", "v2")
-    ]
-    assert [line.split()[:4] for line in lines if line.startswith("  RR@3 ")] == 4 * [
-        ["RR@3", "0.7500", "0.5000", "-0.2500"]
-    ]
-
-
 def test_with_an_error_in_any_suite_nothing_is_written(folder, engine, capsys):
     (folder / "store.relevance.yaml").write_text(SUITE.format(name="store").replace("id: q", "id: s"))
     engine.now(s=Failure(FailureKind.ERROR, "no such field", 400))
@@ -296,20 +250,12 @@ def test_show_prints_every_request_and_the_queries_that_ties_move(folder, engine
     assert ["RR@3", "0.5000", "2", "q"] in [line.split() for line in text.splitlines()]
 
 
-def asks_otherwise(folder):
-    path = folder / "shop.relevance.yaml"
-    path.write_text(path.read_text().replace("text: two", "text: zwei"))
-
-
-ANOTHER_QUESTION = "r (its text was 'two' and is 'zwei')"
-
-
 def test_show_names_the_queries_that_ask_something_else_by_now(folder, engine, capsys, monkeypatch):
     harness_baseline("save", "shop.relevance.yaml", "-q")
     capsys.readouterr()
     assert harness_baseline("show", "shop.relevance.yaml") == 0
     assert "another question" not in capsys.readouterr().out
-    asks_otherwise(folder)
+    ask_otherwise(folder)
     assert harness_baseline("show", "shop.relevance.yaml") == 0
     assert f"changed query: {ANOTHER_QUESTION}" in capsys.readouterr().out
     path = folder / "shop.relevance.yaml"
@@ -318,21 +264,9 @@ def test_show_names_the_queries_that_ask_something_else_by_now(folder, engine, c
     assert "cannot check whether queries changed" in capsys.readouterr().out
 
 
-def test_diff_compares_the_queries_that_ask_the_same_and_shows_what_the_others_asked(folder, engine, capsys):
-    harness_baseline("save", "shop.relevance.yaml", "-q")
-    asks_otherwise(folder)
-    engine.now(q=["x", "a"])
-    capsys.readouterr()
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert f"baseline asked something else for 1 query, not compared: {ANOTHER_QUESTION}" in text
-    assert "RR@3 1.0000 → 0.5000" in text
-    assert "2 queries: other documents 1, not compared 1" in text
-
-
 def test_what_stays_of_another_question_is_said_and_compared_with_nothing(folder, engine, capsys):
     harness_baseline("save", "shop.relevance.yaml", "-q")
-    asks_otherwise(folder)
+    ask_otherwise(folder)
     capsys.readouterr()
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head") == 0
     said = f"what was kept of 1 query that did not run is of a changed query: {ANOTHER_QUESTION}"
@@ -423,14 +357,7 @@ def test_a_state_of_a_query_that_cannot_be_is_a_contradiction(folder, engine, ca
 
 @pytest.fixture
 def contradicting(folder, engine, capsys):
-    """The baseline of the first request says of r what cannot be; that of the second is sound."""
-    harness_baseline("save", "shop.relevance.yaml", "-q", "--all-requests")
-    path = folder / "shop.baseline.json"
-    content = json.loads(path.read_text())
-    content["requests"]["current"]["queries"]["r"]["ranking"] = []
-    path.write_text(json.dumps(content))
-    capsys.readouterr()
-    return "shop.baseline.json contradicts itself: request current, query r: it is scored, and its ranking is empty"
+    return contradict(folder, capsys)
 
 
 def test_show_says_which_baseline_contradicts_itself_and_prints_the_others(contradicting, capsys):
@@ -439,11 +366,6 @@ def test_show_says_which_baseline_contradicts_itself_and_prints_the_others(contr
     assert contradicting in printed.err
     assert "request candidate" in printed.out
     assert "request current" not in printed.out
-
-
-def test_diff_compares_with_nothing_that_contradicts_itself(contradicting, capsys):
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 1
-    assert contradicting in capsys.readouterr().err
 
 
 def test_a_baseline_that_contradicts_itself_is_replaced_and_no_part_is_put_beside_it(contradicting, folder, capsys):
@@ -467,77 +389,6 @@ def test_show_says_which_suites_have_none(folder, engine, capsys):
     printed = capsys.readouterr()
     assert "shop  shop.baseline.json" in printed.out
     assert "store.baseline.json" in printed.err
-
-
-def test_diff_shows_what_moved_and_decides_and_writes_nothing(folder, engine, capsys):
-    pytest.importorskip("numpy")
-    harness_baseline("save", "shop.relevance.yaml", "-q")
-    before = (folder / "shop.baseline.json").read_bytes()
-    engine.now(q=["x", "y", "a"])
-    engine.facts = IndexFacts("m", None, 4, ("settings",))
-    capsys.readouterr()
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
-    text = capsys.readouterr().out
-    assert "the index changed: it had 3 documents and has 4" in text
-    [row] = [line.split() for line in text.splitlines() if line.startswith("  RR@3  ")]
-    assert (row[:4], row[-2:]) == (["RR@3", "0.7500", "0.4167", "-0.3333"], ["0/1/1", "2"])
-    assert "RR@3: changed most: q 1.0000 → 0.3333" in text
-    assert (folder / "shop.baseline.json").read_bytes() == before
-
-
-def test_a_query_that_is_skipped_is_not_new_to_diff(folder, engine, capsys):
-    path = folder / "shop.relevance.yaml"
-    path.write_text(path.read_text() + "  - {id: s, text: three, skip: {reason: later}, judgments: {c: 1}}\n")
-    assert harness_baseline("save", "shop.relevance.yaml") == 0
-    assert set(kept(folder)["current"].queries) == {"q", "r"}
-    capsys.readouterr()
-    assert harness_baseline("diff", "shop.relevance.yaml") == 0
-    assert "only in" not in capsys.readouterr().out
-
-
-def test_diff_names_queries_that_only_one_side_has(folder, engine, capsys):
-    harness_baseline("save", "shop.relevance.yaml", "-q")
-    suite = SUITE.format(name="shop").replace("id: r,", "id: s,")
-    (folder / "shop.relevance.yaml").write_text(suite)
-    engine.now(s=["b"])
-    capsys.readouterr()
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
-    text = capsys.readouterr().out
-    assert "only in request:current: 1 query (s)\n" in text
-    assert "baseline has 1 query that the suite does not have: r\n" in text
-
-
-def test_diff_shows_the_means_where_nothing_can_be_tested(folder, engine, capsys, monkeypatch):
-    monkeypatch.setattr(harness.extensions.compare.scores, "find_spec", lambda _: None)
-    harness_baseline("save", "shop.relevance.yaml", "-q")
-    engine.now(q=["x", "y", "a"])
-    capsys.readouterr()
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "RR@3 0.7500 → 0.4167 (-0.3333) over 2 queries; it is not tested without numpy and scipy: pip" in text
-
-
-def test_diff_leaves_out_a_measure_that_looks_below_what_is_kept(folder, engine, capsys):
-    pytest.importorskip("numpy")
-    harness_baseline("save", "shop.relevance.yaml", "-q")
-    path = folder / "shop.relevance.yaml"
-    path.write_text(path.read_text().replace('measures: ["RR@3"]', 'measures: ["RR@3", "P@10", "P@20"]'))
-    capsys.readouterr()
-    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
-    text = capsys.readouterr().out
-    assert "P@20 is not compared: the baseline keeps 10 hits a query" in text
-    assert "\n  RR@3  " in text
-    assert "\n  P@10  " in text
-
-
-@pytest.mark.parametrize(
-    ("ranking", "status", "sentence"),
-    [(["a"], 1, "there is no baseline"), (Failure(FailureKind.TIMEOUT, "late"), 3, "nothing is compared")],
-)
-def test_diff_without_a_baseline_or_an_answer_ends_as_such(folder, engine, capsys, ranking, status, sentence):
-    engine.now(q=ranking)
-    assert harness_baseline("diff", "shop.relevance.yaml") == status
-    assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("variable", "value"), [("CI", "true"), ("JENKINS_URL", "http://ci/"), ("TF_BUILD", "True")])

@@ -98,19 +98,6 @@ def test_the_document_with_the_id_of_its_query_is_removed_where_that_is_asked_fo
     assert {query: found[query] for query in "abc"} == {"a": 1, "b": 0.5, "c": 1}
 
 
-def test_runs_are_compared_without_the_documents_with_ids_of_queries(tmp_path, capsys):
-    (tmp_path / "j.qrels").write_text(OWN_QRELS)
-    (tmp_path / "a.run").write_text(OWN_RUN)
-    (tmp_path / "b.run").write_text(OWN_RUN.replace("a Q0 a 1 9 t\n", ""))
-    words = ["compare", str(tmp_path / "a.run"), str(tmp_path / "b.run"), "--qrels", str(tmp_path / "j.qrels")]
-    means = []
-    for more in ([], ["--remove-query"]):
-        assert main([*words, "--measure", "RR", "--json", *more]) == 0
-        means.append(capsys.readouterr().out)
-    assert '"difference": 0.0' not in means[0]
-    assert '"difference": 0.0' in means[1]
-
-
 def test_json_names_the_queries_that_are_in_no_mean(files, capsys):
     words = [*files, "--measure", "RR"]
     assert evaluated(capsys, words)["left_out"] == {"not_in_run": ["q4"], "not_judged": ["q9"]}

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 import harness
-from builders import comparisons, reports
+from builders import reports
+from builders.extension_cases import map_cases
 from builders.html import Page
-from harness.extensions.compare import page as comparison
 from harness.report.html import run as html
 
 PAGES = {
     "run": lambda: html.render(reports.report_of(reports.products())),
     "two suites": lambda: html.render(reports.report_of(reports.products(), reports.products())),
-    "comparison": lambda: comparison.render(comparisons.comparison_report()),
-    "no judgments": lambda: comparison.render(comparisons.unjudged_report()),
+    **map_cases("PAGES"),
 }
 
 

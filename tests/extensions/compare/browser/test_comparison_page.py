@@ -4,9 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from builders.comparisons import comparison_report, hostile_report, large_report, row, unjudged_report
 from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE
+from extensions.compare.builders.comparisons import (
+    comparison_report,
+    hostile_report,
+    large_report,
+    row,
+    unjudged_report,
+)
 from harness.extensions.compare.page import render
 from harness.model.comparison import Comparison
 from harness.report.html.run import Limits

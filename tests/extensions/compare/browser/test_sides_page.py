@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from builders.comparisons import comparison_report, hostile_report, sides_report
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.reports import HOSTILE
+from extensions.compare.builders.comparisons import comparison_report, hostile_report, sides_report
 from harness.extensions.compare.page import render
 
 

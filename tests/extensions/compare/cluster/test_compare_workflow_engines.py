@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from builders.workflow import COMPARE, ROOT, run_step
+from extensions.compare.builders.workflow import COMPARE, ROOT, run_step
 
 pytest.importorskip("scipy", reason="comparisons need the extra statistics")
 

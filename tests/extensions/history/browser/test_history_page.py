@@ -8,8 +8,8 @@ import pytest
 
 from builders.histories import QUERIES, entries_of, make_kept_suite, ranking_of, run_of
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
-from builders.planted_history import STEP_DOWN, make_history, make_suite
 from builders.reports import HOSTILE
+from extensions.history.builders.planted_history import STEP_DOWN, make_history, make_suite
 from harness.extensions.history.page import HistoryLimits, render
 from harness.extensions.history.timeline import build_timelines
 from harness.model.kept import HistoryFigure

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders.golden import hold
-from builders.judging import link_of, make_server, make_view
 from builders.pages import contrasts
 from builders.reports import HOSTILE
+from extensions.judging.builders.judging import link_of, make_server, make_view
 from harness.errors import SearchError
 from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.page.session_json import build_session

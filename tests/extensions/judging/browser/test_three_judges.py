@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from builders.pages import contrasts
-from builders.tls_proxy import run_proxy
+from extensions.judging.builders.tls_proxy import run_proxy
 from harness.files.judge_files import JudgeFile
 
 pytest.importorskip("waitress")

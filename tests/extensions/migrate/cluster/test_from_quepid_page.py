@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.llm_server import ScriptedModel, grade
 from builders.pages import JudgingPage
 from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands, type_command
+from extensions.judging.builders.llm_server import ScriptedModel, grade
 
 for _package in ("werkzeug", "waitress", "krippendorff", "openai"):
     pytest.importorskip(_package, reason="people and a machine judge with the extras judge and llm")

@@ -4,7 +4,7 @@ import pytest
 
 from builders.pages import contrasts, find_cut_texts, find_wide_boxes
 from builders.reports import HOSTILE
-from builders.tunings import tuning_report, undecided_report
+from extensions.tuning.builders.tunings import tuning_report, undecided_report
 from harness.extensions.tuning.page import render
 
 CHANGE = ["--- a/shop.relevance.yaml", "+++ b/shop.relevance.yaml", "-  today: 2", "+  today: 4"]

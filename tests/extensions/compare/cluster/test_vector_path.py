@@ -28,7 +28,7 @@ from harness.extensions.compare.outputs import loads_comparison
 from harness.report.json import loads_report
 from harness.search.engine import EngineSearch
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "hybrid.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "guides" / "hybrid.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A lexical and a vector request")[2].partition("\n## ")[0]
 SUITE = re.search(r"```yaml\n(.*?)```", SECTION, re.DOTALL)[1]  # type: ignore[index]
 COMMANDS = dict(

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 INSTALLED = ROOT / ".venv-model" / "installed"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 COMPARE = yaml.safe_load((ROOT / "docs" / "examples" / "relevance-compare.yml").read_text(encoding="utf-8"))
 
 
