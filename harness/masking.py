@@ -605,5 +605,8 @@ def shorten_vector(vector: list[float]) -> Json:
     return f"{len(vector)} numbers{first} (fingerprint {digest})"
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def _format_canonically(value: Json) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(value)

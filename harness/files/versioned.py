@@ -11,9 +11,9 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
@@ -61,13 +61,18 @@ class VersionedJson(Generic[T]):
     """Whether files of the first version do not say it."""
     unpack: Callable[[Json], Json] | None = None
     """Makes JSON that follows the dataclass of that of a file, where people read another form more easily."""
+    earlier: Mapping[int, Callable[[T], T]] = field(default_factory=dict)
+    """
+    Earlier versions that are read too: the dataclass has a default for each key that they lack. Each has a function
+    that makes a value of this version of what was read.
+    """
 
     @cached_property
     def version(self) -> int:
-        """The default of the field `schema`: the version that is written, and the only one that is read."""
-        for field in fields(self.kind):  # type: ignore[arg-type]
-            if field.name == "schema" and isinstance(field.default, int):
-                return field.default
+        """The default of the field `schema`: the version that is written."""
+        for part in fields(self.kind):  # type: ignore[arg-type]
+            if part.name == "schema" and isinstance(part.default, int):
+                return part.default
         return 1
 
     @cached_property
@@ -116,8 +121,9 @@ class VersionedJson(Generic[T]):
             value = self.adapter.validate_json(text, strict=self.is_strict)
             # A field that the text does not have gets the default, which is this version.
             says_version = self.had_no_version or key in text  # type: ignore[operator]
-            if says_version and getattr(value, "schema", self.version) == self.version:
-                return value
+            version = getattr(value, "schema", self.version)
+            if says_version and (version == self.version or version in self.earlier):
+                return self._bring_up_to_date(value)
         return self._load_checked(text, path or self.noun, first_line)
 
     def _load_checked(self, content: str | bytes, path: str, first_line: int) -> T:
@@ -139,12 +145,14 @@ class VersionedJson(Generic[T]):
         version = raw.get("schema") if isinstance(raw, dict) else None
         is_unmarked = version is None and self.had_no_version
         # In Python true equals 1.
-        if not is_unmarked and (version != self.version or isinstance(version, bool)):
+        readable = (*self.earlier, self.version)
+        if not is_unmarked and (version not in readable or isinstance(version, bool)):
             found = "no schema version" if version is None else f"schema version {version!r}"
             reason = f"this version of the harness cannot read this {self.noun}; {self.remedy}"
-            raise FormatError([make_problem(0, f"found {found}, expected {self.version}: {reason}")])
+            expected = " or ".join(map(str, readable))
+            raise FormatError([make_problem(0, f"found {found}, expected {expected}: {reason}")])
         try:
-            return self._validate(text, raw)
+            return self._bring_up_to_date(self._validate(text, raw))
         except ValidationError as error:
             faults = error.errors(include_url=False)[:MOST_PROBLEMS]
         faults_at: dict[int, list[str]] = {}
@@ -163,6 +171,10 @@ class VersionedJson(Generic[T]):
         for offset, sentences in faults_at.items():
             problems.append(make_problem(offset, f"not a {self.noun}: {'; '.join(sentences)}; {self.remedy}"))
         raise FormatError(problems)
+
+    def _bring_up_to_date(self, value: T) -> T:
+        version = getattr(value, "schema", self.version)
+        return value if version == self.version else self.earlier[version](value)
 
     def _validate(self, text: str, raw: Json) -> T:
         """The value of *text*, which *raw* is; raises ValidationError."""

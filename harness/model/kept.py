@@ -71,7 +71,10 @@ class KeptQuery:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     """Measure to score, on the day of the run."""
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Measure to its least and greatest score over all orders of tied documents, for measures where they differ."""
+    """
+    Measure to its least and greatest score over all orders of tied documents, for measures where they differ. Empty in
+    a history, which computes them of the ranking where they are shown.
+    """
     weight: float = 1.0
     """Its weight in means."""
     tail: tuple[str, ...] = ()
@@ -160,8 +163,6 @@ class HistoryFigure:
     """The number of queries with a score."""
     interval: tuple[float, float] | None = None
     """As in `MeasureSummary`."""
-    band: tuple[float, float] | None = None
-    """The least and the greatest mean over all orders of tied documents; None if these do not move it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ class HistoryEntry(KeptRun):
     Its place in the order of runs, written as *created*, where the clock was behind the entry that was kept before it.
     None where *created* is its place.
     """
-    schema: int = 1
+    schema: int = 2
     """The version of the file format."""
 
     @property

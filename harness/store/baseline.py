@@ -14,8 +14,9 @@ from harness import __version__
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import needs_baseline
+from harness.gate.ties import compute_bands
 from harness.masking import Masker, keep_small
-from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
+from harness.metrics.score import DEFAULT_MEASURE, common_measures, measures_of, score_run
 from harness.model.kept import Baseline, BaselineFile, KeptQuery, Reference
 from harness.model.run import IndexFacts, Ranking, Run
 from harness.model.scores import Outcome, Score, index_scores
@@ -189,6 +190,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
                 sort = tuple(hit.sort for hit in ranking.hits)
             queries[query.id] = replace(
                 kept,
+                bands=compute_bands(suite, query, ranking, measures_of(suite, query)),
                 engine_scores=tuple(hit.score for hit in ranking.hits),
                 sort=sort,
                 exact_scores=ranking.exact_scores,

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harness import __version__
-from harness.gate.finding import read_weights
-from harness.gate.ties import group_ties, replace_scores, truncate_ranking
+from harness.gate.ties import group_ties, order_by_profile, truncate_ranking
 from harness.masking import Masker, fingerprint
-from harness.means import mean_of
 from harness.metrics.score import measures_of, score_run
 from harness.model.kept import (
     HistoryEntry,
@@ -67,25 +65,23 @@ def make_entry(
     for query in suite.queries:
         response = run.responses.get(query.id)
         if isinstance(response, Ranking):
-            ranking = truncate_ranking(response, suite.depth)
+            ranking = order_by_profile(truncate_ranking(response, suite.depth), suite.profile)
             kept = keep_query(suite, query, ranking, table.get(query.id, {}), questions[query.id])
-            places = replace_scores(ranking, suite.profile)
-            groups = [group for group in group_ties(places) if len(group.shown) > 1]
+            groups = group_ties(ranking)
+            tied = [group for group in groups if len(group.shown) > 1]
             queries[query.id] = replace(
                 kept,
-                ranking=tuple(hit.id for hit in places.hits),
-                ties=tuple((group.start + 1, group.start + len(group.shown)) for group in groups),
-                tail=tuple(hit.id for hit in places.tail),
-                closed=places.closed,
-                judged=sum(hit.id in query.judgments for hit in places.hits),
+                ties=tuple((group.start + 1, group.start + len(group.shown)) for group in tied),
+                # Without groups it is unknown which documents tie: none is kept as one that does.
+                tail=groups[-1].below if groups else (),
+                closed=groups[-1].closed if groups else True,
+                judged=sum(document in query.judgments for document in kept.ranking),
                 tags=query.tags,
             )
-    members = {query.id: query for query in suite.queries}
     tags = {}
     for summary in report.tags:
         if summary.tag is not None:
-            tagged = [query for query in queries if summary.tag in members[query].tags]
-            tags[summary.tag] = _make_figures(summary.summaries, suite, queries, tagged)
+            tags[summary.tag] = _make_figures(summary.summaries)
     return HistoryEntry(
         suite=suite.name,
         request=run.request,
@@ -95,8 +91,8 @@ def make_entry(
         gain=str(suite.gain),
         profile=suite.profile,
         depth=suite.depth,
-        state=_read_state(suite, run),
-        measures=_make_figures(report.summaries, suite, queries, queries),
+        state=_read_state(suite, run, queries),
+        measures=_make_figures(report.summaries),
         queries=queries,
         tags=tags,
         cluster=report.cluster,
@@ -124,43 +120,26 @@ def find_chosen_index(suite: Suite, request: str, index: str | None) -> str | No
     return Masker(suite.variables).mask(index)
 
 
-def _make_figures(
-    summaries: Iterable[MeasureSummary], suite: Suite, queries: Mapping[str, KeptQuery], members: Iterable[str]
-) -> dict[str, HistoryFigure]:
-    """The figures of *summaries*, which are over those of *queries* that are *members*."""
-    figures = {}
-    chosen = {query: queries[query] for query in members}
-    for summary in summaries:
-        band = _compute_band(summary.measure, suite, chosen)
-        figures[summary.measure] = HistoryFigure(summary.mean, summary.counted, summary.interval, band)
-    return figures
-
-
-def _compute_band(measure: str, suite: Suite, queries: Mapping[str, KeptQuery]) -> tuple[float, float] | None:
-    """The least and the greatest mean of *measure* over all orders of ties; None if these do not move it."""
-    least: dict[str, float] = {}
-    greatest: dict[str, float] = {}
-    for query, kept in queries.items():
-        value = kept.scores.get(measure)
-        if value is not None:
-            least[query], greatest[query] = kept.bands.get(measure, (value, value))
-    if least == greatest:
-        return None
-    weights = read_weights(suite.queries, least)
-    return mean_of(least, weights), mean_of(greatest, weights)
+def _make_figures(summaries: Iterable[MeasureSummary]) -> dict[str, HistoryFigure]:
+    """The figures of the report, by measure."""
+    return {summary.measure: HistoryFigure(summary.mean, summary.counted, summary.interval) for summary in summaries}
 
 
 # What decides the scores of a run.
 
 
-def _read_state(suite: Suite, run: Run) -> HistoryState:
+def _read_state(suite: Suite, run: Run, kept_queries: Mapping[str, KeptQuery]) -> HistoryState:
+    """The state of *run*; *kept_queries* are the queries of it that have a ranking."""
     facts, used = run.facts or IndexFacts(), select_all_values(suite)
     queries = {}
+    judgments = {}
     for query in suite.queries:
         queries[query.id] = [used.fingerprint(query), list(query.tags), query.weight]
+        kept = kept_queries.get(query.id)
+        judgments[query.id] = fingerprint_judgments(query) if kept is None else kept.judgments
     return HistoryState(
         suite=fingerprint(queries),
-        judgments=fingerprint({query.id: fingerprint_judgments(query) for query in suite.queries}),
+        judgments=fingerprint(judgments),
         request=fingerprint_request(suite, run.request) or "",
         mapping=facts.mapping,
         settings=facts.settings,

@@ -15,11 +15,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
+from typing import TypeAlias
 
 from harness.config import CONFIG_NAME
 from harness.errors import FormatError, HistoryError
@@ -30,7 +31,18 @@ from harness.model.kept import HistoryEntry
 from harness.model.suite import Json
 from harness.store.history import format_created
 
-ENTRIES = VersionedJson(HistoryEntry, "history entry", remedy="correct the file, or remove it")
+
+def leave_bands_out(entry: HistoryEntry) -> HistoryEntry:
+    """*entry*, of schema 1, without the bands of its queries: these are computed where they are shown."""
+    queries = {}
+    for query, kept in entry.queries.items():
+        queries[query] = replace(kept, bands={}) if kept.bands else kept
+    return replace(entry, queries=queries, schema=2)
+
+
+ENTRIES = VersionedJson(
+    HistoryEntry, "history entry", remedy="correct the file, or remove it", earlier={1: leave_bands_out}
+)
 
 PACKED_PREFIX = "packed-"
 """How the names of files with several entries begin."""
@@ -228,11 +240,12 @@ def write_entry(folder: Path, entry: HistoryEntry) -> Path:
     Raises:
         HistoryError: It cannot be written.
     """
-    path = folder / make_file_name(entry.suite) / name_file(entry)
+    parts = _dump_parts(entry)
+    path = folder / make_file_name(entry.suite) / _name_file(entry, parts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         BesideFile(path.parent).create_folder()
-        place_file(path).write(dump_entry(entry))
+        place_file(path).write(_join_lines(parts))
     except OSError as error:
         reason = error.strerror or error
         raise HistoryError(f"the history {path.as_posix()} cannot be written: {reason}") from None
@@ -245,7 +258,12 @@ def name_file(entry: HistoryEntry) -> str:
 
     So a second run in the same second has another name, and two branches never have different files of one name.
     """
-    return f"{name_moment(entry.moment)}-{make_file_name(entry.request)}-{fingerprint(dump_line(entry))[:8]}.json"
+    return _name_file(entry, _dump_parts(entry))
+
+
+def _name_file(entry: HistoryEntry, parts: Mapping[str, _DumpedPart]) -> str:
+    digest = fingerprint(_join_line(parts))[:8]
+    return f"{name_moment(entry.moment)}-{make_file_name(entry.request)}-{digest}.json"
 
 
 def name_moment(moment: str) -> str:
@@ -255,20 +273,47 @@ def name_moment(moment: str) -> str:
 
 def dump_line(entry: HistoryEntry) -> str:
     """*entry* as one line of JSON, keys sorted."""
-    return _dump_json(_make_plain(entry))
+    return _join_line(_dump_parts(entry))
 
 
 def dump_entry(entry: HistoryEntry) -> str:
     """*entry* as JSON, keys sorted, a line for each key and each query."""
+    return _join_lines(_dump_parts(entry))
+
+
+_DumpedPart: TypeAlias = str | list[str]
+"""The JSON of a key and its value; of the queries a list of these."""
+
+
+def _dump_parts(entry: HistoryEntry) -> dict[str, _DumpedPart]:
+    """The parts of *entry* by their key, sorted: what a line and a file of it both have."""
     plain = _make_plain(entry)
-    lines = []
+    parts: dict[str, _DumpedPart] = {}
     for key in sorted(plain):
         value = plain[key]
-        if key == "queries" and value:
-            queries = [f"  {_dump_json(query)}: {_dump_json(value[query])}" for query in sorted(value)]
-            lines.append(' "queries": {\n' + ",\n".join(queries) + "\n }")
+        if key == "queries":
+            parts[key] = [_dump_item(query, value[query]) for query in sorted(value)]
         else:
-            lines.append(f" {_dump_json(key)}: {_dump_json(value)}")
+            parts[key] = _dump_item(key, value)
+    return parts
+
+
+def _join_line(parts: Mapping[str, _DumpedPart]) -> str:
+    items = []
+    for key, part in parts.items():
+        items.append(part if isinstance(part, str) else f'"{key}": {{{", ".join(part)}}}')
+    return "{" + ", ".join(items) + "}"
+
+
+def _join_lines(parts: Mapping[str, _DumpedPart]) -> str:
+    lines = []
+    for key, part in parts.items():
+        if isinstance(part, str):
+            lines.append(f" {part}")
+        elif part:
+            lines.append(f' "{key}": {{\n  ' + ",\n  ".join(part) + "\n }")
+        else:
+            lines.append(f' "{key}": {{}}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -279,17 +324,20 @@ def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
         for name, default in (("weight", 1), ("closed", True), ("judged", 0)):
             if query[name] == default:
                 del query[name]
-        for name in ("bands", "ties", "tail", "tags"):
+        for name in ("ties", "tail", "tags"):
             if not query[name]:
                 del query[name]
-        for name in ("engine_scores", "sort", "exact_scores", "short", "params", "created", "documents"):
+        for name in ("bands", "engine_scores", "sort", "exact_scores", "short", "params", "created", "documents"):
             del query[name]
     return plain
 
 
-def _dump_json(value: Json) -> str:
-    # ASCII, so that no editor takes a character in a text for the end of a line.
-    return json.dumps(value, sort_keys=True, allow_nan=False)
+def _dump_item(key: str, value: Json) -> str:
+    return f"{_ENCODER.encode(key)}: {_ENCODER.encode(value)}"
+
+
+# ASCII, so that no editor takes a character in a text for the end of a line.
+_ENCODER = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
 # The order.

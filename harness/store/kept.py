@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.errors import UnansweredBaseline
 from harness.gate.stability import explain_changed_target
-from harness.gate.ties import compute_bands, truncate_ranking
+from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
 from harness.metrics.score import measures_of, outcome_of
 from harness.model.kept import Baseline, KeptQuery, KeptRun, Question
@@ -44,7 +44,6 @@ def keep_query(
         judgments=fingerprint_judgments(query),
         ranking=tuple(hit.id for hit in ranking.hits),
         scores=values,
-        bands=compute_bands(suite, query, ranking, measures),
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,

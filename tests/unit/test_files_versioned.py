@@ -1,6 +1,6 @@
 """The one form of JSON files: versions, and the place of what is wrong."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,8 @@ class Shelf:
 
 FORM = VersionedJson(Shelf, "shelf", remedy="build it", is_merged=True, is_strict=True, had_no_version=True)
 PRINTED = VersionedJson(Shelf, "shelf")
+RAISED = VersionedJson(Shelf, "shelf", earlier={0: lambda shelf: replace(shelf, width=shelf.width * 100, schema=1)})
+"""The first version had the width in metres, the next one has it in centimetres."""
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,19 @@ def test_what_is_wrong_has_its_place(text: str | bytes, sentence: str) -> None:
     with pytest.raises(FormatError) as caught:
         FORM.loads(text, path="s")
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a", "\\ud83d"])
+def test_an_earlier_version_is_read_as_one_of_today(name: str) -> None:
+    old = RAISED.loads(f'{{"name": "{name}", "width": 2, "schema": 0}}')
+    assert old == RAISED.loads(f'{{"name": "{name}", "width": 200, "schema": 1}}')
+    assert (old.width, old.schema) == (200, 1)
+
+
+@pytest.mark.parametrize("version", ["2", "null"])
+def test_a_version_that_is_neither_of_today_nor_an_earlier_one_is_refused(version: str) -> None:
+    with pytest.raises(FormatError, match="expected 0 or 1: this version of the harness cannot read"):
+        RAISED.loads(f'{{"name": "a", "schema": {version}}}')
 
 
 def test_a_line_of_a_file_has_the_number_of_that_line() -> None:

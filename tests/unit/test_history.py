@@ -7,6 +7,7 @@ import pytest
 
 from builders.histories import QUERIES, entry_of, make_kept_suite, ranking_of, run_of
 from harness.errors import HistoryError
+from harness.masking import fingerprint
 from harness.metrics import parse_measure
 from harness.model.kept import HistoryFigure
 from harness.model.run import Hit, Ranking
@@ -64,15 +65,12 @@ def test_a_fingerprint_changes_with_what_it_is_of_alone(changed, query):
     assert names == [changed]
 
 
-def test_the_band_of_ties_is_kept_of_each_query_and_of_the_mean():
+def test_the_ties_of_a_query_are_kept_and_no_band():
     tied = ranking_of(("x", 2.0), ("a", 1.0), ("b", 1.0))
     entry = entry_of(SUITE, run_of(SUITE, shoes=tied))
     shoes = entry.queries["shoes"]
-    assert shoes.ties == ((2, 3),)
-    least, greatest = shoes.bands["nDCG@3"]
-    assert least < shoes.scores["nDCG@3"] == greatest
-    assert entry.measures["nDCG@3"].band == ((1 + least) / 2, (1 + greatest) / 2)
-    assert entry.measures["RR@3"].band is None
+    assert (shoes.ties, shoes.bands) == (((2, 3),), {})
+    assert "band" not in dump_line(entry)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +105,51 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
     assert list_suites(tmp_path) == [tmp_path / "shop"]
 
 
+SCHEMA_1 = """\
+{
+ "branch": "main",
+ "chosen_index": null,
+ "cluster": "local",
+ "commit": "0123abc",
+ "created": "2026-11-01T03:00:00.000000+00:00",
+ "depth": 3,
+ "engine": "opensearch 3.8.0",
+ "file": null,
+ "gain": "exponential",
+ "harness": "1.0.0rc1",
+ "index": "products",
+ "kept": null,
+ "measures": {"nDCG@3": {"band": [0.7706701468217607, 0.8221434631015414], "interval": null, "mean": 0.8221434631015414, "queries": 2}},
+ "profile": "standard",
+ "queries": {
+  "boots": {"closed": false, "judged": 1, "judgments": "1b33f1538eecab0c", "outcome": "scored", "question": "text:1f9115de4e013bc0", "ranking": ["d"], "scores": {"nDCG@3": 1.0}, "tags": ["tail"], "text": "rubber boots"},
+  "shoes": {"bands": {"nDCG@3": [0.5413402936435214, 0.6442869262030828]}, "closed": false, "judged": 2, "judgments": "3dfc1e54e9cedd23", "outcome": "scored", "question": "text:577b003f42b32448", "ranking": ["x", "a", "b"], "scores": {"nDCG@3": 0.6442869262030828}, "tags": ["head"], "text": "red shoes", "ties": [[2, 3]]}
+ },
+ "request": "current",
+ "schema": 1,
+ "state": {"content": null, "documents": 10, "judgments": "b56ad2d65b71ba3e", "mapping": "m1", "request": "2053541babde282c", "settings": "s1", "suite": "490908066b2dd905"},
+ "suite": "shop",
+ "tags": {"head": {"nDCG@3": {"band": [0.5413402936435214, 0.6442869262030828], "interval": null, "mean": 0.6442869262030828, "queries": 1}}}
+}
+"""  # noqa: E501
+"""An entry of the first version, which had the bands of ties."""
+
+
+def test_an_entry_of_schema_1_is_read_as_one_of_today(tmp_path):
+    measures = (parse_measure("nDCG@3"),)
+    suite = make_kept_suite(measures=measures)
+    run = run_of(suite, shoes=ranking_of(("x", 2.0), ("a", 1.0), ("b", 1.0)))
+    today = entry_of(suite, run, harness="1.0.0rc1")
+    expected = replace(today, tags={"head": today.tags["head"]})
+    assert load_entry(SCHEMA_1, "old.json") == expected
+    old_file = tmp_path / "shop" / f"old-{fingerprint(json.dumps(json.loads(SCHEMA_1), sort_keys=True))[:8]}.json"
+    old_file.parent.mkdir()
+    old_file.write_text(SCHEMA_1)
+    # The same run in a file of today, as after packing, counts once.
+    write_entry(tmp_path, expected)
+    assert read_history(tmp_path, "shop") == [expected]
+
+
 def test_a_file_has_a_line_for_each_query():
     lines = dump_entry(entry_of(SUITE, run_of(SUITE))).splitlines()
     assert [line.split(":")[0] for line in lines if line.startswith("  ")] == ['  "boots"', '  "shoes"']
@@ -134,8 +177,8 @@ def test_entries_come_oldest_first_and_those_of_other_suites_are_left_out(tmp_pa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda plain: plain.update(schema=2), "found schema version 2, expected 1"),
-        (lambda plain: plain.pop("schema"), "found no schema version, expected 1"),
+        (lambda plain: plain.update(schema=3), "found schema version 3, expected 1 or 2"),
+        (lambda plain: plain.pop("schema"), "found no schema version, expected 1 or 2"),
         (lambda plain: plain.update(created="zzz"), "at created: found 'zzz', expected a time in UTC such as"),
         (lambda plain: plain.update(created="2026-11-25T23:19:46"), "expected a time in UTC"),
         (lambda plain: plain.update(created="2026-11-25T23:19:46.000000+02:00"), "expected a time in UTC"),

@@ -37,6 +37,11 @@ class TimelineFigure:
     of_day: HistoryFigure | None
     rescored: HistoryFigure | None
     """By the judgments of today."""
+    band: tuple[float, float] | None = None
+    """
+    The least and the greatest mean over all orders of tied documents, of *rescored* or else of the day; None if these
+    do not move it, or if the judgments of the day are not known any more.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,7 +221,7 @@ def _build_line(figures: Sequence[TimelineFigure | None]) -> dict[str, list[floa
         of_day = figure.of_day or _NO_MEAN
         shown = figure.rescored or of_day
         low, high = shown.interval or (None, None)
-        least, most = shown.band or (None, None)
+        least, most = figure.band or (None, None)
         values = {"mean": shown.mean, "low": low, "high": high, "least": least, "most": most, "day": of_day.mean}
         for name, value in values.items():
             line[name].append(_round(value))

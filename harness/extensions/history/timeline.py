@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from harness.errors import MeasureError
 from harness.extensions.history.model import ChangeKind, StateChange, Timeline, TimelineFigure, TimelinePoint
 from harness.extensions.history.steps import find_drifts, find_steps
 from harness.gate.finding import read_weights
 from harness.gate.ties import compute_bands
-from harness.means import mean_of
-from harness.metrics import measure_range
+from harness.means import are_weighted, mean_of
+from harness.metrics import measure_range, parse_measure
 from harness.metrics.score import common_measures
 from harness.model.kept import HistoryEntry, HistoryFigure, KeptQuery, RescoredEntry
 from harness.model.suite import Measure, Query, Suite
 from harness.statistics.mean_intervals import compute_mean_interval
 from harness.store.history import rescore
 from harness.store.kept import restore_ranking
-from harness.store.what_changed import list_changed_facts
+from harness.store.what_changed import fingerprint_judgments, list_changed_facts
 from harness.words import count
 
 MOST_TAGS = 20
@@ -50,7 +52,10 @@ def _build_timeline(entries: Sequence[HistoryEntry], suite: Suite, *, older: int
     measures = {measure.text: measure for measure in common_measures(suite)}
     texts = dict.fromkeys([*measures, *newest.measures])
     tags = _choose_tags(suite.queries)
-    rescoring = _Rescoring(suite, measures, {tag: _list_tagged(suite.queries, tag) for tag in tags})
+    shown_measures = {**_parse_measures(texts), **measures}
+    tagged = {tag: _list_tagged(suite.queries, tag) for tag in tags}
+    queries = {query.id: query for query in suite.queries}
+    rescoring = _Rescoring(suite, queries, measures, tuple(shown_measures.values()), tagged)
     points: list[TimelinePoint] = []
     for rescored in rescore(entries, suite):
         point = _build_point(rescored, rescoring)
@@ -83,6 +88,15 @@ def _choose_tags(queries: Iterable[Query]) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda tag: (-counts[tag], tag))[:MOST_TAGS])
 
 
+def _parse_measures(texts: Iterable[str]) -> dict[str, Measure]:
+    """Those of *texts* that are measures: a later version of the harness may have kept others."""
+    measures = {}
+    for text in texts:
+        with suppress(MeasureError):
+            measures[text] = parse_measure(text)
+    return measures
+
+
 def _list_tagged(queries: Iterable[Query], tag: str) -> tuple[Query, ...]:
     return tuple(query for query in queries if tag in query.tags)
 
@@ -95,9 +109,16 @@ class _Rescoring:
     """What figures are made from. Most rankings are the same in many runs, so their ties are ordered once."""
 
     suite: Suite
+    queries: Mapping[str, Query]
+    """Those of *suite*, by id."""
     measures: Mapping[str, Measure]
+    """Those of *suite*."""
+    shown_measures: Sequence[Measure]
+    """Those of *suite*, and those of the newest run that it has no longer."""
     tagged: Mapping[str, Sequence[Query]]
     """The queries of each tag."""
+    known_judgments: dict[str, str] = field(default_factory=dict)
+    """The fingerprint of the judgments of a query."""
     known_bands: dict[tuple[object, ...], Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     def compute_bands(self, query: Query, kept: KeptQuery) -> Mapping[str, tuple[float, float]]:
@@ -107,8 +128,14 @@ class _Rescoring:
         key = (query.id, kept.ranking, kept.ties, kept.tail)
         if key not in self.known_bands:
             ranking = restore_ranking(kept)
-            self.known_bands[key] = compute_bands(self.suite, query, ranking, self.measures.values())
+            self.known_bands[key] = compute_bands(self.suite, query, ranking, self.shown_measures)
         return self.known_bands[key]
+
+    def has_judgments_of_day(self, query: Query, kept: KeptQuery) -> bool:
+        """Whether the judgments of *query* are those that *kept* was scored with."""
+        if query.id not in self.known_judgments:
+            self.known_judgments[query.id] = fingerprint_judgments(query)
+        return self.known_judgments[query.id] == kept.judgments
 
 
 def _build_point(rescored: RescoredEntry, rescoring: _Rescoring) -> TimelinePoint:
@@ -117,29 +144,27 @@ def _build_point(rescored: RescoredEntry, rescoring: _Rescoring) -> TimelinePoin
     for score in rescored.scores:
         if score.value is not None:
             scores.setdefault(score.query, {})[score.measure] = score.value
-    figures = _build_figures(entry, entry.measures, scores, rescoring.suite.queries, rescoring)
-    tags = {}
-    for tag, queries in rescoring.tagged.items():
-        tags[tag] = _build_figures(entry, entry.tags.get(tag, {}), scores, queries, rescoring)
+    figures = _build_figures(entry, None, scores, rescoring)
+    tags = {tag: _build_figures(entry, tag, scores, rescoring) for tag in rescoring.tagged}
     return TimelinePoint(entry, figures, tags, scores, changed_queries=rescored.changed)
 
 
 def _build_figures(
-    entry: HistoryEntry,
-    of_day: Mapping[str, HistoryFigure],
-    scores: Mapping[str, Mapping[str, float]],
-    queries: Sequence[Query],
-    rescoring: _Rescoring,
+    entry: HistoryEntry, tag: str | None, scores: Mapping[str, Mapping[str, float]], rescoring: _Rescoring
 ) -> dict[str, TimelineFigure]:
-    """The figures of *entry* over *queries*; those of the day are known already."""
+    """The figures of *entry* over the queries of *tag*, over all if it is None; those of the day are known already."""
     figures = {}
+    of_day = entry.measures if tag is None else entry.tags.get(tag, {})
+    queries = rescoring.suite.queries if tag is None else rescoring.tagged[tag]
     for text in dict.fromkeys([*rescoring.measures, *of_day]):
-        rescored = None
+        figure = None
         measure = rescoring.measures.get(text)
         if measure is not None:
-            rescored = _rescore_figure(entry, measure, scores, queries, rescoring)
-        if rescored is not None or text in of_day:
-            figures[text] = TimelineFigure(of_day.get(text), rescored)
+            figure = _rescore_figure(entry, measure, scores, queries, rescoring)
+        if figure is not None:
+            figures[text] = replace(figure, of_day=of_day.get(text))
+        elif text in of_day:
+            figures[text] = TimelineFigure(of_day[text], None, _find_band_of_day(entry, text, tag, rescoring))
     return figures
 
 
@@ -149,7 +174,7 @@ def _rescore_figure(
     scores: Mapping[str, Mapping[str, float]],
     queries: Sequence[Query],
     rescoring: _Rescoring,
-) -> HistoryFigure | None:
+) -> TimelineFigure | None:
     """The mean of *measure* over those of *queries* that have a score; None if none has."""
     values, least, greatest = {}, {}, {}
     for query in queries:
@@ -164,15 +189,48 @@ def _rescore_figure(
     weights = read_weights(queries, values)
     weights_of_values = [weights[query] for query in values] if weights else []
     bounds = measure_range(measure, suite.gain, suite.profile)
-    band = None
-    if least != greatest:
-        band = mean_of(least, weights), mean_of(greatest, weights)
-    return HistoryFigure(
+    rescored = HistoryFigure(
         mean=mean_of(values, weights),
         queries=len(values),
         interval=compute_mean_interval(list(values.values()), weights_of_values, bounds),
-        band=band,
     )
+    return TimelineFigure(None, rescored, _compute_band(least, greatest, weights))
+
+
+def _compute_band(
+    least: Mapping[str, float], greatest: Mapping[str, float], weights: Mapping[str, float]
+) -> tuple[float, float] | None:
+    """The means of the *least* and of the *greatest* values of queries; None if the two are the same."""
+    if least == greatest:
+        return None
+    return mean_of(least, weights), mean_of(greatest, weights)
+
+
+def _find_band_of_day(
+    entry: HistoryEntry, measure: str, tag: str | None, rescoring: _Rescoring
+) -> tuple[float, float] | None:
+    """
+    The band of the mean of *measure* on the day of *entry*, which has the ties and the scores but no judgments.
+
+    None if ties do not move it, or where the suite of today scores otherwise, or judges otherwise a query with ties.
+    """
+    suite = rescoring.suite
+    if (entry.gain, entry.profile) != (str(suite.gain), suite.profile):
+        return None
+    least, greatest, weights = {}, {}, {}
+    for name, kept in entry.queries.items():
+        value = kept.scores.get(measure)
+        if value is None or (tag is not None and tag not in kept.tags):
+            continue
+        least[name], greatest[name], weights[name] = value, value, kept.weight
+        if kept.ties or kept.tail:
+            query = rescoring.queries.get(name)
+            if query is None or not rescoring.has_judgments_of_day(query, kept):
+                return None
+            least[name], greatest[name] = rescoring.compute_bands(query, kept).get(measure, (value, value))
+    if not are_weighted(weights.values()):
+        weights = {}
+    return _compute_band(least, greatest, weights)
 
 
 # What changed between two runs.

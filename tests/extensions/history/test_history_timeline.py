@@ -21,8 +21,9 @@ from harness.extensions.history.steps import find_drifts, find_steps
 from harness.extensions.history.timeline import build_timelines, list_changes
 from harness.gate import decide
 from harness.metrics.score import score_run
-from harness.model.kept import History
+from harness.model.kept import History, HistoryFigure
 from harness.model.run import Status
+from harness.model.suite import Gain, GainKind
 from harness.store.history import rescore
 
 SUITE = make_kept_suite()
@@ -58,7 +59,7 @@ def test_judgments_that_grow_move_the_figure_of_the_day_and_not_the_rescored_one
     # Both are the same from the last change on.
     last = planted.points[-1].figures["nDCG@10"]
     assert last.of_day.mean == last.rescored.mean
-    assert last.of_day.band == last.rescored.band is not None
+    assert last.band is not None
 
 
 def test_changes_are_marked_where_they_were_planted(planted):
@@ -115,6 +116,53 @@ def test_a_measure_that_the_suite_has_no_longer_keeps_its_figures_of_the_day():
     assert timeline.measures == ("nDCG@3", "RR@3")
     assert timeline.points[0].figures["RR@3"].rescored is None
     assert timeline.points[0].find_mean("RR@3") == 1.0
+
+
+TIED = ranking_of(("x", 2.0), ("a", 1.0), ("b", 1.0))
+LEAST, GREATEST = 0.5413402936435214, 0.6442869262030828
+"""The nDCG@3 of TIED where the document of the lower grade comes first, and where that of the higher one does."""
+
+
+@pytest.mark.parametrize(
+    ("weight", "band"),
+    [(1.0, ((1 + LEAST) / 2, (1 + GREATEST) / 2)), (3.0, ((1 + 3 * LEAST) / 4, (1 + 3 * GREATEST) / 4))],
+)
+def test_the_band_of_ties_is_computed_of_the_ranking_that_was_kept(weight, band):
+    suite = make_kept_suite(QUERIES[0], replace(QUERIES[1], weight=weight))
+    entry = entry_of(suite, run_of(suite, shoes=TIED))
+    for today in (suite, replace(suite, measures=suite.measures[1:])):
+        # Without the measure, the band of the day is shown.
+        [timeline] = build_timelines([entry], today)
+        figures = timeline.points[0].figures
+        assert (figures["nDCG@3"].rescored is None) == (today is not suite)
+        assert figures["nDCG@3"].band == pytest.approx(band)
+        assert figures["RR@3"].band is None
+        assert timeline.points[0].tags["tail"]["nDCG@3"].band is None
+        assert timeline.points[0].tags["head"]["nDCG@3"].band[0] == pytest.approx(LEAST)
+
+
+@pytest.mark.parametrize(
+    "today",
+    [
+        make_kept_suite(QUERIES[0], replace(QUERIES[1], judgments={"a": 3}), measures=("RR@3",)),
+        make_kept_suite(QUERIES[0], measures=("RR@3",)),
+        make_kept_suite(measures=("RR@3",), gain=Gain(GainKind.LINEAR)),
+    ],
+)
+def test_the_band_of_the_day_is_unknown_where_the_suite_scores_otherwise_by_now(today):
+    entry = entry_of(SUITE, run_of(SUITE, shoes=TIED))
+    [timeline] = build_timelines([entry], today)
+    figure = timeline.points[0].figures["nDCG@3"]
+    assert (figure.of_day.mean, figure.band) == (pytest.approx((1 + GREATEST) / 2), None)
+
+
+def test_a_measure_that_this_version_does_not_know_has_its_figure_of_the_day_and_no_band():
+    entry = entry_of(SUITE, run_of(SUITE, shoes=TIED))
+    shoes = replace(entry.queries["shoes"], scores={"New@3": 0.5})
+    entry = replace(entry, measures={"New@3": HistoryFigure(0.5, 1)}, queries={"shoes": shoes})
+    [timeline] = build_timelines([entry], SUITE)
+    figure = timeline.points[0].figures["New@3"]
+    assert (figure.of_day.mean, figure.band) == (0.5, None)
 
 
 def changed(before, **fields):
