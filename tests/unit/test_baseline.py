@@ -13,7 +13,7 @@ from harness.gate import decide
 from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics.score import score_run
-from harness.model.kept import BaselineFile, Question
+from harness.model.kept import BaselineFile, Question, TextDiff
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, Profile, Query, RequestTemplate, Target, Waiver
@@ -21,6 +21,7 @@ from harness.options import RunOptions
 from harness.store.baseline import find_reference, make_baseline, make_reference, merge_entry
 from harness.store.baseline_files import build_baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.store.kept import refuse_unanswered, restore_run
+from harness.store.what_changed import diff_texts
 from harness.suites import load_suites
 
 FACTS = IndexFacts("m1", "s1", 10)
@@ -563,6 +564,21 @@ def test_everything_that_changed_is_named():
         "the index changed: it had 10 documents and has 11",
         "the engine was elasticsearch 9.4.3 and is opensearch 3.8",
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lines"),
+    [
+        ({"size": 5}, {"size": 6}, ("@@ -1,3 +1,3 @@", " {", '-  "size": 5', '+  "size": 6', " }")),
+        ({"size": 5}, {"size": 5}, None),
+        (None, {"size": 5}, None),
+        ({"size": 5}, None, None),
+    ],
+    ids=["changed", "equal", "not known before", "not known now"],
+)
+def test_a_difference_is_that_of_two_known_texts(before, now, lines):
+    diff = diff_texts("request", before, now)
+    assert diff == (TextDiff("request", lines) if lines else None)
 
 
 def test_the_cluster_of_the_target_is_kept_and_named_where_it_is_another():

@@ -283,6 +283,17 @@ def test_a_file_that_is_not_there_or_damaged_is_told(write):
     assert refuse_judgments(write("j.parquet", b"no parquet")).startswith("j.parquet: this is not a Parquet file: ")
 
 
+@pytest.mark.parametrize("content", [None, b"no gzip"], ids=["missing", "damaged"])
+def test_a_problem_of_the_whole_file_has_no_place(write, content):
+    path = Path("j.qrels.gz")
+    if content is not None:
+        write(path.name, content)
+    with pytest.raises(FormatError) as caught:
+        read_judgments(path)
+    [problem] = caught.value.problems
+    assert (problem.path, problem.line, problem.column) == (path.name, 0, 0)
+
+
 @pytest.mark.parametrize("column", ["query", "document", "grade"])
 @pytest.mark.parametrize("kind", ["binary", "string"])
 def test_text_in_parquet_that_is_not_utf8_is_told(write, column, kind):

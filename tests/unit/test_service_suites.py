@@ -138,6 +138,16 @@ def test_latency_is_to_the_last_byte_where_there_is_none(shop: Shop) -> None:
     assert "To last byte, ms" in Path("r.html").read_text(encoding="utf-8")
 
 
+def test_latency_of_one_request_after_the_other_names_no_others_at_the_same_time(shop: Shop) -> None:
+    shop.answer([A, B], total=EXACT, ms=7)
+    with Path("relevance.toml").open("a", encoding="utf-8") as file:
+        file.write("concurrency = 1\n")
+
+    _, suite = shop.run("max latency <= 5000 ms")
+    note = "latency is the time to the last byte of each answer, as the request has no path `took`"
+    assert suite["notes"] == [note]
+
+
 @pytest.mark.parametrize(
     ("keys", "scheme", "masked"),
     [

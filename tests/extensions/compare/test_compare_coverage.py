@@ -100,6 +100,13 @@ def test_the_range_is_that_over_all_worst_and_best_grades(compare, measure):
     assert (found["low"], found["high"]) == (pytest.approx(sum(lows) / 2), pytest.approx(sum(highs) / 2))
 
 
+def test_a_measure_without_a_score_for_any_query_has_no_range(compare):
+    """No document has a grade of 2, so that there is no mean over the queries to bound."""
+    measures = ["P(rel=2)@3", "nDCG@3"]
+    _, text = compare(LEXICAL, HYBRID, "--json", measures=measures, qrels="shoes 0 a 1\nboots 0 d 1\n")
+    assert [found["measure"] for found in judged_of(text)["ranges"]] == ["nDCG@3"]
+
+
 @pytest.mark.parametrize("measure", ["nDCG@5", "AP@5", "ERR@5", "RBP(p=0.8)@5", "Bpref", "nDCG(judged_only=true)@5"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_difference_as_judged_is_in_its_range(compare, measure, seed):
