@@ -3,7 +3,7 @@ The options of a run: the type, the help and the entry points of each.
 
 A field of `RunOptions` is the one place of an option: its type, its default and all that `RunOption` says of it. The
 options of the command, those of the pytest plugin with their ini lines, and the checks of arguments in Python are made
-from it. Only their types for type checkers stand a second time, in `Options`.
+from it. Only their types for type checkers stand a second time, in `Options` of `harness.api.choices`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import date, datetime
 from enum import Enum, auto
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from harness.errors import EntryPoint, Option, UsageError
 
@@ -601,35 +601,6 @@ OPTIONS: Mapping[str, RunOption] = {
     field.name: replace(field.metadata["option"], field=field.name) for field in fields(RunOptions)
 }
 """The options by field, in the order in which help lists them."""
-
-
-class Options(TypedDict, total=False):
-    """The types of the options of one call of `Relevance.run`."""
-
-    url: str | None
-    embedded: bool
-    engine_version: str | None
-    listed_addresses: bool
-    request: str | None
-    index: str | None
-    config: str | os.PathLike[str] | None
-    variables: tuple[str, ...] | list[str]
-    cluster: str | None
-    tags: tuple[str, ...] | list[str]
-    queries: tuple[str, ...] | list[str]
-    allow_write: bool
-    locate: bool
-    no_checks: bool
-    baseline: str | os.PathLike[str] | None
-    history: str | os.PathLike[str] | None
-    today: date | None
-    strict_xfail: bool
-    no_intervals: bool
-    budget: float | None
-    repeat: int | None
-    warm_up: int | None
-    client: Any
-    body: Mapping[str, Any] | None
 
 
 SEARCH_OPTIONS = tuple(option.field for option in OPTIONS.values() if option.searches)

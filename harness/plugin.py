@@ -18,9 +18,10 @@ import pytest
 
 from harness import hookspecs
 from harness.errors import Problem, UsageError
+from harness.files.paths import config_path
 from harness.pytest_plugin.plugin_options import add_options, describe_options, only_shows_items, read_options
 from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, collect_left_out
-from harness.suites.discovery import find_broken_links, is_misnamed, is_suite_name
+from harness.suites.names import find_broken_links, is_misnamed, is_suite_name
 
 if TYPE_CHECKING:
     from harness.api import Relevance
@@ -164,7 +165,7 @@ def pytest_make_collect_report(
     report = yield
     if report.passed and isinstance(collector, pytest.Directory):
         relevance_session = collector.config.stash[SESSION]
-        suites = list(find_broken_links(collector.path))
+        suites = find_broken_links(collector.path)
         if suites:
             from harness.pytest_plugin.items import SuiteFile
 
@@ -232,12 +233,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         relevance_session.problems.append(refusal)
     _refuse_reports(session.config)
     has_suites = bool(relevance_session.suites_collected or relevance_session.refusals)
-    if not has_suites and session.items and relevance_session.left_out:
-        from harness.config import config_path
-
-        # In a project without suites, searching the folders that pytest ignores would take time.
-        if config_path(session.config.rootpath) is None:
-            relevance_session.left_out.clear()
+    # In a project without suites, searching the folders that pytest ignores would take time.
+    may_lack_suites = not has_suites and session.items and relevance_session.left_out
+    if may_lack_suites and config_path(session.config.rootpath) is None:
+        relevance_session.left_out.clear()
 
 
 def _refuse_reports(config: pytest.Config) -> None:

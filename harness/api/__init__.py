@@ -12,10 +12,11 @@ Nothing here returns a number where something is missing: see `Scores`.
 """
 
 from harness.api.arrays import evaluate_arrays, evaluate_frames
+from harness.api.choices import Options
 from harness.api.evaluation import Evaluation, Scores, evaluate
 from harness.api.running import Relevance, SuiteRun
 from harness.model.suite import Gain, GainKind, Profile
-from harness.options import Options, RunOptions
+from harness.options import RunOptions
 
 __all__ = [
     "Evaluation",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, replace
+from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypedDict
 
 from harness.errors import UsageError
 from harness.metrics import read_gain, read_profile
@@ -24,6 +26,36 @@ from harness.options import (
     is_given,
 )
 from harness.words import did_you_mean
+
+
+class Options(TypedDict, total=False):
+    """The types of the options of one call of `Relevance.run`."""
+
+    url: str | None
+    embedded: bool
+    engine_version: str | None
+    listed_addresses: bool
+    request: str | None
+    index: str | None
+    config: str | os.PathLike[str] | None
+    variables: tuple[str, ...] | list[str]
+    cluster: str | None
+    tags: tuple[str, ...] | list[str]
+    queries: tuple[str, ...] | list[str]
+    allow_write: bool
+    locate: bool
+    no_checks: bool
+    baseline: str | os.PathLike[str] | None
+    history: str | os.PathLike[str] | None
+    today: date | None
+    strict_xfail: bool
+    no_intervals: bool
+    budget: float | None
+    repeat: int | None
+    warm_up: int | None
+    client: Any
+    body: Mapping[str, Any] | None
+
 
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 """A gain: ``"linear"``, ``"exponential"``, a map from grade to gain, or a `Gain`."""

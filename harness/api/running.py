@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 from harness.api.choices import (
+    Options,
     check_options,
     merge_options,
     read_argument,
@@ -28,8 +29,9 @@ from harness.masking import Environment
 from harness.model.report import QueryReport, RankedDocument, SuiteReport
 from harness.model.run import Run, Status, Verdict
 from harness.model.suite import Suite
-from harness.options import Options, RunOptions
-from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_report
+from harness.options import RunOptions
+from harness.report.output_files import refuse_inputs, write_report
+from harness.report.outputs import SUFFIXES, find_output
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, choose_history, explain_undecided, make_report
 from harness.run.cell import Progress

@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.config import Configs
 from harness.extensions import Step, load_extensions
 from harness.report.sentences import make_loggable
-from harness.suites.discovery import is_misnamed, is_suite_name
+from harness.suites.names import is_misnamed, is_suite_name
 from harness.words import count, listed
 
 _FIXTURE = re.compile(r"^fixture:", re.MULTILINE)

@@ -36,7 +36,8 @@ from harness.options import ALL_QUERIES, RunOptions
 from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
-from harness.report.outputs import LISTS_OF_DECISIONS, OUTPUT_KINDS, Output, needs_all_hits, write_report
+from harness.report.output_files import write_report
+from harness.report.outputs import LISTS_OF_DECISIONS, OUTPUT_KINDS, Output, needs_all_hits
 from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
 from harness.report.topics import find_topics

@@ -29,18 +29,12 @@ from harness.options import (
     check_servers,
 )
 from harness.report.github_step import GitHubStep, find_github_step
-from harness.report.outputs import (
-    OUTPUT_KINDS,
-    FileState,
-    Output,
-    list_unchanged,
-    read_states,
-    refuse_inputs,
-    remove_outdated,
-)
+from harness.report.output_files import FileState, list_unchanged, read_states, refuse_inputs, remove_outdated
+from harness.report.outputs import OUTPUT_KINDS, Output
 from harness.report.sentences import make_loggable
-from harness.suites.discovery import FoundSuites, describe_misnamed, describe_not_followed, find_suites, format_left_out
+from harness.suites.discovery import FoundSuites, describe_not_followed, find_suites, format_left_out
 from harness.suites.inputs import RunInputs
+from harness.suites.names import describe_misnamed
 from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:

@@ -14,16 +14,14 @@ from harness.config.addresses import (
     lacks_scheme,
     uses_tls,
 )
-from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
+from harness.config.reading import Config, read_config
 from harness.config.trust import CONFIG_VARIABLE, Configs, find_machine_judge, find_trusted, resolve_cluster
 
 __all__ = [
-    "CONFIG_NAME",
     "CONFIG_VARIABLE",
     "ENGINES",
     "Config",
     "Configs",
-    "config_path",
     "decode_cloud_id",
     "find_engine_problem",
     "find_index_problem",

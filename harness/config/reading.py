@@ -12,13 +12,11 @@ from pathlib import Path
 from harness.config.places import ConfigProblems, find_places
 from harness.errors import ConfigError, InputError, Problem
 from harness.files.opening import TextSource, read_source
+from harness.files.paths import CONFIG_NAME, FORMER_NAME
 from harness.model.judging import MachineJudge
 from harness.model.request import AddressOrigin, Cluster
 from harness.model.suite import Mark
 
-CONFIG_NAME = "relevance.toml"
-FORMER_NAME = "harness.toml"
-"""The name before version 1.0. It may hold `addresses` and `variables`, so a file of that name is not ignored."""
 _MOST_BYTES = 2**20
 
 
@@ -42,21 +40,6 @@ class Config:
     judge: Mapping[str, MachineJudge] = field(default_factory=dict)
     intervals: bool = True
     history: str | None = None
-
-
-def config_path(start: Path) -> Path | None:
-    """
-    The relevance.toml in the folder *start* or the nearest folder above it, None where there is none.
-
-    A broken link is returned too, and a file of the former name, so that reading it raises an error: a file further up
-    may name other servers.
-    """
-    folder = start.resolve()
-    for candidate in (folder, *folder.parents):
-        for path in (candidate / CONFIG_NAME, candidate / FORMER_NAME):
-            if path.is_file() or path.is_symlink():
-                return path
-    return None
 
 
 def read_config(path: Path) -> Config:

@@ -16,10 +16,10 @@ from itertools import chain
 from pathlib import Path
 
 from harness.config.addresses import VARIABLE_PATTERN, find_url_problem, lacks_scheme
-from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
+from harness.config.reading import Config, read_config
 from harness.errors import ConfigError, Option, UsageError
 from harness.files.border import is_quotable
-from harness.files.paths import shorten_path
+from harness.files.paths import CONFIG_NAME, config_path, shorten_path
 from harness.masking import names_login
 from harness.model.judging import MachineJudge
 from harness.model.request import AddressOrigin, Cluster

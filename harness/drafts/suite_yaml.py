@@ -10,8 +10,8 @@ from harness.files.judge_files import build_judge_path, format_machine_file
 from harness.files.tables import format_json_lines
 from harness.model.suite import PEOPLE, Display, Json, Mark
 from harness.report.sentences import printable
-from harness.suites.discovery import strip_suite_suffix
 from harness.suites.dumping import escape_dollars, format_block, format_members
+from harness.suites.names import strip_suite_suffix
 from harness.suites.schema_file import SCHEMA_COMMENT
 from harness.words import simplify_number
 

@@ -15,8 +15,8 @@ from harness.errors import Problem, SuiteError, UsageError
 from harness.files.opening import YAML_SUFFIXES
 from harness.files.writing import refuse_existing, write_whole
 from harness.model.suite import Json
-from harness.suites.discovery import SUITE_SUFFIX
 from harness.suites.loading import load_unchecked
+from harness.suites.names import SUITE_SUFFIX
 from harness.suites.placeholders import locate_placeholders
 from harness.suites.schema_file import refuse_foreign_schema, update_schema
 from harness.words import choose_unused

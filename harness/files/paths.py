@@ -1,4 +1,8 @@
-"""Paths as they are shown, and the names of files beside a suite."""
+"""
+Paths as they are shown, and the names of files: those beside a suite, and of the configuration.
+
+Every session of pytest imports this module, if the package is installed; it imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import UsageError
+
+CONFIG_NAME = "relevance.toml"
+FORMER_NAME = "harness.toml"
+"""The name before version 1.0. It may hold `addresses` and `variables`, so a file of that name is not ignored."""
+
+
+def config_path(start: Path) -> Path | None:
+    """
+    The relevance.toml in the folder *start* or the nearest folder above it, None where there is none.
+
+    A broken link is returned too, and a file of the former name, so that reading it raises an error: a file further up
+    may name other servers.
+    """
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        for path in (candidate / CONFIG_NAME, candidate / FORMER_NAME):
+            if path.is_file() or path.is_symlink():
+                return path
+    return None
 
 
 def cut_suffix(suite: Path) -> str:

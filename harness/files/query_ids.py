@@ -7,7 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.words import find_other_names, listed
+from harness.id_forms import find_other_names
+from harness.words import listed
 
 _NUMBER = re.compile(r"[^0-9]*?0*([0-9]+)")
 

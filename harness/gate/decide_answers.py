@@ -16,10 +16,11 @@ from harness.gate.finding import (
     list_by_cause,
     split_skipped,
 )
+from harness.id_forms import describe_invisible
 from harness.metrics.score import failure_text
 from harness.model.run import Failure, Ranking, Response, Run, Status, TargetChecks, Unit
 from harness.model.suite import Before, Condition, HitCount, InTop, LatencyCondition, Operator, Query, Suite
-from harness.words import count, describe_invisible, listed
+from harness.words import count, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.words import count, describe_difference, find_near_documents
+from harness.id_forms import describe_difference, find_near_documents
+from harness.words import count
 
 QUERIES = 200
 """The queries that are looked at, of those with an unjudged hit: ids of one source all have the same form."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pytest
 
@@ -23,9 +23,11 @@ from harness.options import (
     RunOptions,
     check_servers,
 )
-from harness.report.github_step import GitHubStep, find_github_step, is_in_github_actions
 from harness.report.outputs import SUFFIXES, Output, find_output, needs_all_hits
 from harness.words import one_of
+
+if TYPE_CHECKING:
+    from harness.report.github_step import GitHubStep
 
 PYTEST = EntryPoint.PYTEST
 IniType: TypeAlias = Literal["args", "bool", "string"]
@@ -301,9 +303,12 @@ def only_shows_items(config: pytest.Config) -> bool:
 def _read_github(config: pytest.Config) -> GitHubStep | None:
     """The step of GitHub Actions; outside of one the ini line is ignored, as the file is read on any machine."""
     is_wanted = config.getoption("relevance_github")
-    if is_wanted is None:
-        is_wanted = config.getini("relevance_github") and is_in_github_actions(os.environ)
-    if not is_wanted:
+    is_in_ini = config.getini("relevance_github")
+    if is_wanted is False or not (is_wanted or is_in_ini):
+        return None
+    from harness.report.github_step import find_github_step, is_in_github_actions
+
+    if not is_wanted and not is_in_github_actions(os.environ):
         return None
     try:
         return find_github_step(os.environ, option="--relevance-github", markdown="--relevance-report FILE.md")

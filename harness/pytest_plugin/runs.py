@@ -36,7 +36,7 @@ from harness.pytest_plugin.run_cache import (
 )
 from harness.pytest_plugin.session import Assertion, RelevanceSession
 from harness.report.github_step import GitHubStep
-from harness.report.outputs import list_unchanged, refuse_inputs, remove_outdated, write_report
+from harness.report.output_files import list_unchanged, refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.connections import keep_own_cluster, move_to_target
 from harness.run.finished import FinishedSuite

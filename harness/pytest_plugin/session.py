@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import date
@@ -21,16 +21,14 @@ import pytest
 
 from harness.errors import Problem
 from harness.files.paths import shorten_path
-from harness.files.writing import write_whole
 from harness.options import explain_baseline_refusal
-from harness.process import terminated_as_interrupted
-from harness.pytest_plugin.node import NodeHost
-from harness.report.outputs import read_states
-from harness.suites.discovery import describe_misnamed, explain_refusal, find_suites_left_in, is_suite_name
+from harness.suites.names import describe_misnamed, is_suite_name
 
 if TYPE_CHECKING:
     from harness.model.suite import Suite
+    from harness.pytest_plugin.node import NodeHost
     from harness.pytest_plugin.plugin_options import PluginOptions
+    from harness.report.output_files import FileState
 
 
 _PLACE = "relevance.place"
@@ -106,8 +104,12 @@ class RelevanceSession:
 
         # For the summary.
         self.written: list[Path] = []
-        self.earlier_reports = read_states(options.reports)
+        self.earlier_reports: Mapping[Path, FileState] = {}
         """The reports that were there when the session began."""
+        if options.reports:
+            from harness.report.output_files import read_states
+
+            self.earlier_reports = read_states(options.reports)
         self.removed: list[Path] = []
         self.kept: list[Path] = []
         """The reports of earlier sessions that stay, as this one was refused."""
@@ -140,6 +142,8 @@ class RelevanceSession:
             if not named_path.is_relative_to(path):
                 continue
             if named_path.is_dir():
+                from harness.suites.discovery import find_suites_left_in
+
                 if find_suites_left_in(named_path):
                     return True
             elif named_path.suffix in (".yaml", ".yml"):
@@ -162,6 +166,8 @@ class RelevanceSession:
         folders += [folder for folder in named_folders if path.is_relative_to(folder)]
         if self.options.run.root is not None:
             folders.append(self.options.run.root)
+        from harness.suites.discovery import explain_refusal
+
         return explain_refusal(path, folders)
 
     def record_setup(self, item: pytest.Item) -> None:
@@ -174,9 +180,13 @@ class RelevanceSession:
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="relevance-session-"))
             if self.options.reports or self.options.run.embedded:
+                from harness.process import terminated_as_interrupted
+
                 # SIGTERM must not leave the node running, nor the report of an earlier session in place.
                 self._resources.enter_context(terminated_as_interrupted())
             if self.options.run.embedded:
+                from harness.pytest_plugin.node import NodeHost
+
                 self._host = NodeHost(self.options.run.engine_version, self.folder)
         return self.folder
 
@@ -194,6 +204,8 @@ class RelevanceSession:
 
     def count_left_out(self) -> dict[Path, int]:
         """The number of suites in each path that pytest left out, for paths with any."""
+        from harness.suites.discovery import find_suites_left_in
+
         counts: dict[Path, int] = {}
         for path in sorted(set(self.left_out)):
             number = 1
@@ -215,6 +227,8 @@ class RelevanceSession:
     def write_due_items(self) -> None:
         """Let the controller know which suites are to run: a worker may end without a word."""
         if self.is_worker and self.expects_runs and self.folder is not None:
+            from harness.files.writing import write_whole
+
             file = self.folder / DUE
             # The disk may be full. The empty file alone says that there are some.
             with suppress(OSError):

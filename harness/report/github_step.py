@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,6 +113,8 @@ def stop_commands(print_line: Callable[[str], None]) -> Iterator[None]:
     Reports hold text from indexes, and a title that reads like a command would be executed. *print_line* prints the
     two commands that begin and end this.
     """
+    import secrets
+
     token = secrets.token_hex(16)
     print_line(f"::stop-commands::{token}")
     try:

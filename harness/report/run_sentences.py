@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.gate.grammar import TOLERANCE
+from harness.id_forms import suggest_instead
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.report import (
@@ -43,7 +44,7 @@ from harness.report.sentences import (
     name_first,
     printable,
 )
-from harness.words import count, counted, listed, suggest_instead
+from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import RunScores

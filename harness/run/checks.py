@@ -16,6 +16,7 @@ from harness.errors import SearchError
 from harness.gate.decide_answers import list_named_documents
 from harness.gate.selection import list_read_fields
 from harness.hooks import HookedSearch
+from harness.id_forms import describe_difference
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import failure_text
 from harness.model.request import SearchRequest
@@ -38,7 +39,7 @@ from harness.search.answers import BAD_REQUEST
 from harness.search.fields import list_parents
 from harness.search.lookup import KnownDocuments, LookUp, LookUps, find_similar, look_up_documents
 from harness.search.protocol import LookUpOptions
-from harness.words import count, describe_difference, find_nearest
+from harness.words import count, find_nearest
 
 if TYPE_CHECKING:
     from harness.search import Dialect, Search

@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
+from harness.id_forms import find_other_names, list_spellings
 from harness.metrics.score import failure_text
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
@@ -22,7 +23,6 @@ from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST, exceeds_window
 from harness.search.batches import split_into_batches
 from harness.search.protocol import IDS_ONLY, LookUpOptions
-from harness.words import find_other_names, list_spellings
 
 if TYPE_CHECKING:
     from harness.search import Search

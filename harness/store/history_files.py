@@ -22,9 +22,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import TypeAlias
 
-from harness.config import CONFIG_NAME
 from harness.errors import FormatError, HistoryError
 from harness.files.beside import BesideFile
+from harness.files.paths import CONFIG_NAME
 from harness.files.versioned import MOST_READ, VersionedJson
 from harness.masking import fingerprint
 from harness.model.kept import HistoryEntry

@@ -13,14 +13,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from harness.errors import Problem, SuiteError, UsageError
-from harness.files.border import Border
+from harness.suites.names import SUITE_SUFFIX, describe_misnamed, is_misnamed, is_suite_name
 from harness.words import count, listed
-
-SUITE_SUFFIX = ".relevance.yaml"
-MISNAMED = (".relevance.yml", SUITE_SUFFIX)
-"""Suffixes, in lower case, that are mistaken for that of a suite."""
-
-_LOCK_PREFIX = ".#"
 
 LEFT_OUT = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}", "__pycache__")
 """Names of folders that are skipped: pytest's default of `norecursedirs`, and `__pycache__`."""
@@ -37,28 +31,6 @@ class FoundSuites:
     misnamed: tuple[Path, ...] = ()
     left_out: Mapping[Path, int] = field(default_factory=dict)
     not_followed: tuple[Path, ...] = ()
-
-
-def is_suite_name(name: str) -> bool:
-    """
-    Whether a file of that name is a suite.
-
-    A name that begins with ``.#`` is a lock of Emacs, a broken link beside a file that is being edited.
-
-    >>> [is_suite_name(name) for name in ("shop.relevance.yaml", "shop.relevance.yml", ".#shop.relevance.yaml")]
-    [True, False, False]
-    """
-    return name.endswith(SUITE_SUFFIX) and not name.startswith(_LOCK_PREFIX)
-
-
-def is_misnamed(name: str) -> bool:
-    """
-    Whether a name is not that of a suite, but probably a mistake for one.
-
-    >>> [is_misnamed(name) for name in ("shop.relevance.yml", "Shop.Relevance.YAML", "shop.relevance.yaml")]
-    [True, True, False]
-    """
-    return name.lower().endswith(MISNAMED) and not is_suite_name(name) and not name.startswith(_LOCK_PREFIX)
 
 
 def find_suites(paths: Sequence[Path], root: Path | None = None) -> FoundSuites:
@@ -116,6 +88,8 @@ def explain_refusal(path: Path, roots: Sequence[Path]) -> str | None:
     """
     if Path(os.path.realpath(path)) == path.absolute():
         return None
+    from harness.files.border import Border
+
     # pytest follows links to folders, and nobody chose the folder that such a link leads to
     parent = path.parent.absolute()
     folder = parent if Path(os.path.realpath(parent)) == parent else roots[0]
@@ -221,20 +195,6 @@ def find_suites_left_in(folder: Path) -> list[Path]:
     return suites
 
 
-def find_broken_links(folder: Path) -> list[Path]:
-    """
-    Broken links in *folder* itself with the name of a suite.
-
-    Empty if the folder cannot be read; pytest reports that.
-    """
-    try:
-        entries = _list_entries(folder)
-    except OSError:
-        return []
-    paths = [folder / entry.name for entry in entries if is_suite_name(entry.name) and not _is_folder(entry)]
-    return [path for path in paths if not path.is_file()]
-
-
 def format_left_out(left_out: Mapping[Path, int]) -> str:
     """
     The skipped folders, each with the number of its suites.
@@ -255,11 +215,6 @@ def describe_not_followed(links: Sequence[Path]) -> str:
     verb = "leads" if len(links) == 1 else "lead"
     shown = listed([link.as_posix() for link in links], 5)
     return f"{shown} {verb} out of the folder that is searched; pass its path, or --root DIR to follow links into DIR"
-
-
-def describe_misnamed(path: Path) -> str:
-    """Why *path* is not read, with the remedy."""
-    return f"{path.as_posix()} is not read: the name of a suite ends in {SUITE_SUFFIX}; rename it, or pass its path"
 
 
 def _count_unread(left_out: Mapping[Path, Sequence[Path]], read: Collection[Path]) -> dict[Path, int]:
@@ -297,8 +252,3 @@ def _is_virtual_environment(folder: Path) -> bool:
         return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file()
     except OSError:
         return False
-
-
-def strip_suite_suffix(path: str) -> str:
-    """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
-    return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")

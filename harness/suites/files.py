@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from harness.config import config_path
 from harness.files.border import Border, is_quotable
+from harness.files.paths import config_path
 from harness.suites.yaml import Problems, ScalarNode
 
 

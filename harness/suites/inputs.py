@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.config import Configs, config_path
+from harness.config import Configs
 from harness.config.trust import FILES_OF_A_CLUSTER
 from harness.errors import HarnessError, InputError
+from harness.files.paths import config_path
 from harness.options import RunOptions
 from harness.store.baseline_files import build_baseline_path
 

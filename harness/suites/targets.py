@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from harness.config import CONFIG_NAME, Configs, find_engine_problem, find_url_problem, lacks_scheme
+from harness.config import Configs, find_engine_problem, find_url_problem, lacks_scheme
 from harness.errors import ConfigError
+from harness.files.paths import CONFIG_NAME
 from harness.masking import names_login
 from harness.model.suite import Mark, RequestTemplate, Suite, Target
 from harness.search import find_dialect

@@ -9,6 +9,11 @@ HEAVY = (
     "elastic_transport",
     "elasticsearch",
     "harness.api",
+    "harness.config",
+    "harness.files.opening",
+    "harness.gate",
+    "harness.metrics",
+    "harness.model",
     "harness.run",
     "jinja2",
     "jsonpath",
@@ -33,9 +38,12 @@ def pytest_unconfigure():
 
 
 @pytest.mark.parametrize("options", [[], ["--relevance-report=report.html", "--relevance-embedded"]])
+@pytest.mark.parametrize("ignored", ["", "node_modules"])
 def test_nothing_heavy_is_imported(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, options: list[str]
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, options: list[str], ignored: str
 ) -> None:
+    if ignored:
+        (pytester.mkdir(ignored) / "index.js").touch()
     # Other plugins of this environment may be as heavy as they like.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(test_nothing="def test_nothing(): pass")

@@ -9,11 +9,11 @@ from builders.suites import make_suite
 from harness.api import evaluate
 from harness.cli import main
 from harness.files.runs import LARGE
+from harness.id_forms import describe_difference, find_near_documents
 from harness.metrics.near_ids import QUERIES, JudgedRanking, describe_near_ids
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.suite import Query
 from harness.run.notes import describe_near_hits
-from harness.words import describe_difference, find_near_documents
 
 FORMS = [
     ("Gerät", "Gera\u0308t", "Unicode normalization"),

@@ -9,11 +9,12 @@ import pytest
 from builders.commands import list_unknown_arguments
 from builders.extension_cases import list_cases
 from harness import options
+from harness.api.choices import Options
 from harness.cli import root, run
 from harness.cli.exits import COMMAND
 from harness.cli.headings import Command
 from harness.errors import EntryPoint, UsageError
-from harness.options import FLAG, OPTIONS, Commands, Heading, Options, RunOptions, check_servers, read_seconds
+from harness.options import FLAG, OPTIONS, Commands, Heading, RunOptions, check_servers, read_seconds
 
 COMMANDS_WITH = {
     Commands.WITH_A_SERVER: ("run", "baseline save"),

@@ -9,7 +9,8 @@ import yaml
 
 from harness.cli import main
 from harness.extensions.migrate.scaffold import write_scaffold
-from harness.suites.discovery import SUITE_SUFFIX, find_suites
+from harness.suites.discovery import find_suites
+from harness.suites.names import SUITE_SUFFIX
 
 ROOT = Path(__file__).parents[2]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}

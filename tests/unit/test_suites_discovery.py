@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SuiteError, UsageError
-from harness.suites.discovery import LEFT_OUT, FoundSuites, find_broken_links, find_suites
+from harness.suites.discovery import LEFT_OUT, FoundSuites, find_suites
+from harness.suites.names import find_broken_links
 
 
 def suite(path: Path) -> Path:

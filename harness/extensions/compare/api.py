@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from harness.api.choices import (
     RUN_ARGUMENTS,
     AnyGain,
+    Options,
     merge_options,
     read_argument,
     refuse,
@@ -35,7 +36,7 @@ from harness.files.runs import read_measures
 from harness.metrics import parse_measure
 from harness.model.comparison import TEST_OPTIONS, Agreement, MeasureComparison
 from harness.model.suite import Profile, Suite
-from harness.options import Options, RunOptions
+from harness.options import RunOptions
 from harness.words import did_you_mean
 
 AnySide: TypeAlias = "str | os.PathLike[str] | Scores"

@@ -38,7 +38,8 @@ from harness.model.comparison import TEST_OPTIONS
 from harness.model.suite import Profile
 from harness.options import OPTIONS, Commands, RunOptions
 from harness.process import gc_paused
-from harness.report.outputs import Output, write_output
+from harness.report.output_files import write_output
+from harness.report.outputs import Output
 from harness.run import Runner
 from harness.suites.inputs import RunInputs
 from harness.words import count

@@ -26,7 +26,8 @@ from harness.extensions.distributed.scheduler import send_on_scheduler
 from harness.model.report import Report
 from harness.model.run import Ranking
 from harness.options import DECIDING_OPTIONS, RunOptions, Shard
-from harness.report.outputs import Output, refuse_inputs
+from harness.report.output_files import refuse_inputs
+from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
 from harness.run import Matrix, Runner, run_suites
 from harness.store.journal import Journal

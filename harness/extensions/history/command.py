@@ -32,7 +32,8 @@ from harness.gate.decide_history import describe_other_files
 from harness.model.kept import History, HistoryEntry
 from harness.model.suite import Suite
 from harness.options import OPTIONS, RunOptions
-from harness.report.outputs import Output, refuse_inputs, write_output
+from harness.report.output_files import refuse_inputs, write_output
+from harness.report.outputs import Output
 from harness.report.terminal import print_document
 from harness.store.history import rename_entries
 from harness.store.history_files import list_suites, read_history, select_of_file

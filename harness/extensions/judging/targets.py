@@ -19,7 +19,8 @@ from harness.files.judge_files import (
     fingerprint_questions,
     read_judge_files,
 )
-from harness.report.outputs import Output, is_same_file, refuse_twins, write_output
+from harness.report.output_files import is_same_file, refuse_twins, write_output
+from harness.report.outputs import Output
 from harness.words import count, format_exactly
 
 GRADE_WRITERS = {"csv": format_grades_csv, "jsonl": format_grades_json_lines}

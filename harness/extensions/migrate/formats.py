@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from harness.drafts.writing import DraftOptions, WrittenFiles, write_drafts, write_files
 from harness.errors import UsageError
 from harness.files.paths import refuse_repeated
-from harness.suites.discovery import strip_suite_suffix
+from harness.suites.names import strip_suite_suffix
 from harness.words import listed
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from harness.extensions.migrate.live_index import draft_suite, list_index_names
 from harness.extensions.migrate.scaffold import IGNORE_FILE, keep_out_of_git, list_not_ignored, write_scaffold
 from harness.options import RunOptions
 from harness.report.sentences import make_loggable
-from harness.suites.discovery import SUITE_SUFFIX
+from harness.suites.names import SUITE_SUFFIX
 from harness.suites.schema_file import refuse_foreign_schema, update_schema
 
 

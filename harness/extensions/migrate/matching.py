@@ -8,7 +8,8 @@ from enum import StrEnum
 from harness.drafts.draft import Draft, DraftQuery, make_error
 from harness.errors import InputError
 from harness.files.query_ids import extract_number, pair_similar_ids
-from harness.words import count, fold_id, listed
+from harness.id_forms import fold_id
+from harness.words import count, listed
 
 
 class IdMatching(StrEnum):

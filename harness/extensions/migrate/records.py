@@ -33,7 +33,7 @@ from harness.files.tables import (
     remove_mark,
 )
 from harness.model.suite import PEOPLE, Json, Mark, Profile, Query, Suite
-from harness.suites.discovery import strip_suite_suffix
+from harness.suites.names import strip_suite_suffix
 from harness.words import choose_unused, simplify_number
 
 _IDS = ("query_id", "qid", "topic_id", "topic")

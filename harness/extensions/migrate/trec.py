@@ -28,7 +28,7 @@ from harness.files.tables import read_number
 from harness.model.suite import Mark, Profile, Suite
 from harness.store.baseline import read_entry
 from harness.store.baseline_files import has_baseline
-from harness.suites.discovery import strip_suite_suffix
+from harness.suites.names import strip_suite_suffix
 from harness.words import format_exactly, listed, one_of, shorten
 
 _KINDS = ("topics", "qrels", "run")

@@ -24,7 +24,8 @@ from harness.extensions.sampling.logs import LogOptions, ReadLog, read_logs
 from harness.extensions.sampling.query_files import format_queries_csv, format_queries_json_lines
 from harness.extensions.sampling.tally import QueryTally
 from harness.files.paths import refuse_repeated
-from harness.report.outputs import Output, write_output
+from harness.report.output_files import write_output
+from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
 from harness.report.terminal import print_document
 from harness.words import count, one_of

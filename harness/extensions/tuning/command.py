@@ -35,7 +35,8 @@ from harness.extensions.tuning.suite_texts import FileChange
 from harness.files.runs import read_measures
 from harness.options import read_seconds
 from harness.process import gc_paused
-from harness.report.outputs import Output, write_output
+from harness.report.output_files import write_output
+from harness.report.outputs import Output
 from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal import print_document
 from harness.run import Runner

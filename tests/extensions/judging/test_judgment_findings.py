@@ -18,9 +18,9 @@ from harness.extensions.judging.findings import (
     parse_scale,
 )
 from harness.extensions.judging.model import FindingKind
+from harness.id_forms import describe_difference, fold_id, list_spellings
 from harness.metrics import parse_measure
 from harness.model.suite import Gain, GainKind, Mark, Profile, Query, Suite, Target
-from harness.words import describe_difference, fold_id, list_spellings
 
 TARGET = Target(index="products", mark=Mark("s.relevance.yaml", 2, 1))
 

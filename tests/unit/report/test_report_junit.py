@@ -12,7 +12,8 @@ from harness.model.scores import Outcome
 from harness.model.suite import Mark, Operator, Waiver
 from harness.model.timing import SuiteTiming
 from harness.report.junit import MOST_MESSAGE, render
-from harness.report.outputs import Output, write_report
+from harness.report.output_files import write_report
+from harness.report.outputs import Output
 
 HIT = RankedDocument(1, "d", 3, 7.0)
 BOOTS = QueryReport("boots", "rubber boots", Outcome.SCORED, scores={NDCG: 0.25}, ranking=(HIT,))

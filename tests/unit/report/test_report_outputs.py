@@ -22,18 +22,8 @@ from harness.model.scores import Outcome
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.report import json
-from harness.report.outputs import (
-    OUTPUT_KINDS,
-    SUFFIXES,
-    Output,
-    find_output,
-    read_states,
-    refuse_inputs,
-    remove_outdated,
-    render,
-    write_output,
-    write_report,
-)
+from harness.report.output_files import read_states, refuse_inputs, remove_outdated, render, write_output, write_report
+from harness.report.outputs import OUTPUT_KINDS, SUFFIXES, Output, find_output
 from harness.suites.inputs import RunInputs
 
 REPORT = Report(ReportTiming("2026-11-21T06:00:00+00:00"), "0.1.0", (), 0)

@@ -45,7 +45,8 @@ from harness.extensions.judging.pool_files import POOL_WRITERS
 from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
-from harness.report.outputs import Output, refuse_inputs, write_output
+from harness.report.output_files import refuse_inputs, write_output
+from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
 from harness.report.terminal import print_document
 from harness.suites.inputs import RunInputs
