@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.sources import list_nodes, parse_module
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"]
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -90,14 +92,9 @@ class Definitions(ast.NodeVisitor):
 
 
 @cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def list_definitions(path: Path) -> frozenset[str]:
     collected = Definitions()
-    collected.visit(parse(path))
+    collected.visit(parse_module(path))
     return frozenset(collected.names)
 
 
@@ -112,7 +109,7 @@ def list_known() -> frozenset[str]:
 @cache
 def list_words() -> frozenset[str]:
     """The texts of one word in the harness, such as keys of suites."""
-    constants = [node.value for path in HARNESS for node in ast.walk(parse(path)) if isinstance(node, ast.Constant)]
+    constants = [node.value for path in HARNESS for node in list_nodes(path) if isinstance(node, ast.Constant)]
     return frozenset(constant for constant in constants if isinstance(constant, str) and constant.islower())
 
 

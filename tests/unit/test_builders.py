@@ -4,6 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from harness.process import gc_paused
+
 TESTS = Path(__file__).parents[1]
 SEVERAL = 3
 """The number of lines from which on a helper is not written twice."""
@@ -36,6 +38,7 @@ def describe_body(function):
     return "\n".join(ast.dump(statement) for statement in body_of(function))
 
 
+@gc_paused()
 def test_no_helper_is_written_in_two_files():
     places = defaultdict(dict)
     for path in sorted(TESTS.rglob("*.py")):

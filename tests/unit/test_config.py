@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from builders.sources import list_nodes
 from harness.config import Configs, read_config, reading, resolve_cluster
 from harness.errors import ConfigError, EntryPoint, UsageError
 from harness.model.request import AddressOrigin, Cluster
@@ -719,7 +720,7 @@ def test_every_suite_is_loaded_with_the_configuration_of_its_command():
     root = Path(harness.__file__).parent
     lacking = []
     for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in list_nodes(path):
             is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
             is_loading = is_call and node.func.id in ("load_suite", "load_suites", "read_judged")
             if is_loading and "configs" not in [keyword.arg for keyword in node.keywords]:

@@ -7,6 +7,7 @@ import pytest
 
 import harness
 from builders.extension_cases import list_cases, map_cases
+from builders.sources import list_nodes
 
 ROOT = Path(harness.__file__).parent
 
@@ -45,8 +46,8 @@ METHODS = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "touc
 FUNCTIONS = {"open", "FileLock", "TemporaryFile", "NamedTemporaryFile", "mkstemp", "memmap", "open_memmap"}
 
 
-def find_openings(tree):
-    for node in ast.walk(tree):
+def find_openings(nodes):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
         function = node.func
@@ -59,7 +60,7 @@ def find_openings(tree):
 def list_openings():
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        for called, line in find_openings(ast.parse(path.read_text(encoding="utf-8"))):
+        for called, line in find_openings(list_nodes(path)):
             yield name, called, line
 
 
@@ -102,4 +103,4 @@ def test_what_stands_beside_a_suite_is_opened_in_one_way(name):
     ],
 )
 def test_an_opening_is_seen(code, found):
-    assert [called for called, _ in find_openings(ast.parse(code))] == found
+    assert [called for called, _ in find_openings(ast.walk(ast.parse(code)))] == found

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from builders.sources import list_nodes, parse_module
 
 ROOT = Path(harness.__file__).parent
 
@@ -36,14 +37,9 @@ MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py")) if "__
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def imported(path: Path) -> tuple[str, ...]:
     """Every module that *path* imports, inside functions and for type checkers too."""
-    return tuple(_imports(path, ast.walk(parsed(path))))
+    return tuple(_imports(path, list_nodes(path)))
 
 
 def _imports(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -135,7 +131,7 @@ def _refuse_circles(graph: dict[str, set[str]]) -> None:
 
 def says_it_is_pure(module: str) -> bool:
     """Whether the docstring of *module* ends with the word, as in parts that read files in other modules."""
-    said = ast.get_docstring(parsed(MODULES[module])) or ""
+    said = ast.get_docstring(parse_module(MODULES[module])) or ""
     return re.search(r"\bpure(: [^.]+)?\.$", said, re.IGNORECASE) is not None
 
 
@@ -172,7 +168,7 @@ def test_which_kind_of_server_it_is_is_asked_in_search_alone():
     compared = {
         module
         for module, path in others.items()
-        for node in ast.walk(parsed(path))
+        for node in list_nodes(path)
         if isinstance(node, ast.Compare)
         for side in (node.left, *node.comparators)
         if isinstance(side, ast.Attribute) and side.attr == "service"
@@ -209,6 +205,6 @@ LATE = {
 
 @pytest.mark.parametrize("module", [one for one in MODULES if one.startswith(("harness.cli", "harness.pytest_plugin"))])
 def test_an_entry_point_imports_at_the_top(module):
-    functions = [node for node in ast.walk(parsed(MODULES[module])) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in list_nodes(MODULES[module]) if isinstance(node, ast.FunctionDef)]
     late = {name for function in functions for name in _imports(MODULES[module], ast.walk(function))}
     assert late == LATE.get(module, set())
