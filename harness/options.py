@@ -410,7 +410,7 @@ class RunOptions:
     )
     history: Path | None = _option(
         NEW_FOLDER,
-        "Keep each whole run in this folder, for `relevance history` and thresholds `since` earlier runs.",
+        "Keep each whole run in this folder, for its history and thresholds `since` earlier runs.",
         commands=Commands.RUN,
         metavar="DIR",
         pytest=True,

@@ -86,12 +86,13 @@ def format_links(topics: Iterable[Topic]) -> list[str]:
     """
     A line for each page of *topics*, to print below errors or a report.
 
-    There is none if the documentation has no address and the pages are not there, as in a package without a site.
+    If the documentation has no address, only pages that are there have a line: a package without a site has none, and a
+    checkout without an extension lacks its pages.
     """
     shown = choose_one_of_each_page(topics)
     if not shown:
         return []
     site = find_site()
-    if site is None and not (DOCS / Topic.VERDICTS.page).is_file():
-        return []
+    if site is None:
+        shown = [topic for topic in shown if (DOCS / topic.page).is_file()]
     return [f"see: {format_link(topic, site)}" for topic in shown]

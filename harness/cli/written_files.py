@@ -6,6 +6,7 @@ import click
 
 from harness.drafts.writing import WrittenFiles
 from harness.errors import SuiteError
+from harness.extensions import Remedy, find_remedy
 from harness.report.sentences import make_loggable
 from harness.words import count
 
@@ -28,7 +29,8 @@ def print_written(migrated: WrittenFiles, *, strict: bool) -> int:
             click.echo(f"  {make_loggable(str(leftover))}", err=True)
         click.echo(count(len(migrated.leftovers), "thing"), err=True)
     for suite in migrated.unjudged:
-        sentence = f"{suite} has no judgments: no grade of a document was read; grade with `relevance judge`"
+        remedy = find_remedy(Remedy.GRADE, "; grade with `{command}`")
+        sentence = f"{suite} has no judgments: no grade of a document was read{remedy}"
         click.echo(make_loggable(sentence), err=True)
     if migrated.problems:
         click.echo("relevance validate refuses what was written; the files stay, to be corrected by hand:", err=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.drafts.draft import Draft, DraftQuery
+from harness.extensions import Remedy, find_remedy
 from harness.files.judge_files import build_judge_path, format_machine_file
 from harness.files.tables import format_json_lines
 from harness.model.suite import PEOPLE, Display, Json, Mark
@@ -124,8 +125,9 @@ def _build_display(display: Display) -> dict[str, Json]:
 def _format_measures(draft: Draft) -> str:
     """Measures, with thresholds as a comment; if nothing is judged yet, a latency threshold, so that the suite runs."""
     if not draft.is_measured:
+        way = find_remedy(Remedy.GRADE, " with `{command}`, which writes to this file")
         return (
-            "# Nothing is judged yet. Grade with `relevance judge`, which writes to this file, and add\n"
+            f"# Nothing is judged yet. Grade{way or ' documents'}, and add\n"
             '# measures: ["nDCG@5", "RR@5", "Judged@5"]\n'
             "# Run the suite once more, then require what it reaches today, such as\n"
             '# thresholds: ["mean nDCG@5 >= 0.8"]\n'

@@ -8,7 +8,9 @@ the help reads all of them, so that such a package imports nothing but this modu
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import cache
 
 NAMES = (
@@ -22,6 +24,25 @@ NAMES = (
     "start",
 )
 """The folders, in the order of the help. Without its line an extension is not there."""
+
+
+class Remedy(Enum):
+    """What a sentence of the core says to do, if the extension is there whose command does it."""
+
+    GRADE = auto()
+    """Documents of a suite that nobody has judged."""
+    POOL = auto()
+    """Unjudged hits of suites, collected."""
+    ASK_MACHINE = auto()
+    """Documents that a machine has not graded yet."""
+    DRAW_SAMPLE = auto()
+    """A random sample of queries that people grade."""
+    IMPORT = auto()
+    """Grades of another system, with whose they are."""
+    IMPORT_QUEPID = auto()
+    """Ratings of Quepid."""
+    MERGE = auto()
+    """Journals of the parts of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +136,34 @@ class Extension:
     """What to do in a folder with suites."""
     pages: tuple[str, ...] = ()
     """The pages of the documentation that go with it, in the folder docs."""
+    remedies: Mapping[Remedy, str] = field(default_factory=dict)
+    """Its commands that sentences of the core name, with words in braces for their arguments."""
 
 
 @cache
 def load_extensions() -> tuple[Extension, ...]:
     """What each extension adds, in the order of the table."""
     return tuple(importlib.import_module(f"harness.extensions.{name}").EXTENSION for name in NAMES)
+
+
+def find_remedy(remedy: Remedy, sentence: str, **words: str) -> str:
+    """
+    The *sentence* with a command of an extension; empty if that extension is not there.
+
+    Args:
+        remedy: What the command does.
+        sentence: It has {command} in the command's place.
+        words: The arguments of the command, by their names.
+    """
+    command = find_command(remedy, **words)
+    if not command:
+        return ""
+    return sentence.replace("{command}", command)
+
+
+def find_command(remedy: Remedy, **words: str) -> str:
+    """The command of an extension for a *remedy*, with *words* as its arguments; empty if there is none."""
+    for extension in load_extensions():
+        if remedy in extension.remedies:
+            return extension.remedies[remedy].format(**words)
+    return ""

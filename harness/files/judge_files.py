@@ -25,6 +25,7 @@ from typing import IO, Any
 
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
+from harness.extensions import Remedy, find_remedy
 from harness.files.beside import BesideFile
 from harness.files.json import parse_json
 from harness.files.paths import cut_suffix
@@ -220,9 +221,8 @@ class JudgeFile:
         if self.is_open:
             message = "the file has no line that ends the last run, so grades may be missing"
             why = "the machine is at work, its run was killed, or the file was cut"
-            raise FormatError.at(
-                self.path, 0, 0, f"{message}: {why}; `relevance judge machine SUITE --judge NAME` completes it"
-            )
+            remedy = find_remedy(Remedy.ASK_MACHINE, "; `{command}` completes it", suite="SUITE", judge="NAME")
+            raise FormatError.at(self.path, 0, 0, f"{message}: {why}{remedy}")
 
     def begin_run(self) -> None:
         """Say that a machine begins to grade; a file without `end_run` behind it is not whole. Raises as `record`."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
+from harness.extensions import Remedy, find_remedy
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.versioned import VersionedJson
@@ -21,10 +23,19 @@ from harness.masking import fingerprint
 from harness.model.suite import QuerySample, Suite
 from harness.words import count
 
-_REMEDY = "draw one with `relevance judge SUITE --sample N`"
-_FORM = VersionedJson(
-    QuerySample, "sample of queries", remedy=_REMEDY, is_merged=True, is_strict=True, had_no_version=True
-)
+
+@cache
+def _make_form() -> VersionedJson[QuerySample]:
+    """The form of the file."""
+    remedy = find_remedy(Remedy.DRAW_SAMPLE, "draw one with `{command}`", suite="SUITE")
+    return VersionedJson(
+        QuerySample,
+        "sample of queries",
+        remedy=remedy or "restore the file",
+        is_merged=True,
+        is_strict=True,
+        had_no_version=True,
+    )
 
 
 def build_sample_path(suite: Path) -> Path:
@@ -107,7 +118,7 @@ def write_sample(path: Path, sample: QuerySample, roots: Sequence[str] = ()) -> 
     Raises:
         UsageError: It cannot be written.
     """
-    _FORM.write(BesideFile(path, roots), replace(sample, sizes=sample.looks))
+    _make_form().write(BesideFile(path, roots), replace(sample, sizes=sample.looks))
 
 
 def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
@@ -117,11 +128,12 @@ def read_sample(path: Path, roots: Sequence[str] = ()) -> QuerySample:
     Raises:
         FormatError: The file cannot be read, or is none that was written here.
     """
-    sample = _FORM.read(BesideFile(path, roots, follows_links=True))
+    form = _make_form()
+    sample = form.read(BesideFile(path, roots, follows_links=True))
     # A file without sizes was written when each number of judged queries decided: its sample decides as a whole.
     sizes = sample.looks
     if list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] != len(sample.queries):
         found = f"found sizes {list(sizes)} of {count(len(sample.queries), 'query')}"
         expected = "expected ascending sizes of which the last is the number of queries"
-        raise FormatError.at(path, 0, 0, f"not a sample of queries: {found}, {expected}; {_REMEDY}")
+        raise FormatError.at(path, 0, 0, f"not a sample of queries: {found}, {expected}; {form.remedy}")
     return replace(sample, sizes=sizes)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from harness.errors import missing_package
+from harness.extensions import Remedy, find_remedy
 from harness.files.opening import (
     JUDGMENTS,
     MOST_TIMES,
@@ -137,7 +138,7 @@ def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
         return
     hint = ""
     if layout is JUDGMENTS and not FOREIGN_COLUMNS.isdisjoint(name.lower() for name in table.columns):
-        hint = "; `relevance import quepid` writes a suite from ratings of Quepid"
+        hint = find_remedy(Remedy.IMPORT_QUEPID, "; `{command}` writes a suite from ratings of Quepid")
     if not table.need(layout.named_columns, hint):
         return
     places = {column: place for place, column in enumerate(table.columns)}
@@ -155,8 +156,8 @@ def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
 
 def _refuse_machine(machine: str) -> str:
     """Why the grade of *machine* is no judgment of people."""
-    remedy = f"`relevance import` keeps whose it is; without {MACHINE_COLUMN!r} it counts as people's"
-    return f"found a grade of {shorten(machine)}, a machine; {remedy}"
+    remedy = find_remedy(Remedy.IMPORT, "`{command}` keeps whose it is; ")
+    return f"found a grade of {shorten(machine)}, a machine; {remedy}without {MACHINE_COLUMN!r} it counts as people's"
 
 
 def _read_json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.extensions import Remedy, find_remedy
 from harness.gate.finding import Finding, format_number, is_met, name_mean, read_weights, scope_scores
 from harness.gate.inputs import GateInputs
 from harness.gate.pairs import pair_scores
@@ -321,7 +322,7 @@ def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -
     from harness.statistics.prediction_powered import LEAST_JUDGED, count_by_skewness
 
     if not figures.sampled:
-        return "no sample was drawn; `relevance judge SUITE --sample N` draws one"
+        return "no sample was drawn" + find_remedy(Remedy.DRAW_SAMPLE, "; `{command}` draws one", suite="SUITE")
     if not look.queries and look.next_size is not None:
         return f"it is decided at {look.next_size:,} judged queries of the sample"
     all_queries, judged_queries = len(figures.by_machine), len(look.queries)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 
+from harness.extensions import Remedy, find_remedy
 from harness.gate.decide_answers import RequestedDepth, describe_incomplete_hits
 from harness.gate.finding import (
     Finding,
@@ -459,7 +460,8 @@ def add_unjudged(
     if more_queries > 0:
         noun = "query" if more_queries == 1 else "queries"
         reason += f"; and of {more_queries} more {noun}"
-    return replace(finding, reason=f"{reason}; `relevance judgments pool` collects them for grading")
+    reason += find_remedy(Remedy.POOL, "; `{command}` collects them for grading")
+    return replace(finding, reason=reason)
 
 
 def _list_unjudged(query: Query, response: Response | None, cutoff: int | None) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
+from harness.extensions import Remedy, find_command, find_remedy
 from harness.gate import compute_exit_status
 from harness.gate.grammar import TOLERANCE
 from harness.id_forms import suggest_instead
@@ -114,7 +115,9 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     if may_be_no_drop(verdict):
         # What is graded does not depend on what it is compared with.
         options = {name: value for name, value in suite.searched.items() if name != "baseline"}
-        return _format_command("judge", [suite.path], options)
+        command = find_command(Remedy.GRADE)
+        if command:
+            return _format_command(command, [suite.path], options)
     if verdict.query is not None:
         return format_show_command(suite.path, verdict.query, suite.searched)
     if verdict.blamed:
@@ -147,7 +150,7 @@ def format_show_command(path: str, query: str, searched: Mapping[str, str | bool
     >>> format_show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
     "relevance show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
-    return _format_command("show", [path, query], searched)
+    return _format_command("relevance show", [path, query], searched)
 
 
 def _format_command(command: str, names: Sequence[str], searched: Mapping[str, str | bool]) -> str:
@@ -155,15 +158,15 @@ def _format_command(command: str, names: Sequence[str], searched: Mapping[str, s
     A line to copy into a shell.
 
     Args:
-        command: Of `relevance`, such as "show".
+        command: Such as "relevance show".
         names: Its arguments.
         searched: Its options, with which the same is searched as in the run.
     """
     options = format_options(searched)
     # A name that begins with a dash would be read as an option.
     if any(name.startswith("-") for name in names):
-        return shlex.join(["relevance", command, *options, "--", *names])
-    return shlex.join(["relevance", command, *names, *options])
+        return shlex.join([*command.split(), *options, "--", *names])
+    return shlex.join([*command.split(), *names, *options])
 
 
 # The result of a report in one line.
@@ -355,12 +358,13 @@ def describe_outcomes(queries: Iterable[QueryReport]) -> Iterator[str]:
 
 def describe_judged(suite: SuiteReport) -> str:
     """How many of the hits of *suite*, which has some, are judged, and what to do if these are few."""
-    if not suite.judged_hits:
-        return f"none of {count(suite.hits, 'hit')} is judged: grade them with `relevance judge`"
     share = f"{suite.judged_hits:,} of {suite.hits:,} hits are judged ({suite.judged_hits / suite.hits:.1%})"
-    if not is_hardly_judged(suite.hits, suite.judged_hits):
+    if suite.judged_hits and not is_hardly_judged(suite.hits, suite.judged_hits):
         return share
-    return f"only {share}; the others count as if they had no gain: grade them with `relevance judge`"
+    remedy = find_remedy(Remedy.GRADE, ": grade them with `{command}`")
+    if not suite.judged_hits:
+        return f"none of {count(suite.hits, 'hit')} is judged{remedy}"
+    return f"only {share}; the others count as if they had no gain{remedy}"
 
 
 # One query's ranking in words and numbers.

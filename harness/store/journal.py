@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from harness.errors import FormatError, UsageError
+from harness.extensions import Remedy, find_remedy
 from harness.files.beside import BesideFile
 from harness.files.locks import lock_open_file
 from harness.files.writing import PRIVATE, create_part
@@ -365,9 +366,10 @@ class Journal:
                 answered = f"{cell.answered:,} of {count(header.own_searches, 'query')} answered"
                 held.append(f"part {header.shard} of {header.name} ({answered})")
         if held:
+            condition = find_remedy(Remedy.MERGE, " if `{command}` does not need it any more")
             raise UsageError(
                 f"{self._path} holds {listed(held)}, which this run would replace; name another file with --journal,"
-                f" or remove {self._path} if `relevance merge` does not need it any more"
+                f" or remove {self._path}{condition}"
             )
 
     def open_section(self, header: Header, masker: Masker) -> Section:

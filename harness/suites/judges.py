@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.agreement import group_by_query
 from harness.errors import InputError, Problem, UsageError
+from harness.extensions import Remedy, find_remedy
 from harness.files.beside import BesideFile
 from harness.files.judge_files import (
     JudgeFile,
@@ -52,8 +53,8 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
             message = f"the grades of {name!r} in {file.path} are a person's, who counts under '{PEOPLE}'"
             problems.note(mark, message)
         elif is_required and not file.grades and not file.outdated:
-            command = f"`relevance judge machine {loaded.path} --judge {name}`"
-            problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}; {command} asks it")
+            remedy = find_remedy(Remedy.ASK_MACHINE, "; `{command}` asks it", suite=str(loaded.path), judge=name)
+            problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}{remedy}")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))
             problems.extend(_find_missing_end(file))
@@ -145,10 +146,10 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
         problems.note(estimated.mark, "an estimate needs a machine's grades of all queries; name one in 'judges'")
         return None
     path = build_sample_path(loaded.path)
-    command = f"`relevance judge {loaded.path} --sample N --seed S`"
     if not BesideFile(path).exists():
         if is_required:
-            problems.note(estimated.mark, f"an estimate needs a sample, and {path} does not exist; {command} draws one")
+            remedy = find_remedy(Remedy.DRAW_SAMPLE, "; `{command} --seed S` draws one", suite=str(loaded.path))
+            problems.note(estimated.mark, f"an estimate needs a sample, and {path} does not exist{remedy}")
         return None
     try:
         sample = read_sample(path, suite.roots)
@@ -156,9 +157,11 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
         problems.extend(error.problems)
         return None
     if is_required and sample.population != fingerprint_population(query.id for query in suite.queries):
-        message = f"the sample was drawn from other queries than the suite has now; draw another with {command}"
+        remedy = find_remedy(Remedy.DRAW_SAMPLE, "; draw another with `{command} --seed S`", suite=str(loaded.path))
+        message = f"the sample was drawn from other queries than the suite has now{remedy}"
         problems.extend([Problem(str(path), 0, 0, message)])
     elif is_required and not is_drawn(sample, [query.id for query in suite.queries]):
-        message = f"found other queries than seed {sample.seed} draws, expected those; draw them with {command}"
+        remedy = find_remedy(Remedy.DRAW_SAMPLE, "; draw them with `{command} --seed S`", suite=str(loaded.path))
+        message = f"found other queries than seed {sample.seed} draws, expected those{remedy}"
         problems.extend([Problem(str(path), 0, 0, message)])
     return sample

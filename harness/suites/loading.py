@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.errors import ConfigError, Problem, SuiteError
+from harness.extensions import Remedy, find_remedy
 from harness.files.border import Border
 from harness.masking import Masker
 from harness.metrics import parse_measure
@@ -347,9 +348,9 @@ def describe_no_judgments(path: Path) -> str:
     >>> describe_no_judgments(Path("my shop.relevance.yaml")).partition("; ")[2].split("; ")[1]
     "grade hits with `relevance judge 'my shop.relevance.yaml'`"
     """
-    command = shlex.join(["relevance", "judge", str(path)])
+    remedy = find_remedy(Remedy.GRADE, f"; grade hits with `{{command}} {shlex.quote(str(path))}`")
     expected = "expected 'judgments' in its queries, or files under 'judgments'"
-    return f"the suite has no judgments; {expected}; grade hits with `{command}`"
+    return f"the suite has no judgments; {expected}{remedy}"
 
 
 def _check(loaded: LoadedSuite) -> None:

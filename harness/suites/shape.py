@@ -537,7 +537,7 @@ class DisplayShape(Shape):
 
 
 class ParameterShape(Shape):
-    """A parameter of the requests, and the values that `relevance tune` tries: a range, choices or a switch."""
+    """A parameter of the requests, and the values that a tuning tries: a range, choices or a switch."""
 
     low: Number | None = Field(None, alias="from", description="The least value of a range.")
     high: Number | None = Field(None, alias="to", description="The greatest value of a range.")
@@ -665,7 +665,7 @@ class SuiteShape(Shape):
     fixture: FixtureShape | None = Field(
         None, description="An index that the suite builds from its own documents, with `--allow-write`."
     )
-    tune: TuneShape | None = Field(None, description="The parameters of the requests that `relevance tune` tries.")
+    tune: TuneShape | None = Field(None, description="The parameters of the requests that a tuning tries.")
     markers: Markers = Field([], description="The names of pytest markers for all tests of the suite, such as `slow`.")
 
 

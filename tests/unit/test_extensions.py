@@ -1,6 +1,8 @@
 """The table of extensions: each can be named, and names what is there."""
 
+import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.extensions import NAMES, load_extensions
+from harness.extensions import NAMES, Remedy, find_remedy, load_extensions
 
 ROOT = Path(__file__).parents[2]
-FOLDER = Path(harness.__file__).parent / "extensions"
+CORE = Path(harness.__file__).parent
+FOLDER = CORE / "extensions"
 EXTENSIONS = dict(zip(NAMES, load_extensions(), strict=True))
 
 
@@ -39,6 +42,60 @@ def test_the_table_imports_nothing_of_an_extension_but_its_package():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(sorted(["harness.extensions", *(f"harness.extensions.{name}" for name in NAMES)]))
+
+
+def list_commands():
+    """The commands of extensions, as a user types them."""
+    for extension in EXTENSIONS.values():
+        yield from (f"relevance {command.name}" for command in extension.commands)
+        yield from (f"{command.group} {command.name}" for command in extension.subcommands)
+
+
+def list_texts(path):
+    """The strings of a module, and each list of strings as one, with their lines; without docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.lineno, node.value
+        elif isinstance(node, ast.List | ast.Tuple):
+            words = [element.value for element in node.elts if isinstance(element, ast.Constant)]
+            yield node.lineno, " ".join(map(str, words))
+
+
+def test_the_core_names_no_command_of_an_extension():
+    """Without the extension the command is not there: what names one is a remedy of the extension."""
+    pattern = re.compile(rf"\b({'|'.join(list_commands())})\b")
+    core = [path for path in CORE.rglob("*.py") if FOLDER not in path.parents]
+    assert len(core) > 100
+    named = [
+        f"{path.relative_to(CORE)}:{line}: {text}"
+        for path in core
+        for line, text in list_texts(path)
+        if pattern.search(text)
+    ]
+    assert named == []
+
+
+def test_a_command_in_a_string_or_a_list_is_seen(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text('"""`relevance a`"""\nX = f"grade {1} with `relevance b {2}`"\nY = ["relevance", "c", X]\n')
+    assert {text for _, text in list_texts(path)} == {
+        *("relevance c", "relevance", "c"),
+        *("grade ", " with `relevance b ", "`"),
+    }
+
+
+def test_a_remedy_is_there_with_its_extension_alone(monkeypatch):
+    words = {"suite": "a.yaml", "judge": "small"}
+    remedies = [remedy for extension in EXTENSIONS.values() for remedy in extension.remedies]
+    for remedy in remedies:
+        assert find_remedy(remedy, "; `{command}` does it", **words).startswith("; `relevance ")
+    assert len(remedies) == len(set(remedies)), "two extensions have a command for it"
+    monkeypatch.setattr("harness.extensions.load_extensions", lambda: ())
+    for remedy in Remedy:
+        assert find_remedy(remedy, "; `{command}` does it", **words) == ""
 
 
 def test_each_extension_can_be_taken_away():

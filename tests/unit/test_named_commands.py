@@ -9,6 +9,7 @@ import pytest
 import harness
 from builders.extension_cases import list_cases
 from harness.cli import COMMANDS, root
+from harness.extensions import load_extensions
 
 ROOT = Path(harness.__file__).parents[1]
 SOURCES = [*(ROOT / "harness").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
@@ -42,6 +43,11 @@ def find_problem(named):
 def test_each_named_command_exists(path):
     problems = [find_problem(named) for named in list_named(path.read_text(encoding="utf-8"))]
     assert [problem for problem in problems if problem] == []
+
+
+def test_each_remedy_is_a_command():
+    commands = [command for extension in load_extensions() for command in extension.remedies.values()]
+    assert [find_problem(command) for command in commands if find_problem(command)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """One run in several parts: shards with their journals, and workers of a Dask scheduler."""
 
-from harness.extensions import AddedCommand, AddedOption, AddedOptions, Extension
+from harness.extensions import AddedCommand, AddedOption, AddedOptions, Extension, Remedy
 
 EXTENSION = Extension(
     commands=(
@@ -37,4 +37,5 @@ EXTENSION = Extension(
         ),
     ),
     pages=("guides/scale.md",),
+    remedies={Remedy.MERGE: "relevance merge"},
 )

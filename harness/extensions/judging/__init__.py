@@ -1,6 +1,6 @@
 """Pools of unjudged hits, errors in judgments, and the page on which documents are graded."""
 
-from harness.extensions import AddedCommand, Extension
+from harness.extensions import AddedCommand, Extension, Remedy
 
 EXTENSION = Extension(
     commands=(
@@ -22,4 +22,10 @@ EXTENSION = Extension(
         "guides/judging-together.md",
         "guides/machine-judges.md",
     ),
+    remedies={
+        Remedy.GRADE: "relevance judge",
+        Remedy.POOL: "relevance judgments pool",
+        Remedy.ASK_MACHINE: "relevance judge machine {suite} --judge {judge}",
+        Remedy.DRAW_SAMPLE: "relevance judge {suite} --sample N",
+    },
 )

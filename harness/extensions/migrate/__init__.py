@@ -1,6 +1,6 @@
 """Suites from an index, and from files of other systems and back; scores beside those of `_rank_eval`."""
 
-from harness.extensions import AddedCommand, AddedSchema, Extension, Step
+from harness.extensions import AddedCommand, AddedSchema, Extension, Remedy, Step
 
 EXTENSION = Extension(
     commands=(
@@ -47,4 +47,8 @@ EXTENSION = Extension(
         "coming-from/trec-eval.md",
         "guides/clicks.md",
     ),
+    remedies={
+        Remedy.IMPORT: "relevance import",
+        Remedy.IMPORT_QUEPID: "relevance import quepid",
+    },
 )
