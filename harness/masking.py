@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from html import escape
 from itertools import chain
 from operator import is_
@@ -514,6 +514,25 @@ def _mask_highlights(values: Mapping[str, Highlight], mask: Mask) -> Mapping[str
     return {field: highlight for field, highlight in values.items() if mask(highlight.text) == highlight.text}
 
 
+def _mask_queries(queries: tuple[QueryReport, ...], mask: Mask) -> tuple[QueryReport, ...]:
+    """*queries* masked; what they make when it is read is masked then."""
+    masked_queries = []
+    for query in queries:
+        make_field = query.late_maker
+        if make_field is not None:
+            query = replace(query, ranking=(), ideal=(), missing=(), question="")
+        masked_query = _mask_value(query, mask)
+        if make_field is not None:
+            masked_query.make_late(partial(_make_masked_field, make_field, mask))
+        masked_queries.append(masked_query)
+    return tuple(masked_queries)
+
+
+def _make_masked_field(make_field: Callable[[str], Any], mask: Mask, name: str) -> Any:
+    value = make_field(name)
+    return value if name in UNMASKED_FIELDS[QueryReport] else _mask_value(value, mask)
+
+
 WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 _RULES: Mapping[type, Mapping[str, Rule]] = {
@@ -522,6 +541,7 @@ _RULES: Mapping[type, Mapping[str, Rule]] = {
     IndexState: {"uuids": _mask_names, "filters": _mask_names, "copies": _mask_names},
     Hit: {"sort": _mask_sort_values, "highlights": _mask_highlights},
     RankedDocument: {"sort": _mask_sort_values},
+    SuiteReport: {"queries": _mask_queries},
 }
 """The fields that are masked in a way of their own, by class."""
 

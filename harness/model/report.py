@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
@@ -129,8 +130,47 @@ class VariantReport:
     """Measure to how far its score is below that of the query, with the judgments of the query."""
 
 
+LATE_FIELDS = ("ranking", "ideal", "missing", "question")
+"""The fields of a `QueryReport` that may be made when they are first read."""
+
+
+class _LateFields:
+    """
+    Makes `LATE_FIELDS` when they are first read.
+
+    A report on the terminal shows the rows of a few queries, of tens of thousands: scripts/bench/runner --by-hand.
+    """
+
+    __slots__ = ("_make_field",)
+
+    _make_field: Callable[[str], Any]
+
+    if not TYPE_CHECKING:
+        # Python calls this for a field without a value. A type checker would take any name for one.
+        def __getattr__(self, name: str) -> Any:
+            if name not in LATE_FIELDS:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            value = self._make_field(name)
+            object.__setattr__(self, name, value)
+            return value
+
+    def make_late(self, make_field: Callable[[str], Any]) -> None:
+        """Let *make_field* make each of `LATE_FIELDS` from its name; what they have now is forgotten."""
+        object.__setattr__(self, "_make_field", make_field)
+        for name in LATE_FIELDS:
+            object.__delattr__(self, name)
+
+    @property
+    def late_maker(self) -> Callable[[str], Any] | None:
+        """What makes the `LATE_FIELDS`; None where they have values from the beginning."""
+        try:
+            return self._make_field
+        except AttributeError:
+            return None
+
+
 @dataclass(frozen=True, slots=True)
-class QueryReport:
+class QueryReport(_LateFields):
     """The results of one query."""
 
     id: str

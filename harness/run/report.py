@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, pairwise
 
 from harness.gate.cut_answers import describe_cut_answers, find_cut_answers
@@ -327,7 +328,7 @@ def _assemble_query(
     for measure, score in scores.items():
         if score.machine_share is not None:
             machine_shares[measure] = score.machine_share
-    return QueryReport(
+    report = QueryReport(
         id=query.id,
         text=query.text,
         outcome=outcome[0],
@@ -335,15 +336,11 @@ def _assemble_query(
         tags=query.tags,
         scores={measure: score.value for measure, score in scores.items()},
         machine_shares=machine_shares,
-        ranking=_describe_ranking(ranking, query, shared),
-        ideal=_describe_ideal(query, shared),
-        missing=_describe_missing(query, ranking, shared) if isinstance(response, Ranking) else (),
         total=ranking.total,
         total_is_lower_bound=ranking.total_is_lower_bound,
         judged=len(query.judgments),
         duplicates=tuple(dict.fromkeys(ranking.duplicates)),
         weight=query.weight,
-        question=shared.used.fingerprint(query),
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
         exact_scores=ranking.exact_scores,
@@ -355,6 +352,21 @@ def _assemble_query(
         need=query.need,
         variants=variants,
     )
+    report.make_late(partial(_make_late_field, query, response, shared))
+    return report
+
+
+def _make_late_field(query: Query, response: Response | None, shared: _SharedFacts, name: str) -> object:
+    """The value of the field *name*, one of `LATE_FIELDS`, in the report of *query*."""
+    if name == "question":
+        return shared.used.fingerprint(query)
+    if name == "ideal":
+        return _describe_ideal(query, shared)
+    if not isinstance(response, Ranking):
+        return ()
+    if name == "ranking":
+        return _describe_ranking(response, query, shared)
+    return _describe_missing(query, response, shared)
 
 
 def _describe_variants(

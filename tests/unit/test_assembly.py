@@ -1,14 +1,21 @@
 """The report says what the run gave: rankings with grades and gains, ideals, what is missing, figures over queries."""
 
+import pickle
+from dataclasses import replace
+
 import pytest
 
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.report import MissingDocument, RankedDocument
+from harness.model.report import LATE_FIELDS, MissingDocument, QueryReport, RankedDocument, Report
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, HttpRequest, Query, RequestTemplate, Suite, Target, Waiver
+from harness.model.timing import ReportTiming
+from harness.report.json import dumps_report, loads_report
 from harness.report.run_sentences import describe_causes
+from harness.report.terminal import render_plain
+from harness.report.terminal.run import print_report
 from harness.run.report import DecidedRun, assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
@@ -51,6 +58,43 @@ def test_a_ranking_stands_beside_its_grades_gains_and_ties():
         RankedDocument(4, "c", 1, 1.0, 0.5),
     )
     assert (query.total, query.timing.took, query.judged, query.tags) == (40, 3, 5, ("head",))
+
+
+def test_rows_that_nothing_reads_are_not_made():
+    queries = [QUERY, replace(QUERY, id="boots")]
+    ranking = Ranking((Hit("b", 2.0), Hit("a", 1.0)))
+    report = report_on(queries, dict.fromkeys(["shoes", "boots"], ranking))
+    assert "2 in 0.25 s" in render_plain(print_report(wrap(report)), 100)
+    _, query = report.queries
+    assert not any(is_made(query, name) for name in LATE_FIELDS)
+    assert [document.id for document in query.ideal] == ["a", "e", "c", "d"]
+    assert [name for name in LATE_FIELDS if is_made(query, name)] == ["ideal"]
+    made = query.ideal
+    assert query.ideal is made
+
+
+def wrap(suite):
+    return Report(ReportTiming("2026-01-01T00:00:00Z"), "1.0.0", (suite,), 0)
+
+
+def is_made(query, name):
+    """Whether the field *name* has a value; to read it by its name would make one."""
+    try:
+        getattr(QueryReport, name).__get__(query)
+    except AttributeError:
+        return False
+    return True
+
+
+def test_a_report_whose_rows_are_not_made_yet_equals_one_with_rows():
+    report = report_on([QUERY], {"shoes": Ranking((Hit("b", 2.0), Hit("a", 1.0)))})
+    [query] = report_on([QUERY], {"shoes": Ranking((Hit("b", 2.0), Hit("a", 1.0)))}).queries
+    assert report.queries[0] == query
+    assert replace(query, text="boots").ranking == query.ranking
+    assert pickle.loads(pickle.dumps(report)).queries == (query,)
+    assert loads_report(dumps_report(wrap(report))).suites[0].queries == (query,)
+    with pytest.raises(AttributeError, match="'QueryReport' has no attribute 'rank'"):
+        _ = query.rank
 
 
 def test_a_total_that_is_a_lower_bound_stays_one():

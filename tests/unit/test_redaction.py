@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 from enum import Enum
 from types import NoneType, UnionType
@@ -63,6 +63,22 @@ def test_every_text_is_masked_and_nothing_else_changes():
 def test_an_index_that_is_not_there_stays_so():
     service = SuiteReport("s", "s", "r", "c", None, Engine("http"), Profile.STANDARD, "linear", 10, (), (), ())
     assert redact(service, mask) == service
+
+
+def test_what_a_report_makes_when_it_is_read_is_masked():
+    made = []
+
+    def make_field(name):
+        made.append(name)
+        return getattr(complete, name)
+
+    complete = replace(report(SECRET).queries[0], question=f"text:{SECRET}")
+    late = replace(complete)
+    late.make_late(make_field)
+    [query] = redact(replace(report(SECRET), queries=(late,)), mask).queries
+    assert made == []
+    assert query == replace(report("${PASSWORD}").queries[0], question=f"text:{SECRET}")
+    assert sorted(made) == ["ideal", "missing", "question", "ranking"]
 
 
 @dataclass(frozen=True)
