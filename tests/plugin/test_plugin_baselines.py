@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.shown import entries, kinds, properties
+from builders.workers import IN_A_WORKER, IN_TWO_WORKERS
 from harness.api import Relevance
 from harness.cli import main
 
@@ -212,7 +213,7 @@ def test_with_workers_the_controller_writes_once(suite: Suite, run: Run, engine)
         DROP.replace("]", ', "mean nDCG@10 >= 0.5", "every nDCG@10 >= 0.1"]'), boots='thresholds: ["nDCG@10 >= 0.1"]'
     )
 
-    result = run("-p", "xdist", "-n2", "--relevance-update-baseline")
+    result = run(*IN_TWO_WORKERS, "--relevance-update-baseline")
 
     result.assert_outcomes(passed=3, skipped=1)
     assert [line for line in result.outlines if "baseline written" in line] == [
@@ -220,10 +221,10 @@ def test_with_workers_the_controller_writes_once(suite: Suite, run: Run, engine)
     ]
     assert set(kept(path)) == {"shoes", "boots"}
     assert engine.asked == {"red shoes": 1, "rubber boots": 1}
-    run("-p", "xdist", "-n2").assert_outcomes(passed=4)
+    run(*IN_TWO_WORKERS).assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER])
 def test_what_a_fixture_ran_otherwise_is_not_kept(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -246,7 +247,7 @@ def test_what_a_fixture_ran_otherwise_is_not_kept(
     ['+ "  - {id: wellies, text: rubber boots, judgments: {d: 3}}\\n"', '.replace("rubber boots", "wellies")'],
     ids=["another query", "another text"],
 )
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_a_suite_that_is_changed_after_it_ran_is_kept_as_it_ran_or_not_at_all(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...], change: str
 ) -> None:
@@ -320,13 +321,13 @@ def test_another_file_is_written_and_compared_with(suite: Suite, run: Run, pytes
     run().assert_outcomes(failed=1)
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS])
 def test_a_file_is_the_baseline_of_one_suite(
     suite: Suite, run: Run, pytester: pytest.Pytester, engine, workers: tuple[str, ...]
 ) -> None:
     suite(DROP)
     suite(DROP, name="other.relevance.yaml")
-    words = ("--relevance-baseline", "one.json", *(workers and ("-p", "xdist", "-n1")))
+    words = ("--relevance-baseline", "one.json", *(workers and IN_A_WORKER))
 
     result = run("--relevance-update-baseline", "--relevance-baseline", "one.json", *workers)
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_A_WORKER
+
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
 SECRET = "hunter2xyz"
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.5"]'
-IN_A_WORKER = ("-p", "xdist", "-n1")
 SENTENCE = "x.relevance.yaml: this link is not followed: what it leads to is "
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.workers import IN_A_WORKER, IN_TWO_WORKERS
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -28,7 +29,7 @@ def two_requests(suite: Suite) -> Path:
     return path
 
 
-@pytest.mark.parametrize("options", [(), ("--relevance-request", "current"), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("options", [(), ("--relevance-request", "current"), IN_A_WORKER])
 def test_the_first_request_is_the_same_run_named_or_not(
     two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
@@ -54,7 +55,7 @@ def test_it(relevance):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("--relevance-index", "products"), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("options", [(), ("--relevance-index", "products"), IN_A_WORKER])
 @pytest.mark.parametrize("index", ["products", "${RELEVANCE_INDEX}"])
 def test_the_suite_s_own_index_is_the_same_run_named_or_not(
     two_requests: Path,
@@ -109,9 +110,7 @@ def test_another_request_is_another_run(
     assert engine.asked == {"red shoes": 2, "rubber boots": 2}
 
 
-@pytest.mark.parametrize(
-    ("named", "workers"), [("current", ()), ("candidate", ()), ("candidate", ("-p", "xdist", "-n1"))]
-)
+@pytest.mark.parametrize(("named", "workers"), [("current", ()), ("candidate", ()), ("candidate", IN_A_WORKER)])
 def test_a_baseline_is_updated_under_the_request_that_was_named(
     two_requests: Path, run: Run, pytester: pytest.Pytester, named: str, workers: tuple[str, ...]
 ) -> None:
@@ -139,7 +138,7 @@ def test_a_request_that_a_suite_does_not_have_is_one_usage_error(suite: Suite, r
 def test_workers_tell_a_request_that_a_suite_does_not_have_too(suite: Suite, run: Run) -> None:
     suite(MEAN)
 
-    result = run("--relevance-request", "requst", "-p", "xdist", "-n1")
+    result = run("--relevance-request", "requst", *IN_A_WORKER)
 
     assert result.ret != pytest.ExitCode.OK
     result.stdout.fnmatch_lines("--relevance-request: *found no request 'requst', known are request*")
@@ -267,7 +266,7 @@ def test_it(relevance, number):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("options", [(), IN_TWO_WORKERS], ids=["alone", "workers"])
 def test_a_body_of_the_call_is_another_run_in_each_process_and_no_baseline(
     suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_TWO_WORKERS
+
 Run = Callable[..., pytest.RunResult]
 
 SUITE = """\
@@ -131,7 +133,7 @@ def test_with_workers_each_request_still_runs_once(
     )
     pytester.makepyfile(test_one=tests, test_two=tests)
 
-    result = run("-p", "xdist", "-n2")
+    result = run(*IN_TWO_WORKERS)
 
     result.assert_outcomes(passed=9)
     assert set(engine.asked.values()) == {1}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.workers import IN_A_WORKER, IN_TWO_WORKERS
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -28,8 +29,8 @@ queries:
   - {id: boots, text: rubber boots, judgments: {d: 3}}
 """
 HOLDS, FAILS = "0.1", "0.99"
-WORKERS = pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
-WORKER = pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
+WORKERS = pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS], ids=["alone", "workers"])
+WORKER = pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "workers"])
 """For sessions in which all that counts is in one item, or in each alike."""
 REPORTS = ("report.json", "report.md", "report.html", "report.codequality.json", "junit.xml")
 

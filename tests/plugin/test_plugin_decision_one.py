@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from builders.shown import entries, kinds, one_line, properties
+from builders.workers import IN_A_WORKER, IN_TWO_WORKERS
 from harness.cli import main
 from harness.model.scores import Outcome
 
@@ -386,7 +387,7 @@ def test_where_1_and_3_both_hold_3_wins(
     assert main(["run", path.name, "--url", engine.url]) == 1, "the shortfall alone"
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS], ids=["alone", "workers"])
 def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_an_error_of_the_first_item(
     suite: Callable[..., Path],
     engine: object,
@@ -405,7 +406,7 @@ def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_an_error_of_the
         result.stdout.str()
     )
     assert sorted(map(kinds, entries(pytester.path / "junit.xml"))) == [[], ["error"]]
-    one_worker = ("-p", "xdist", "-n1") if workers else ()
+    one_worker = IN_A_WORKER if workers else ()
     result = run("-k", "query.shoes", *one_worker)
     result.assert_outcomes(errors=1, deselected=0 if workers else 1)
     assert run("--relevance-each-query", *one_worker).ret == FAILED
@@ -416,7 +417,7 @@ def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_an_error_of_the
     ("first", "said", "workers"),
     [
         ("mean P@5 >= 0.9 for head", "required >= 0.9", ()),
-        ("mean P@5 >= 0.9 for head", "required >= 0.9", ("-p", "xdist", "-n2")),
+        ("mean P@5 >= 0.9 for head", "required >= 0.9", IN_TWO_WORKERS),
         ("{threshold: mean P@5 >= 0.9 for head, xfail: {reason: later}}", "", ()),
         ("drop nDCG@10 <= 0 for head", "there is no baseline", ()),
     ],
@@ -445,7 +446,7 @@ def test_no_answer_to_a_query_is_an_error_of_the_first_item_also_where_that_does
     assert main(["run", path.name, "--url", engine.url]) == 3  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("options", [(), ("--relevance-each-query",), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("options", [(), ("--relevance-each-query",), IN_TWO_WORKERS])
 def test_no_answer_to_a_query_whose_own_item_is_skipped_is_an_error_of_an_item_that_runs(
     suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult], options: tuple[str, ...]
 ) -> None:

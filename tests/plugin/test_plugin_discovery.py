@@ -9,11 +9,11 @@ import pytest
 
 from builders.engine import ScriptedEngine
 from builders.extension_cases import list_cases
+from builders.workers import IN_A_WORKER
 from harness.cli import main
 from harness.suites.discovery import LEFT_OUT, find_suites
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
-IN_A_WORKER = ("-p", "xdist", "-n1")
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -129,7 +129,7 @@ def test_of_tests_in_python_pytest_collects_what_it_would(run: Run, pytester: py
     assert collected(run(*options)) == collected(without_the_plugin) != []
 
 
-@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["alone", "xdist"])
+@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_what_a_project_leaves_out_itself_is_named_too(
     suite: Suite, run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
@@ -223,7 +223,7 @@ def test_a_link_to_a_suite_that_leads_nowhere_is_an_error(
     result.stdout.fnmatch_lines([f"*{sentence}*"])
 
 
-@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["alone", "xdist"])
+@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_a_name_that_ends_in_yml_is_a_warning_that_names_it(
     suite: Suite, run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_TWO_WORKERS
+
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
@@ -127,7 +129,7 @@ def test_a_test_in_another_process_that_cannot_load_the_suite_again_fails_in_jso
     )
     test = next(pytester.path.glob("test_*.py"))
 
-    result = run(test.name, "-p", "xdist", "-n2", "--relevance-report", "report.json")
+    result = run(test.name, *IN_TWO_WORKERS, "--relevance-report", "report.json")
 
     result.assert_outcomes(passed=1, failed=1)
     report = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders.shown import entries, properties
+from builders.workers import IN_TWO_WORKERS
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
 
@@ -52,7 +53,7 @@ def test_workers_and_the_fixture_share_it_too(
     )
     pytester.makepyfile(test_one=tests, test_two=tests)
 
-    result = run("-p", "xdist", "-n2")
+    result = run(*IN_TWO_WORKERS)
 
     result.assert_outcomes(passed=10)
     assert engine.asked == {"red shoes": 1, "rubber boots": 1}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_TWO_WORKERS
+
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
@@ -52,7 +54,7 @@ def test_items_are_those_of_the_thresholds_for_each_request(gated: Path, run: Ru
     assert not any(text.startswith("old") for text in engine.asked)
 
 
-@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n2")], ids=["one process", "workers"])
+@pytest.mark.parametrize("options", [(), IN_TWO_WORKERS], ids=["one process", "workers"])
 def test_each_query_has_an_item_unless_the_request_gates_nothing(
     gated: Path, run: Run, options: tuple[str, ...]
 ) -> None:

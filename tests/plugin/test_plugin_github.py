@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from builders.workers import IN_A_WORKER
+
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
 TOO_HIGH = 'thresholds: ["mean nDCG@10 >= 0.9", "every nDCG@10 >= 0.1"]'
-XDIST = ("-p", "xdist", "-n1")
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def annotations(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if line.startswith("::")]
 
 
-@pytest.mark.parametrize("workers", [(), XDIST], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_a_shortfall_is_annotated_and_summarized_once(
     suite: Suite, run: Run, pytester: pytest.Pytester, summary: Path, workers: tuple[str, ...]
 ) -> None:
@@ -50,7 +51,7 @@ def test_a_shortfall_is_annotated_and_summarized_once(
     assert text.count("## ❌") == 1
 
 
-@pytest.mark.parametrize("workers", [(), XDIST], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_a_wrong_suite_is_annotated_on_its_line(
     suite: Suite, run: Run, pytester: pytest.Pytester, summary: Path, workers: tuple[str, ...]
 ) -> None:
@@ -134,7 +135,7 @@ def test_without_suites_nothing_is_said(run: Run, pytester: pytest.Pytester, sum
     assert not summary.exists()
 
 
-@pytest.mark.parametrize("workers", [(), XDIST], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_a_report_in_markdown_is_written(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:

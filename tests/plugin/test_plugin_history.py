@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.workers import IN_TWO_WORKERS
 from harness.store.history_files import read_history
 
 MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
@@ -13,7 +14,7 @@ Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
 
-@pytest.mark.parametrize("options", [[], ["-p", "xdist", "-n2"]])
+@pytest.mark.parametrize("options", [[], IN_TWO_WORKERS])
 def test_each_suite_of_a_session_is_kept_once(
     suite: Suite, run: Run, pytester: pytest.Pytester, options: list[str]
 ) -> None:
@@ -61,7 +62,7 @@ def test_a_folder_that_cannot_be_written_fails_the_session(suite: Suite, run: Ru
     assert result.ret != pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize("options", [[], ["-p", "xdist", "-n2"]])
+@pytest.mark.parametrize("options", [[], IN_TWO_WORKERS])
 def test_a_drop_since_earlier_runs_fails_its_item_and_those_of_its_queries(
     suite: Suite, run: Run, engine: ScriptedEngine, options: list[str]
 ) -> None:

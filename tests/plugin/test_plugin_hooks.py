@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.workers import IN_A_WORKER
 from harness.hooks import HOOK_ENTRY_POINTS
 from harness.metrics import registry
 from harness.metrics.registry import Registry
@@ -127,7 +128,7 @@ def test_hooks_work_in_workers(suite: Suite, run: Run, pytester: pytest.Pytester
     suite('thresholds: ["mean nDCG@10 >= 0", "median nDCG@10 >= 0"]')
     pytester.makeconftest("\n".join([BOOTS_FOR_ALL, OWN_CLIENT, REVERSED]))
 
-    result = run("-p", "xdist", "-n1", "--relevance-report", "report.json")
+    result = run(*IN_A_WORKER, "--relevance-report", "report.json")
 
     result.assert_outcomes(passed=2)
     hooks = ", ".join(f"pytest_relevance_{name} (conftest.py)" for name in ("client", "request", "response"))
@@ -224,7 +225,7 @@ SKIPPING = {
 }
 
 
-@pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n1"]], ids=["here", "in a worker"])
+@pytest.mark.parametrize("workers", [[], IN_A_WORKER], ids=["here", "in a worker"])
 @pytest.mark.parametrize("code", SKIPPING.values(), ids=list(SKIPPING))
 def test_code_of_a_user_s_cannot_skip_the_items_of_a_suite(
     suite: Suite, run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, code: str, workers: list[str]
@@ -269,7 +270,7 @@ def test_what_ends_a_session_ends_it_from_a_hook_too(
     pytester.makeconftest(f"import pytest\ndef pytest_relevance_{name}():\n    {raised}")
     pytester.makepyfile("def test_it(): pass")
 
-    result = pytester.runpytest_subprocess("--relevance-url", engine.url)
+    result = pytester.runpytest_inprocess("--relevance-url", engine.url, no_reraise_ctrlc=True)
 
     assert result.ret == (7 if "exit" in raised else pytest.ExitCode.INTERRUPTED)
     assert result.parseoutcomes().get("errors") is None

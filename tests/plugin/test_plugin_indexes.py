@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_A_WORKER
 from harness.report.json import loads_report
 
 Suite = Callable[..., Path]
@@ -40,7 +41,7 @@ def test_one_index_is_searched_and_leaves_ids_as_they_are(shop: Path, run: Run, 
     assert report.index == "products_v2"
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER])
 def test_each_index_is_judged_by_itself_in_the_order_they_were_named(
     shop: Path, run: Run, engine: object, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:

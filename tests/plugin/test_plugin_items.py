@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.workers import IN_A_WORKER
 
 THRESHOLDS = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6 for tail"]'
 EXPECTS = 'expect: ["a in top 1", "a before b"]'
@@ -49,7 +50,7 @@ def test_one_item_a_threshold_and_one_a_query_with_its_own(suite: Suite, run: Ru
     [
         *((option, ()) for option in ("--collect-only", "--setup-plan", "--setup-only", "--fixtures")),
         ("--fixtures-per-test", ()),
-        *((option, ("-p", "xdist", "-n1")) for option in ("--collect-only", "--setup-plan")),
+        *((option, IN_A_WORKER) for option in ("--collect-only", "--setup-plan")),
     ],
 )
 def test_a_session_that_runs_no_item_sends_nothing(

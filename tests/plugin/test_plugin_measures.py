@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_A_WORKER
 from harness.metrics import registry
 from harness.metrics.registry import Registry
 
@@ -24,7 +25,6 @@ def formula(ranking, settings):
 
 register_measure(Definition("Mine", formula, needs=Needs.NOTHING, reach=lambda _: (0, None)))
 """
-IN_A_WORKER = ("-p", "xdist", "-n1")
 AT_LEAST = 'thresholds: ["mean Mine@5 >= 0.2"]'
 
 Suite = Callable[..., Path]

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from builders.workers import IN_A_WORKER
 from harness.cli import main
 
 SUITE = """\
@@ -90,7 +91,7 @@ def test_ranks_add_and_lose_under_vv(suite, engine, pytester):
 def test_the_same_is_said_where_a_worker_ran_the_suite(suite, engine, pytester):
     words = ("--relevance-url", engine.url, suite)
     alone = next_lines(pytester.runpytest(*words).stdout.str())
-    shared = pytester.runpytest_subprocess("-n1", "-p", "xdist", "-vv", *words)
+    shared = pytester.runpytest("-p", "no:xdist", *IN_A_WORKER, "-vv", *words)
     assert sorted(next_lines(shared.stdout.str())) == sorted(alone)
     assert "the ranks add 3.5000 of the 7.0000" in shared.stdout.str()
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from builders.engine import ROOT, ScriptedEngine
+from builders.workers import IN_A_WORKER
 from harness import __version__
 from harness.cli import main
 
@@ -142,7 +143,7 @@ def test_a_query_s_item_tells_its_outcome(suite: Suite, junit: Callable[..., tup
     assert properties(cases["query.shoes"])["relevance.outcome"] == "undefined"
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER], ids=["alone", "workers"])
 def test_an_entry_of_junit_xml_tells_what_it_was_made_with(
     suite: Suite, junit: Callable[..., tuple], engine: object, workers: tuple[str, ...]
 ) -> None:
@@ -186,7 +187,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n1"), ("--relevance-each-query",)], ids=str)
+@pytest.mark.parametrize("options", [(), IN_A_WORKER, ("--relevance-each-query",)], ids=str)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_comes_to_a_suite_after_it_was_collected_does_not_pass(
     suite: Suite, run: Run, pytester: pytest.Pytester, change: str, options: tuple[str, ...]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.workers import IN_A_WORKER, IN_TWO_WORKERS
 from harness.cli import main
 from harness.model.run import Status
 from harness.report.json import loads_report
@@ -162,7 +163,7 @@ def down(pytester: pytest.Pytester, suite: Suite) -> None:
     [
         (broken, ()),  # pytest-xdist runs what else could be collected
         *((grief, ()) for grief in (stopped, down)),
-        (stopped, ("-p", "xdist", "-n1")),
+        (stopped, IN_A_WORKER),
     ],
 )
 def test_where_what_should_run_does_not_no_earlier_report_is_left(
@@ -177,7 +178,7 @@ def test_where_what_should_run_does_not_no_earlier_report_is_left(
     result.stdout.fnmatch_lines([f"no suite ran: removed the report of an earlier session from {yesterdays}"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER])
 @pytest.mark.parametrize("grief", [wrong, unmet])
 def test_a_session_that_is_refused_leaves_an_earlier_report_and_says_so(
     suite: Suite, run: Run, pytester: pytest.Pytester, yesterdays: Path, grief: Any, workers: tuple[str, ...]
@@ -210,7 +211,7 @@ def test_a_report_that_cannot_be_written_costs_no_other_and_no_item(
     result.stdout.fnmatch_lines(["the history *kept/shop/* cannot be written: *", "*r.json: * could not be written: *"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER])
 @pytest.mark.parametrize("text", ["judgments: graded.json", "judgments: [graded.json"])  # either is an error
 @pytest.mark.parametrize("name", ["graded.json", "linked.json"])
 def test_what_a_session_reads_is_neither_removed_nor_overwritten(
@@ -230,7 +231,7 @@ def test_what_a_session_reads_is_neither_removed_nor_overwritten(
     assert not (pytester.path / "page.html").exists()
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER])
 def test_a_baseline_is_no_report_and_any_other_file_is_overwritten(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -320,7 +321,7 @@ def test_no_report_holds_where_a_suite_did_not_run(
     assert ("b.relevance.yaml: did not run: the session ended" in result.stdout.str()) == (reason == NOT_REACHED)
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("workers", [(), IN_A_WORKER])
 def test_a_suite_that_is_skipped_or_not_chosen_is_not_missing(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -335,9 +336,9 @@ def test_a_suite_that_is_skipped_or_not_chosen_is_not_missing(
     assert (report.missing, report.exit_status, len(report.suites)) == ((), 0, 1)
 
 
-@pytest.mark.parametrize("options", [("-n1",), ("-n2", "--dist", "load")])
+@pytest.mark.parametrize(("options", "times"), [(IN_A_WORKER, 1), (IN_TWO_WORKERS, 2)])
 def test_where_workers_cannot_share_a_run_each_sends_it_once_and_says_why(
-    suite: Suite, run: Run, pytester: pytest.Pytester, engine: Any, options: tuple[str, ...]
+    suite: Suite, run: Run, pytester: pytest.Pytester, engine: Any, options: tuple[str, ...], times: int
 ) -> None:
     suite('thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.8", "every nDCG@10 >= 0.1"]')
     pytester.makeconftest(
@@ -355,10 +356,10 @@ def test_where_workers_cannot_share_a_run_each_sends_it_once_and_says_why(
         """
     )
 
-    result = run("-p", "xdist", *options)
+    result = run(*options)
 
     result.assert_outcomes(errors=3)
-    assert engine.asked["red shoes"] <= int(options[0][2:])
+    assert engine.asked["red shoes"] == times
     assert "Traceback" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*cannot be written for the other workers: No space left on device; TMPDIR names*"])
 

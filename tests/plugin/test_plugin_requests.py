@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.workers import IN_TWO_WORKERS
 from harness.report.json import loads_report
 from harness.suites.reading import read_suite_file
 
@@ -137,7 +138,7 @@ def test_junit_tells_the_requests_apart(two_requests: Path, run: Run, pytester: 
 def test_with_workers_each_request_is_sent_once(
     two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester
 ) -> None:
-    result = run("-p", "xdist", "-n2", *BOTH, "--relevance-report", "report.json")
+    result = run(*IN_TWO_WORKERS, *BOTH, "--relevance-report", "report.json")
 
     result.assert_outcomes(passed=2, failed=2)
     assert set(engine.asked.values()) == {1}
@@ -168,7 +169,7 @@ def test_the_line_of_the_ini_file_holds_several(
     assert len(collected(run("--collect-only", "-q", "--relevance-request", "candidate"))) == 2
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS])
 def test_a_baseline_is_updated_with_an_entry_a_request(two_requests: Path, run: Run, workers: tuple[str, ...]) -> None:
     result = run(*BOTH, "--relevance-update-baseline=force", *workers)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import Fault, ScriptedEngine
+from builders.workers import IN_TWO_WORKERS
 
 pytest.importorskip("pytest_rerunfailures", reason="pytest-rerunfailures is not installed")
 
@@ -137,15 +138,14 @@ def test_a_test_that_runs_again_has_its_suite_asked_again_where_that_had_no_answ
     assert engine.asked == {"red shoes": 2, "rubber boots": 1}
 
 
-@pytest.mark.parametrize("runner", ["rerun", "rerun_in_two"])
+@pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS], ids=["alone", "workers"])
 def test_properties_stand_once_however_often_an_item_ran(
-    suite: Suite, request: pytest.FixtureRequest, engine: ScriptedEngine, pytester: pytest.Pytester, runner: str
+    suite: Suite, rerun: Run, engine: ScriptedEngine, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
-    rerun: Run = request.getfixturevalue(runner)
     suite('thresholds: ["mean nDCG@10 >= 0.9", "median nDCG@10 >= 0.9"]', shoes=EXPECTS)
     fail(engine, "rubber boots", 1)
 
-    rerun("--junit-xml=junit.xml").assert_outcomes(passed=1, failed=2)
+    rerun("--junit-xml=junit.xml", *workers).assert_outcomes(passed=1, failed=2)
 
     for _, entry in properties(pytester.path):
         names = [name for name, _ in entry]

@@ -1,7 +1,13 @@
-"""Under pytest-xdist a suite runs once over all workers, and only the controller reports."""
+"""
+Under pytest-xdist a suite runs once over all workers, and only the controller reports.
+
+These sessions start processes: each way to give out items, each field that a worker sends, each file that the
+controller writes, and what ends a worker. What else workers change is shown with `builders.workers`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +18,10 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.shown import entries, properties
+from harness.model.run import Status
 from harness.report.json import loads_report
+from harness.store.history_files import read_history
 
 MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
 EXPECTS = 'expect: ["a in top 1"]'
@@ -29,7 +38,7 @@ def run_in_two(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPa
     return lambda *options: run("-p", "xdist", "-n2", *options)
 
 
-@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup", "worksteal", "no"])
+@pytest.mark.parametrize("mode", ["load", "loadfile", "worksteal"])
 def test_with_every_dist_a_suite_runs_once(
     suite: Suite, run_in_two: Run, engine: object, pytester: pytest.Pytester, mode: str
 ) -> None:
@@ -44,8 +53,9 @@ def test_with_every_dist_a_suite_runs_once(
     assert list((pytester.path / "temporary").iterdir()) == []
 
 
-@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup"])
-@pytest.mark.parametrize("named", [["suites"], ["suites/a.relevance.yaml", "suites/b.relevance.yaml"]])
+@pytest.mark.parametrize(
+    ("mode", "named"), [("load", ["suites"]), ("loadfile", ["suites/a.relevance.yaml", "suites/b.relevance.yaml"])]
+)
 def test_suites_outside_of_the_rootdir_all_run(
     suite: Suite, run_in_two: Run, pytester: pytest.Pytester, mode: str, named: list[str]
 ) -> None:
@@ -107,20 +117,80 @@ def test_an_error_reaches_the_items_of_every_worker(suite: Suite, run_in_two: Ru
     assert "Traceback" not in result.stdout.str()
 
 
-def test_the_controller_writes_the_reports_and_the_summary(
-    suite: Suite, run_in_two: Run, pytester: pytest.Pytester
+def test_the_controller_writes_each_file_once(
+    suite: Suite, run_in_two: Run, engine: object, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(pytester.path))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
     suite(MORE, shoes=EXPECTS)
-    suite(MORE, name="other.relevance.yaml")
+    suite(MORE, name="other.relevance.yaml", boots='thresholds: ["nDCG@10 >= 0.9"]')
+    names = ("out/report.json", "report.html", "report.md", "report.codequality.json")
 
-    result = run_in_two("--relevance-report", "out/report.json", "--relevance-report", "report.html")
+    result = run_in_two(
+        *(f"--relevance-report={name}" for name in names),
+        "--junit-xml=junit.xml",
+        "--relevance-github",
+        "--relevance-history=kept",
+        "--relevance-update-baseline",
+    )
 
-    result.assert_outcomes(passed=7)
+    result.assert_outcomes(passed=7, failed=1)
+    assert engine.asked == {"red shoes": 2, "rubber boots": 2}
     summary = [line.partition(": nDCG@10 0.8155")[0] for line in result.outlines if ": nDCG@10 0.8155" in line]
     assert summary == ["shop (other.relevance.yaml)", "shop (shop.relevance.yaml)"]
     report = loads_report((pytester.path / "out" / "report.json").read_text())
     assert [suite.path for suite in report.suites] == ["other.relevance.yaml", "shop.relevance.yaml"]
     assert "rubber boots" in (pytester.path / "report.html").read_text()
+    assert (pytester.path / "report.md").read_text().startswith("## ❌ 1 threshold of 8 did not hold\n")
+    assert (pytester.path / "summary.md").read_text().startswith("## ❌ 1 threshold of 8 did not hold\n")
+    assert len([line for line in result.outlines if line.startswith("::error file=other.relevance.yaml,")]) == 1
+    [entry] = json.loads((pytester.path / "report.codequality.json").read_text())
+    assert entry["location"]["path"] == "other.relevance.yaml"
+    told = {entry.attrib["name"]: properties(entry) for entry in entries(pytester.path / "junit.xml")}
+    assert len(told) == 5
+    assert told["mean-nDCG-10-ge-0.8"]["relevance.observed"].startswith("0.8154")
+    for name in ("other", "shop"):
+        assert [line for line in result.outlines if line.endswith(f"to {name}.baseline.json")] == [
+            f"baseline written to {name}.baseline.json"
+        ]
+        [kept] = json.loads((pytester.path / f"{name}.baseline.json").read_text())["requests"].values()
+        assert set(kept["queries"]) == {"shoes", "boots"}
+    assert len(read_history(pytester.path / "kept", "shop")) == 2
+
+
+def test_what_workers_found_reaches_the_controller(suite: Suite, run_in_two: Run, pytester: pytest.Pytester) -> None:
+    suite(MORE)
+    suite("thresholds: [mean]", name="wrong.relevance.yaml")
+    suite(MORE, name="build/left.relevance.yaml")
+    suite("", name="bare.relevance.yaml")
+    ungated = suite(MORE, name="ungated.relevance.yaml")
+    helper = "requests:\n  helper: {gate: false, body: {query: {match: {title: '{{text}}'}}}}\n  other:\n    query:"
+    ungated.write_text(ungated.read_text().replace("request:\n  query:", helper))
+    suite('thresholds: ["mean nDCG@10 >= 0.9"]', name="asserted.relevance.yml")
+    pytester.makepyfile(
+        test_it="""
+        def test_it(relevance):
+            relevance.run("asserted.relevance.yml").assert_thresholds()
+        """
+    )
+
+    result = run_in_two("-W", "default", "--relevance-report", "report.json")
+
+    assert {**result.parseoutcomes(), "warnings": 0} == {"passed": 3, "failed": 1, "errors": 1, "warnings": 0}
+    lines = result.outlines
+    left_out = "skipped: build (1 suite); pass a path to run its suites"
+    helper_line = "ungated.relevance.yaml: the request 'helper' gates nothing: it has `gate: false`; it has no items"
+    assert [line for line in lines if line.startswith(("skipped", "ungated"))] == [helper_line, left_out]
+    assert len([line for line in lines if line.startswith("bare.relevance.yaml: it has no thresholds and")]) == 1
+    assert len([line for line in lines if line.endswith("#the-grammar")]) == 1, "the page on what the wrong suite lacks"
+    result.stdout.fnmatch_lines(["*RelevanceWarning: asserted.relevance.yml is not read: *"])
+    report = loads_report((pytester.path / "report.json").read_text())
+    assert [missing.path for missing in report.missing] == ["wrong.relevance.yaml"]
+    assert [[verdict.status for verdict in suite.verdicts] for suite in report.suites] == [
+        [Status.FAILED],
+        [Status.PASSED, Status.PASSED, Status.PASSED],
+    ]
 
 
 def test_x_stops_the_workers(suite: Suite, run_in_two: Run) -> None:
@@ -181,8 +251,7 @@ def test_sigterm_ends_workers_and_removes_the_report_of_an_earlier_session(
     suite('thresholds: ["mean nDCG@10 >= 0.8"]')
     words = ["-p", "relevance", "-p", "xdist", "--relevance-url", engine.url, "--relevance-report", "report.json"]
     command = [sys.executable, "-m", "pytest", *words, "-n", "1"]
-    subprocess.run(command, cwd=pytester.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
-    assert (pytester.path / "report.json").exists()
+    (pytester.path / "report.json").write_text('{"timing": {}, "harness": "yesterday"}')
 
     def terminate() -> None:
         process.send_signal(signal.SIGTERM)
