@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -440,6 +440,12 @@ def _make_manager() -> PluginManager:
     return manager
 
 
+@cache
+def find_hook_entry_points() -> tuple[EntryPoint, ...]:
+    """The entry points of the group, found once in a process: a file of each installed package is read for them."""
+    return tuple(entry_points(group=HOOK_ENTRY_POINTS))
+
+
 def load_installed_plugins() -> Iterator[tuple[str, Any]]:
     """
     The plugins that installed packages register under the entry point group, with their names.
@@ -447,7 +453,7 @@ def load_installed_plugins() -> Iterator[tuple[str, Any]]:
     Raises:
         UsageError: one cannot be loaded, or has no hook or a wrong one.
     """
-    for entry_point in entry_points(group=HOOK_ENTRY_POINTS):
+    for entry_point in find_hook_entry_points():
         name = f"entry point {entry_point.name} of {HOOK_ENTRY_POINTS} ({entry_point.value})"
         try:
             plugin = entry_point.load()

@@ -9,7 +9,7 @@ import math
 import os
 from collections import Counter
 from dataclasses import replace
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
@@ -56,11 +56,9 @@ def install(monkeypatch):
                 raise plugin
             return plugin
 
-        entry_points = EntryPoints([EntryPoint("acme", "acme.search", HOOK_ENTRY_POINTS)])
+        entry_points = (EntryPoint("acme", "acme.search", HOOK_ENTRY_POINTS),)
         monkeypatch.setattr(EntryPoint, "load", load)
-        monkeypatch.setattr(
-            "harness.hooks.entry_points", lambda group: entry_points if group == HOOK_ENTRY_POINTS else EntryPoints()
-        )
+        monkeypatch.setattr("harness.hooks.find_hook_entry_points", lambda: entry_points)
 
     load_installed_hooks.cache_clear()
     yield offered

@@ -7,7 +7,7 @@ pytest.importorskip("opensearchpy")
 import runpy
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from builders.engine import ScriptedEngine
@@ -94,9 +94,8 @@ def aws(tmp_path, monkeypatch):
 def installed(monkeypatch):
     """The example as a module of an installed package."""
     monkeypatch.setattr(EntryPoint, "load", lambda _: _module())
-    monkeypatch.setattr(
-        "harness.hooks.entry_points", lambda group: EntryPoints([EntryPoint("aws", "acme.aws", HOOK_ENTRY_POINTS)])
-    )
+    offered = EntryPoint("aws", "acme.aws", HOOK_ENTRY_POINTS)
+    monkeypatch.setattr("harness.hooks.find_hook_entry_points", lambda: (offered,))
     load_installed_hooks.cache_clear()
     yield
     load_installed_hooks.cache_clear()
