@@ -11,15 +11,14 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.headings import Group
-from harness.cli.run import make_run_choices
+from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
     config_options,
     engine_options,
-    find_given_suites,
     make_run_options,
-    print_left_out,
     quiet_option,
     root_option,
     suites_argument,
@@ -34,8 +33,9 @@ from harness.model.kept import Baseline
 from harness.model.suite import Suite
 from harness.options import explain_baseline_refusal
 from harness.report.document import Document
+from harness.report.safe_text import make_loggable
 from harness.report.scores_document import build_entry, compute_means, is_weighted
-from harness.report.sentences import format_score, make_loggable
+from harness.report.sentences import format_score
 from harness.report.terminal import print_document
 from harness.run import Runner
 from harness.store.baseline import BaselineUpdate, refuse_in_ci, rename_baselines

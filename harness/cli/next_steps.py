@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.extensions import Step, load_extensions
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.suites.names import is_misnamed, is_suite_name
 from harness.words import count, listed
 

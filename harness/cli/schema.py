@@ -13,7 +13,7 @@ from harness.cli.headings import Command
 from harness.errors import UsageError
 from harness.extensions import AddedSchema, load_extensions
 from harness.files.writing import is_device, write_whole
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.suites.schema_file import SCHEMA_COMMENT, SCHEMA_NAME
 
 EDITOR_HINT = f"""\b

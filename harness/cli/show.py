@@ -11,8 +11,9 @@ import click
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
+from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command
-from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
+from harness.cli.shared_options import json_option, make_run_options, query_options
 from harness.cli.terminal import print_all
 from harness.report.inspection_document import build_inspection_document
 from harness.report.json import dumps_inspection

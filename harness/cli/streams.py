@@ -123,7 +123,7 @@ class _LogStream:
         """*text*, in which nothing is a command of a CI system any more."""
         if "::" not in text and "##" not in text:
             return text
-        from harness.report.sentences import escape_commands
+        from harness.report.safe_text import escape_commands
 
         escape = r"\u00" if self._is_json else r"\x"
         if not self._line.strip():
@@ -161,6 +161,6 @@ def print_command(line: str, *, err: bool = False) -> None:
 
 def print_message(text: str) -> None:
     """Print *text* without control characters: a name in it may come from any file."""
-    from harness.report.sentences import make_loggable_lines
+    from harness.report.safe_text import make_loggable_lines
 
     click.echo(make_loggable_lines(text), err=True)

@@ -16,7 +16,8 @@ from rich.progress import Progress as Bars
 
 from harness.model.run import Ranking, Run, Verdict
 from harness.model.suite import Suite
-from harness.report.sentences import format_tally, make_loggable
+from harness.report.safe_text import make_loggable
+from harness.report.sentences import format_tally
 from harness.report.terminal import WIDTH, render_plain
 from harness.run.cell import Progress
 from harness.words import count

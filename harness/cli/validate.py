@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
-import shlex
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,28 +10,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
-from harness.cli.shared_options import (
-    config_options,
-    find_given_suites,
-    github_option,
-    make_run_options,
-    open_github_step,
-    print_left_out,
-    report_errors_to,
-    root_option,
-    suites_argument,
-)
-from harness.config import Configs
-from harness.gate.selection import gates_anything
-from harness.means import are_weighted
-from harness.metrics.score import measures_of
-from harness.model.suite import Measure, Suite
-from harness.report.sentences import format_value, make_loggable
-from harness.suites import load_suites
-from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state
-from harness.words import count, grouped, listed
-
-_TAGS_SHOWN = 12
+from harness.cli.shared_options import config_options, github_option, root_option, suites_argument
 
 
 @click.command("validate", cls=Command, epilog=format_examples("relevance validate suites/"))
@@ -52,73 +27,6 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
     line, on standard error. A suite that is right is printed with its numbers of queries, judgments, thresholds and
     requests. Variables from the environment need not be set, but allowed.
     """
-    with report_errors_to(open_github_step(github)):
-        options = make_run_options(**arguments)
-        found = find_given_suites(suites, options.root)
-        loaded_suites = load_suites(found.suites, None, configs=Configs.from_options(options, os.environ))
-    if quiet:
-        return
-    for suite in loaded_suites:
-        click.echo(f"{make_loggable(suite.path)}: {_describe_contents(suite)}")
-        for line in _describe_groups(suite):
-            click.echo(f"  {make_loggable(line)}")
-    click.echo(f"{count(len(loaded_suites), 'suite')} checked: no problems")
-    for folder in sorted({path.parent for path in found.suites}):
-        if read_schema_state(folder) is SchemaState.OUTDATED:
-            _print_outdated_schema(folder / SCHEMA_NAME)
-    print_left_out(found)
+    from harness.cli.validating import check_suites
 
-
-def _print_outdated_schema(path: Path) -> None:
-    refresh = shlex.join(["relevance", "schema", "--output", str(path)])
-    click.echo(make_loggable(f"{path} is the schema of another version of the harness; update it with {refresh}"))
-
-
-def _describe_contents(suite: Suite) -> str:
-    """How many queries, judgments, measures, thresholds and requests *suite* has."""
-    queries = suite.queries
-    unjudged = sum(not query.judgments for query in queries)
-    judgments = sum(len(query.judgments) for query in queries)
-    thresholds = len(suite.thresholds) + sum(len(query.thresholds) for query in queries)
-    measures: set[Measure] = set()
-    for query in queries:
-        measures.update(measures_of(suite, query))
-    counts = [
-        count(len(queries), "query"),
-        count(judgments, "judgment"),
-        count(len(measures), "measure"),
-        count(thresholds, "threshold"),
-        count(len(suite.requests), "request"),
-    ]
-    if unjudged:
-        counts[0] += f" ({unjudged:,} unjudged)"
-    if suite.ungraded:
-        counts[1] += f" ({suite.ungraded:,} not graded yet)"
-    return ", ".join(counts)
-
-
-def _describe_groups(suite: Suite) -> list[str]:
-    """The number of queries of each tag, the clusters, the requests that gate nothing, the range of weights."""
-    lines = []
-    tags = Counter(tag for query in suite.queries for tag in query.tags)
-    if tags:
-        counts = [f"{tag} {size:,}" for tag, size in tags.most_common(_TAGS_SHOWN)]
-        if len(tags) > _TAGS_SHOWN:
-            counts.append(f"and {len(tags) - _TAGS_SHOWN:,} more")
-        untagged = sum(not query.tags for query in suite.queries)
-        line = f"tags: {', '.join(counts)}"
-        if untagged:
-            line += f"; no tag {untagged:,}"
-        lines.append(line)
-    requests_by_cluster = grouped((suite.find_target(name).cluster, name) for name in suite.requests)
-    if len(requests_by_cluster) > 1:
-        texts = [f"{cluster} ({', '.join(names)})" for cluster, names in requests_by_cluster.items()]
-        lines.append(f"clusters: {', '.join(texts)}")
-    ungated = [name for name in suite.requests if not gates_anything(suite, name)]
-    if ungated:
-        lines.append(f"requests that gate nothing: {listed(ungated)}")
-    weights = [query.weight for query in suite.queries]
-    # A weight of a variable has no value here: variables need not be set.
-    if are_weighted(weights) and not any(map(math.isnan, weights)):
-        lines.append(f"weights: from {format_value(min(weights))} to {format_value(max(weights))}")
-    return lines
+    check_suites(suites, github=github, quiet=quiet, **arguments)

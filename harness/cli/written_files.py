@@ -7,7 +7,7 @@ import click
 from harness.drafts.writing import WrittenFiles
 from harness.errors import SuiteError
 from harness.extensions import Remedy, find_remedy
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.words import count
 
 LEFT_OVER = 1

@@ -10,7 +10,7 @@ from harness.extensions import Remedy, find_remedy
 from harness.files.judge_files import build_judge_path, format_machine_file
 from harness.files.tables import format_json_lines
 from harness.model.suite import PEOPLE, Display, Json, Mark
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 from harness.suites.dumping import escape_dollars, format_block, format_members
 from harness.suites.names import strip_suite_suffix
 from harness.suites.schema_file import SCHEMA_COMMENT

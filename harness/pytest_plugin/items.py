@@ -23,7 +23,7 @@ from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession, RelevanceWarning, SuiteCell
 from harness.report.junit import format_waiver
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.run import Matrix
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)

@@ -33,7 +33,8 @@ from harness.report.junit import (
     make_worst_section,
 )
 from harness.report.run_sentences import describe_ranking_causes, refer_to_cause
-from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
+from harness.report.safe_text import make_loggable, make_loggable_lines
+from harness.report.sentences import format_figures
 from harness.report.terminal import print_table, render_plain
 from harness.report.terminal.run import format_query
 from harness.run.finished import FinishedSuite

@@ -18,7 +18,8 @@ from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import format_mean_change
 from harness.report.run_sentences import describe_causes, describe_outcomes, describe_shared_causes, describe_stability
-from harness.report.sentences import format_score, make_loggable, make_loggable_lines
+from harness.report.safe_text import make_loggable, make_loggable_lines
+from harness.report.sentences import format_score
 from harness.report.topics import find_topics
 from harness.suites.discovery import format_left_out
 from harness.words import count

@@ -22,7 +22,8 @@ from harness.model.suite import Mark
 from harness.report.attention import LOOKED_AT, only_repeats_unanswered
 from harness.report.overview import name_cells
 from harness.report.run_sentences import describe_outcomes, describe_ranking_causes
-from harness.report.sentences import describe_waiver, printable
+from harness.report.safe_text import printable
+from harness.report.sentences import describe_waiver
 from harness.words import count
 
 

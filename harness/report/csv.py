@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.files.tables import format_table
 from harness.model.report import QueryReport, Report, SuiteReport
 from harness.model.scores import Outcome
-from harness.report.sentences import join_lines, printable
+from harness.report.safe_text import join_lines, printable
 
 COLUMNS = ("suite", "request", "index", "cluster", "query", "text", "tags", "weight", "outcome", "reason")
 """The columns before those of measures."""

@@ -8,7 +8,7 @@ import shlex
 
 from harness.model.request import Route, SentRequest
 from harness.model.suite import Json
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 
 LARGEST_ARGUMENT = 100_000
 """Bytes of a body on a command line: Linux refuses arguments of 128 KiB and more."""

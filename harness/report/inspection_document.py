@@ -54,14 +54,8 @@ from harness.report.run_document import (
     make_text_columns,
 )
 from harness.report.run_sentences import describe_causes, describe_query, find_old_ranks
-from harness.report.sentences import (
-    TEXT_SHOWN,
-    format_difference,
-    format_hit_score,
-    format_score,
-    format_value,
-    join_lines,
-)
+from harness.report.safe_text import join_lines
+from harness.report.sentences import TEXT_SHOWN, format_difference, format_hit_score, format_score, format_value
 from harness.words import shorten
 
 _LONGEST_LINE = 2000

@@ -27,7 +27,8 @@ from harness.report.annotations import make_relative
 from harness.report.attention import order_blamed
 from harness.report.overview import find_differing_parts, name_cells
 from harness.report.run_sentences import describe_mean_interval, describe_ranking_causes, suggest_command
-from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
+from harness.report.safe_text import make_loggable, make_loggable_lines
+from harness.report.sentences import format_figures
 from harness.report.terminal.run import format_changes, format_query
 from harness.words import count
 

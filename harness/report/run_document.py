@@ -90,6 +90,7 @@ from harness.report.run_sentences import (
     write_closing,
     write_headline,
 )
+from harness.report.safe_text import join_lines
 from harness.report.sentences import (
     MEAN_INTERVAL,
     describe_caveat,
@@ -101,7 +102,6 @@ from harness.report.sentences import (
     format_tally,
     format_value,
     format_verdict_figure,
-    join_lines,
     list_missing_intervals,
     name_mean_column,
 )

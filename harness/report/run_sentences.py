@@ -30,6 +30,7 @@ from harness.model.timing import ShardCopy
 from harness.options import format_options
 from harness.report.attention import BAD, find_repeated_causes, is_hardly_judged, order_blamed
 from harness.report.overview import count_suites
+from harness.report.safe_text import make_loggable, printable
 from harness.report.sentences import (
     MEAN_INTERVAL,
     count_queries,
@@ -41,9 +42,7 @@ from harness.report.sentences import (
     format_span,
     format_tally,
     format_value,
-    make_loggable,
     name_first,
-    printable,
 )
 from harness.words import count, counted, listed
 

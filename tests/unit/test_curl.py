@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.model.request import Route, SentRequest
 from harness.report.curl import format_curl
 from harness.report.inspection_document import _build_request, _build_short_request
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 from harness.report.terminal import print_blocks, render_plain
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)

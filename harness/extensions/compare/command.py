@@ -10,16 +10,10 @@ from typing import Any
 import click
 
 from harness.cli.delivery import Delivery
+from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
-from harness.cli.shared_options import (
-    OutputType,
-    engine_options,
-    existing_file,
-    json_option,
-    make_run_options,
-    remove_outdated_on_error,
-)
+from harness.cli.shared_options import OutputType, engine_options, existing_file, json_option, make_run_options
 from harness.cli.terminal import print_all, run_progress
 from harness.extensions.compare.outputs import COMPARISON_KINDS, render
 from harness.extensions.compare.preparing import (

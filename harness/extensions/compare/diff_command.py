@@ -11,16 +11,10 @@ import click
 
 from harness.cli.baseline import baseline_option
 from harness.cli.examples import format_examples
+from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.headings import Command
-from harness.cli.run import make_run_choices
-from harness.cli.shared_options import (
-    cell_options,
-    engine_options,
-    find_given_suites,
-    print_left_out,
-    quiet_option,
-    suites_argument,
-)
+from harness.cli.running import make_run_choices
+from harness.cli.shared_options import cell_options, engine_options, quiet_option, suites_argument
 from harness.cli.terminal import print_all, run_progress
 from harness.extensions.compare.preparing import compare_with_baseline
 from harness.extensions.compare.printers import print_comparison_report

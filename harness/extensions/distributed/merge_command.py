@@ -10,18 +10,13 @@ from typing import Any
 import click
 
 from harness.cli.delivery import Delivery
+from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.examples import format_examples
+from harness.cli.github import open_github_step, report_errors_to
 from harness.cli.headings import Command
-from harness.cli.run import check_outputs, deliver_report, report_options
-from harness.cli.shared_options import (
-    config_options,
-    deciding_options,
-    make_run_options,
-    open_github_step,
-    remove_outdated_on_error,
-    report_errors_to,
-    root_option,
-)
+from harness.cli.run import report_options
+from harness.cli.running import check_outputs, deliver_report
+from harness.cli.shared_options import config_options, deciding_options, make_run_options, root_option
 from harness.config import CONFIG_VARIABLE
 from harness.errors import UsageError
 from harness.extensions.distributed.merging import MergedJournal

@@ -10,15 +10,11 @@ from typing import Any
 import click
 
 from harness.cli.delivery import Delivery
+from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.exits import NO_ANSWER
-from harness.cli.run import check_outputs, deliver_report, make_run_choices, print_note
-from harness.cli.shared_options import (
-    find_given_suites,
-    open_github_step,
-    print_left_out,
-    remove_outdated_on_error,
-    report_errors_to,
-)
+from harness.cli.found_suites import find_given_suites, print_left_out
+from harness.cli.github import open_github_step, report_errors_to
+from harness.cli.running import check_outputs, deliver_report, make_run_choices, print_note
 from harness.cli.terminal import run_progress
 from harness.errors import UsageError
 from harness.extensions.distributed.merging import MergedJournal
@@ -28,7 +24,7 @@ from harness.model.run import Ranking
 from harness.options import DECIDING_OPTIONS, RunOptions, Shard
 from harness.report.output_files import refuse_inputs
 from harness.report.outputs import Output
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.run import Matrix, Runner, run_suites
 from harness.store.journal import Journal
 from harness.suites.inputs import RunInputs

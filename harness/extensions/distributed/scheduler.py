@@ -30,7 +30,7 @@ from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, evaluate_files
 from harness.metrics.evaluate import RunScores
 from harness.options import FLAG, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.search.login import is_this_machine
 
 if TYPE_CHECKING:

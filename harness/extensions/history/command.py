@@ -11,15 +11,9 @@ import click
 
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
+from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Group
-from harness.cli.shared_options import (
-    OutputType,
-    config_options,
-    find_one_suite,
-    make_click_option,
-    make_run_options,
-    root_option,
-)
+from harness.cli.shared_options import OutputType, config_options, make_click_option, make_run_options, root_option
 from harness.cli.terminal import print_all
 from harness.config import Configs
 from harness.errors import HistoryError, UsageError

@@ -48,7 +48,8 @@ from harness.report.document import (
     make_words,
 )
 from harness.report.html import Page, render_page
-from harness.report.sentences import format_score, printable
+from harness.report.safe_text import printable
+from harness.report.sentences import format_score
 from harness.words import count, shorten
 
 DECIMALS = 4

@@ -26,7 +26,8 @@ from harness.report.document import (
     make_row,
     make_words,
 )
-from harness.report.sentences import format_score, make_loggable
+from harness.report.safe_text import make_loggable
+from harness.report.sentences import format_score
 from harness.words import count, format_exactly
 
 _NAME, _FIGURE, _WORD = ColumnKind.NAME, ColumnKind.FIGURE, ColumnKind.WORD

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from harness.errors import UsageError
 from harness.extensions.judging.model import Pool, PooledDocument
 from harness.files.tables import format_table
-from harness.report.sentences import join_lines, printable
+from harness.report.safe_text import join_lines, printable
 from harness.suites.dumping import quote_doubly
 from harness.words import grouped, shorten
 

@@ -47,7 +47,7 @@ from harness.files.opening import YAML_SUFFIXES
 from harness.files.paths import refuse_repeated
 from harness.files.tables import format_json_lines, format_table, is_unwritable
 from harness.model.suite import Json, Mark, Profile, Suite
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 from harness.words import count, simplify_number
 
 CUT_POINTS = (0.5, 1.0, 2.0)

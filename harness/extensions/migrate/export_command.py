@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from harness.cli.examples import format_examples
+from harness.cli.found_suites import find_given_suites
 from harness.cli.headings import Command
-from harness.cli.shared_options import config_options, find_given_suites, make_run_options, root_option, suites_argument
+from harness.cli.shared_options import config_options, make_run_options, root_option, suites_argument
 from harness.cli.written_files import print_written
 from harness.config import Configs
 from harness.extensions.migrate.formats import FORMATS, export_suites

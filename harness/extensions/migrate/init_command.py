@@ -20,7 +20,7 @@ from harness.drafts.writing import DraftOptions, write_drafts
 from harness.extensions.migrate.live_index import draft_suite, list_index_names
 from harness.extensions.migrate.scaffold import IGNORE_FILE, keep_out_of_git, list_not_ignored, write_scaffold
 from harness.options import RunOptions
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.suites.names import SUITE_SUFFIX
 from harness.suites.schema_file import refuse_foreign_schema, update_schema
 

@@ -11,17 +11,10 @@ import click
 
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
+from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.headings import Command, rare_option
-from harness.cli.run import make_run_choices
-from harness.cli.shared_options import (
-    cell_options,
-    engine_options,
-    find_given_suites,
-    json_option,
-    print_left_out,
-    quiet_option,
-    suites_argument,
-)
+from harness.cli.running import make_run_choices
+from harness.cli.shared_options import cell_options, engine_options, json_option, quiet_option, suites_argument
 from harness.cli.terminal import print_all, run_progress
 from harness.extensions.migrate.verification_document import build_verification_document, dumps_verification
 from harness.extensions.migrate.verify import SCORE_TOLERANCE, verify_suites

@@ -26,7 +26,7 @@ from harness.extensions.sampling.tally import QueryTally
 from harness.files.paths import refuse_repeated
 from harness.report.output_files import write_output
 from harness.report.outputs import Output
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.report.terminal import print_document
 from harness.words import count, one_of
 

@@ -21,7 +21,7 @@ from harness.extensions.start.doctor import Diagnosis, Health, examine_server
 from harness.model.request import Cluster
 from harness.options import RunOptions
 from harness.pages import format_links
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.run.connections import Connections
 
 NAME_WIDTH = 14

@@ -18,7 +18,7 @@ from harness.errors import HarnessError
 from harness.hooks import HOOK_ENTRY_POINTS
 from harness.metrics.registry import MEASURE_ENTRY_POINTS
 from harness.pages import PACKAGE
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 
 SHOWN_PACKAGES = ("elasticsearch", "elastic-transport", "requests", "urllib3", "pytest", "pyyaml", "pydantic", "numpy")
 """The packages whose versions explain most problems."""

@@ -13,18 +13,11 @@ from typing import Any, TextIO
 import click
 
 from harness.cli.delivery import Delivery
+from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.examples import format_examples
+from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command, rare_option
-from harness.cli.shared_options import (
-    OutputType,
-    ReadText,
-    find_one_suite,
-    json_option,
-    make_run_options,
-    query_options,
-    quiet_option,
-    remove_outdated_on_error,
-)
+from harness.cli.shared_options import OutputType, ReadText, json_option, make_run_options, query_options, quiet_option
 from harness.cli.terminal import print_all
 from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
@@ -37,7 +30,8 @@ from harness.options import read_seconds
 from harness.process import gc_paused
 from harness.report.output_files import write_output
 from harness.report.outputs import Output
-from harness.report.sentences import format_score, make_loggable
+from harness.report.safe_text import make_loggable
+from harness.report.sentences import format_score
 from harness.report.terminal import print_document
 from harness.run import Runner
 from harness.suites.inputs import RunInputs

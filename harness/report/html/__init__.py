@@ -41,6 +41,7 @@ from harness.report.run_sentences import (
     format_grade,
     format_query_change,
 )
+from harness.report.safe_text import printable
 from harness.report.sentences import (
     explain_no_interval,
     format_difference,
@@ -50,7 +51,6 @@ from harness.report.sentences import (
     format_tally,
     format_value,
     name_mean_column,
-    printable,
 )
 from harness.words import count, shorten
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 from harness.words import count, shorten
 
 # Text from servers and indexes, escaped.

@@ -40,7 +40,8 @@ from harness.report.document import (
     Thresholds,
     Tone,
 )
-from harness.report.sentences import TEXT_SHOWN, escape_commands, printable, printable_lines
+from harness.report.safe_text import escape_commands, printable, printable_lines
+from harness.report.sentences import TEXT_SHOWN
 from harness.words import count, counted, grouped, shorten
 
 UNBOUNDED = 10_000

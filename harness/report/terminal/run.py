@@ -25,7 +25,7 @@ from harness.report.run_document import (
     build_warnings,
 )
 from harness.report.run_sentences import describe_outcomes
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 from harness.report.terminal import (
     build_quiet_lines,
     indent,

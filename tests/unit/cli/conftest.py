@@ -2,7 +2,7 @@
 
 import pytest
 
-import harness.cli.run
+import harness.cli.running
 
 
 @pytest.fixture
@@ -18,5 +18,5 @@ def stand_in(monkeypatch):
             return self.answer
 
     pipeline = StandIn()
-    monkeypatch.setattr(harness.cli.run, "run_suites", pipeline)
+    monkeypatch.setattr(harness.cli.running, "run_suites", pipeline)
     return pipeline

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.cli.run
+import harness.cli.running
 import harness.report.outputs
 import harness.run.keeping
 import harness.search
@@ -195,14 +195,14 @@ def test_python_gets_its_run_and_a_warning(answers, monkeypatch):
 
 
 def test_a_bug_in_one_kind_of_report_costs_no_other_and_is_told(answers, capsys, monkeypatch):
-    write_report = harness.cli.run.write_report
+    write_report = harness.cli.running.write_report
 
     def fail(report, output):
         if output.kind == "html":
             raise ZeroDivisionError
         write_report(report, output)
 
-    monkeypatch.setattr(harness.cli.run, "write_report", fail)
+    monkeypatch.setattr(harness.cli.running, "write_report", fail)
     assert main(["run", "shop.relevance.yaml", "--output", "html=page.html", "--output", "json=report.json"]) == 3
     printed = capsys.readouterr()
     assert "1 threshold: 1 passed" in printed.out

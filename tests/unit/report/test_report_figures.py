@@ -4,6 +4,7 @@ import pytest
 
 from harness.model.run import Status, Unit, Verdict
 from harness.model.suite import Operator, Waiver
+from harness.report.safe_text import printable
 from harness.report.sentences import (
     format_figures,
     format_required,
@@ -11,7 +12,6 @@ from harness.report.sentences import (
     format_span,
     format_value,
     format_verdict_figure,
-    printable,
 )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders.markdown import Page
 from harness.report.markdown.escape import escape, format_code
-from harness.report.sentences import printable
+from harness.report.safe_text import printable
 
 HOSTILE = [
     "a|b", "`x` ``y``", "*bold* _it_ ~~gone~~", "<b>x</b><script>alert(1)</script>", "&lt;&#64;", "[l](http://x.y)",

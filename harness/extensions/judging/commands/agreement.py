@@ -13,7 +13,7 @@ import click
 from harness.agreement import Grades, Pair, ResolutionRule, compute_agreement, group_by_query, resolve
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
-from harness.cli.run import make_run_choices
+from harness.cli.running import make_run_choices
 from harness.cli.shared_options import cell_options, engine_options, json_option
 from harness.cli.terminal import print_all, run_progress
 from harness.config import Configs
@@ -34,7 +34,7 @@ from harness.files.judge_files import describe_outdated
 from harness.metrics import parse_measure
 from harness.model.run import Run
 from harness.options import RunOptions
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.report.terminal import print_document
 from harness.run import Matrix, Runner
 from harness.suites import load_suites

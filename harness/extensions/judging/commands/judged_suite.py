@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from harness.agreement import ResolutionRule
+from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import rare_option
-from harness.cli.shared_options import Decorated, OutputType, add_options, find_one_suite
+from harness.cli.shared_options import Decorated, OutputType, add_options
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.extensions.judging.findings import Scale, parse_scale

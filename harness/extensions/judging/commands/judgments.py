@@ -13,16 +13,15 @@ import click
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
+from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.headings import Group, rare_option
-from harness.cli.run import make_run_choices
+from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
     OutputType,
     cell_options,
     engine_options,
-    find_given_suites,
     json_option,
     make_run_options,
-    print_left_out,
     quiet_option,
     request_options,
     root_option,
@@ -47,7 +46,7 @@ from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
 from harness.report.output_files import refuse_inputs, write_output
 from harness.report.outputs import Output
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.report.terminal import print_document
 from harness.suites.inputs import RunInputs
 from harness.words import count

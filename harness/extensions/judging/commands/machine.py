@@ -19,7 +19,7 @@ from harness.agreement import Pair
 from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
 from harness.cli.headings import Command, rare_option
-from harness.cli.run import make_run_choices
+from harness.cli.running import make_run_choices
 from harness.cli.shared_options import cell_options, engine_options, quiet_option
 from harness.cli.terminal import make_bars, run_progress
 from harness.config import find_machine_judge
@@ -55,7 +55,7 @@ from harness.extensions.judging.texts import TextOptions
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, build_judge_path, describe_outdated
 from harness.model.judging import JudgeAnswer, MachineJudge
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.search.login import is_this_machine
 from harness.words import count, format_exactly, listed, shorten
 

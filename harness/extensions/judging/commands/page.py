@@ -27,7 +27,7 @@ from harness.extensions.judging.server.addresses import Address
 from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import JudgeView
 from harness.extensions.judging.targets import GradeTarget
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.words import count, counted
 
 SOMEBODY = "judge"

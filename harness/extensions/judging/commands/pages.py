@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from harness.cli.headings import rare_option
-from harness.cli.run import make_run_choices
+from harness.cli.running import make_run_choices
 from harness.cli.shared_options import Decorated, add_options, cell_options, engine_options, quiet_option
 from harness.cli.terminal import run_progress
 from harness.extensions.judging.commands.judged_suite import (
@@ -31,7 +31,7 @@ from harness.files.judge_files import JudgeFile
 from harness.files.query_samples import build_sample_path, choose_sample, write_sample
 from harness.model.suite import QuerySample
 from harness.options import RunOptions
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.run import Matrix
 from harness.words import count, shorten
 

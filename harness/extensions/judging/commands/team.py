@@ -13,8 +13,9 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
+from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command
-from harness.cli.shared_options import find_one_suite, root_option
+from harness.cli.shared_options import root_option
 from harness.extensions.judging.commands.judged_suite import JudgedSuite, folder_option, list_roots, suite_argument
 from harness.extensions.judging.commands.pages import (
     GradingPeople,
@@ -33,7 +34,7 @@ from harness.extensions.judging.session import JudgeView
 from harness.extensions.judging.targets import GradeTarget
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 from harness.words import count
 
 

@@ -17,7 +17,7 @@ from harness.extensions.judging.commands.judged_suite import (
     suite_argument,
     writing_options,
 )
-from harness.report.sentences import make_loggable
+from harness.report.safe_text import make_loggable
 
 
 @click.command("write", cls=Command, epilog=format_examples("relevance judge write suites/products.relevance.yaml"))
