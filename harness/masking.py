@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache, partial
@@ -20,6 +20,7 @@ from urllib.parse import quote, quote_plus, unquote
 from harness.model.comparison import MovedDocument
 from harness.model.inspection import ClauseMatch, Explanation, ScorePart
 from harness.model.kept import TextDiff
+from harness.model.late import LateFields
 from harness.model.report import (
     BaselineSummary,
     MissingDocument,
@@ -34,6 +35,7 @@ from harness.model.run import (
     Definitions,
     Highlight,
     Hit,
+    HitColumns,
     IndexState,
     NamedField,
     Ranking,
@@ -468,15 +470,37 @@ def _mask_value(value: Any, mask: Mask) -> Any:
     rules = _find_rules(kind)
     if rules is None:
         return _mask_other(value, mask)
+    return _mask_fields(value, rules, mask)
+
+
+def _mask_fields(value: Any, rules: Iterable[tuple[str, Rule]], mask: Mask) -> Any:
+    """*value*, a dataclass, with its fields masked by *rules*; late fields are masked when they are made."""
+    make_field = value.late_maker if isinstance(value, LateFields) else None
     changed = {}
     for name, rule in rules:
+        if make_field is not None and name in value.LATE:
+            continue
         field_value = getattr(value, name)
         if not field_value:
             continue
         masked = rule(field_value, mask)
         if masked is not field_value:
             changed[name] = masked
-    return replace(value, **changed) if changed else value
+    if make_field is None:
+        return replace(value, **changed) if changed else value
+    # Hits of ids and scores have no text that is masked.
+    if isinstance(make_field, HitColumns):
+        return value.change(**changed) if changed else value
+    return value.change(partial(_make_masked_field, type(value), make_field, mask), **changed)
+
+
+def _make_masked_field(kind: type, make_field: Callable[[str], Any], mask: Mask, name: str) -> Any:
+    """A late field of a value of *kind*, masked when it is made."""
+    field_value = make_field(name)
+    for masked_name, rule in _find_rules(kind) or ():
+        if masked_name == name:
+            return rule(field_value, mask)
+    return field_value
 
 
 def _mask_other(value: Any, mask: Mask) -> Any:
@@ -514,25 +538,6 @@ def _mask_highlights(values: Mapping[str, Highlight], mask: Mask) -> Mapping[str
     return {field: highlight for field, highlight in values.items() if mask(highlight.text) == highlight.text}
 
 
-def _mask_queries(queries: tuple[QueryReport, ...], mask: Mask) -> tuple[QueryReport, ...]:
-    """*queries* masked; what they make when it is read is masked then."""
-    masked_queries = []
-    for query in queries:
-        make_field = query.late_maker
-        if make_field is not None:
-            query = replace(query, ranking=(), ideal=(), missing=(), question="")
-        masked_query = _mask_value(query, mask)
-        if make_field is not None:
-            masked_query.make_late(partial(_make_masked_field, make_field, mask))
-        masked_queries.append(masked_query)
-    return tuple(masked_queries)
-
-
-def _make_masked_field(make_field: Callable[[str], Any], mask: Mask, name: str) -> Any:
-    value = make_field(name)
-    return value if name in UNMASKED_FIELDS[QueryReport] else _mask_value(value, mask)
-
-
 WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 _RULES: Mapping[type, Mapping[str, Rule]] = {
@@ -541,7 +546,6 @@ _RULES: Mapping[type, Mapping[str, Rule]] = {
     IndexState: {"uuids": _mask_names, "filters": _mask_names, "copies": _mask_names},
     Hit: {"sort": _mask_sort_values, "highlights": _mask_highlights},
     RankedDocument: {"sort": _mask_sort_values},
-    SuiteReport: {"queries": _mask_queries},
 }
 """The fields that are masked in a way of their own, by class."""
 

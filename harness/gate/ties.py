@@ -131,16 +131,16 @@ def group_ties(ranking: Ranking) -> list[TieGroup]:
 
 def truncate_ranking(ranking: Ranking, depth: int) -> Ranking:
     """*ranking* with at most *depth* hits; the hits below that tie with the last become its tail."""
-    hits, below = ranking.hits[:depth], ranking.hits[depth:]
-    if not below:
+    if len(ranking.ids) <= depth:
         return ranking
+    last, *below = ranking.list_hits_from(depth - 1)
     tied: list[Hit] = []
     for hit in below:
-        if not is_tie(hits[-1], hit, exact=ranking.exact_scores):
+        if not is_tie(last, hit, exact=ranking.exact_scores):
             # It ends the group of ties: no document below it can belong to the group.
-            return replace(ranking, hits=hits, tail=tuple(tied), closed=True)
+            return ranking.cut(depth, tail=tuple(tied), closed=True)
         tied.append(hit)
-    return replace(ranking, hits=hits, tail=(*tied, *ranking.tail))
+    return ranking.cut(depth, tail=(*tied, *ranking.tail))
 
 
 def is_tie(first: Hit, second: Hit, *, exact: bool) -> bool:
@@ -264,8 +264,17 @@ def has_ties(ranking: Ranking) -> bool:
     """Whether any tied documents are known, found out faster than by grouping them."""
     if ranking.tail:
         return True
+    columns = ranking.columns
+    # Few rankings have scores that are close: scripts/bench/runner --by-hand.
+    if columns is not None and not has_close_scores(columns.scores):
+        return False
     exact = ranking.exact_scores
     return any(is_tie(first, second, exact=exact) for first, second in pairwise(ranking.hits))
+
+
+def has_close_scores(scores: Sequence[float]) -> bool:
+    """Whether two of *scores* that follow each other are within the precision of a 32-bit float."""
+    return any(math.isclose(first, second, rel_tol=SAME_SCORE) for first, second in pairwise(scores))
 
 
 def _has_tied_grades(query: Query, groups: Iterable[TieGroup]) -> bool:

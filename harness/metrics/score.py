@@ -367,7 +367,10 @@ def _score_query(suite: Suite, query: Query, measures: Iterable[Measure], respon
         reason = f"it has no judgments, and '{suite.profile}' leaves out such queries"
         yield from (Score(query.id, measure.text, None, Outcome.UNDEFINED, reason) for measure in measures)
         return
-    documents, scores = [hit.id for hit in response.hits], [hit.score for hit in response.hits]
+    # In lists: a user's formula may change what it is given.
+    columns = response.columns
+    documents = list(response.ids)
+    scores = [hit.score for hit in response.hits] if columns is None else list(columns.scores)
     graded: dict[tuple[int | None, bool], GradedRanking] = {}
     for measure in measures:
         try:
@@ -390,7 +393,7 @@ def _score_query(suite: Suite, query: Query, measures: Iterable[Measure], respon
 def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
     """The outcome of *query* by its response alone, with a reason; whether it has a score depends on the measure."""
     if isinstance(response, Ranking):
-        return (Outcome.SCORED, "") if response.hits else (Outcome.ZERO_HITS, "the engine returned no document")
+        return (Outcome.SCORED, "") if response.ids else (Outcome.ZERO_HITS, "the engine returned no document")
     if isinstance(response, Failure):
         kind = Outcome.NOT_RUN if response.kind is FailureKind.NOT_RUN else Outcome.ERROR
         return kind, failure_text(response)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
+from harness.model.late import LateFields
 from harness.model.request import SentRequest
 from harness.model.run import Engine, Failure, Instability, TargetChecks, UnstableQuery, Verdict
 from harness.model.scores import Outcome
@@ -130,48 +131,11 @@ class VariantReport:
     """Measure to how far its score is below that of the query, with the judgments of the query."""
 
 
-LATE_FIELDS = ("ranking", "ideal", "missing", "question")
-"""The fields of a `QueryReport` that may be made when they are first read."""
-
-
-class _LateFields:
-    """
-    Makes `LATE_FIELDS` when they are first read.
-
-    A report on the terminal shows the rows of a few queries, of tens of thousands: scripts/bench/runner --by-hand.
-    """
-
-    __slots__ = ("_make_field",)
-
-    _make_field: Callable[[str], Any]
-
-    if not TYPE_CHECKING:
-        # Python calls this for a field without a value. A type checker would take any name for one.
-        def __getattr__(self, name: str) -> Any:
-            if name not in LATE_FIELDS:
-                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-            value = self._make_field(name)
-            object.__setattr__(self, name, value)
-            return value
-
-    def make_late(self, make_field: Callable[[str], Any]) -> None:
-        """Let *make_field* make each of `LATE_FIELDS` from its name; what they have now is forgotten."""
-        object.__setattr__(self, "_make_field", make_field)
-        for name in LATE_FIELDS:
-            object.__delattr__(self, name)
-
-    @property
-    def late_maker(self) -> Callable[[str], Any] | None:
-        """What makes the `LATE_FIELDS`; None where they have values from the beginning."""
-        try:
-            return self._make_field
-        except AttributeError:
-            return None
-
-
 @dataclass(frozen=True, slots=True)
-class QueryReport(_LateFields):
-    """The results of one query."""
+class QueryReport(LateFields):
+    """The results of one query. A report on the terminal shows the rows of a few queries, of tens of thousands."""
+
+    LATE: ClassVar[tuple[str, ...]] = ("ranking", "ideal", "missing", "question")
 
     id: str
     text: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
+from harness.model.late import LateFields
 from harness.model.suite import Json, Mark, Operator, Waiver
 from harness.model.timing import LatencyFigures, ShardCopy
 
@@ -111,8 +112,26 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """The hits of one request, and what the server reports about them."""
+class HitColumns:
+    """Hits of which nothing but *ids* and *scores* was read, as what makes them when they are needed."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def __call__(self, name: str) -> tuple[Hit, ...]:  # noqa: ARG002
+        """The hits, which are the only late field of a `Ranking`."""
+        return tuple(map(Hit, self.ids, self.scores))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(LateFields):
+    """
+    The hits of one request, and what the server reports about them.
+
+    To score a run takes the ids and scores alone: see `HitColumns`.
+    """
+
+    LATE: ClassVar[tuple[str, ...]] = ("hits",)
 
     hits: tuple[Hit, ...] = ()
     """In the server's order; a repeated document is only at its first rank."""
@@ -147,9 +166,34 @@ class Ranking:
     """
 
     @property
+    def columns(self) -> HitColumns | None:
+        """What its hits are made of; None where they were read whole."""
+        return cast("HitColumns | None", self.late_maker)
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The ids of its hits."""
+        columns = self.columns
+        return [hit.id for hit in self.hits] if columns is None else columns.ids
+
+    @property
     def returned(self) -> int:
         """The number of hits returned, including repeated documents."""
-        return len(self.hits) + len(self.duplicates)
+        return len(self.ids) + len(self.duplicates)
+
+    def list_hits_from(self, place: int) -> tuple[Hit, ...]:
+        """The hits from that *place* on, which counts from 0."""
+        columns = self.columns
+        if columns is None:
+            return self.hits[place:]
+        return tuple(map(Hit, columns.ids[place:], columns.scores[place:]))
+
+    def cut(self, depth: int, **fields: Any) -> Ranking:
+        """The ranking with its first *depth* hits, and with other *fields*."""
+        columns = self.columns
+        if columns is None:
+            return replace(self, hits=self.hits[:depth], **fields)
+        return self.change(HitColumns(columns.ids[:depth], columns.scores[:depth]), **fields)
 
 
 Response: TypeAlias = Ranking | Failure

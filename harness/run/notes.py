@@ -52,14 +52,16 @@ def describe_run(
 
 def describe_near_hits(suite: Suite, run: Run) -> Iterator[str]:
     """That hits are judged under another form of their id."""
-    rankings = []
+    sentence = describe_near_ids(_iterate_judged_rankings(suite, run))
+    if sentence:
+        yield sentence
+
+
+def _iterate_judged_rankings(suite: Suite, run: Run) -> Iterator[JudgedRanking]:
     for query in suite.queries:
         response = run.responses.get(query.id)
         if isinstance(response, Ranking):
-            rankings.append(JudgedRanking([hit.id for hit in response.hits], query.judgments))
-    sentence = describe_near_ids(rankings)
-    if sentence:
-        yield sentence
+            yield JudgedRanking(response.ids, query.judgments)
 
 
 def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str]:

@@ -254,12 +254,12 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
         findings.outcomes[query.id] = _decide_outcome(query, response, scores.get(query.id, {}).values())
         if not isinstance(response, Ranking):
             continue
-        for hit in response.hits:
-            findings.hits += 1
-            if hit.id in query.judgments:
-                findings.judged_hits += 1
-            if hit.title is not None:
-                findings.titles[hit.id] = hit.title
+        findings.hits += len(response.ids)
+        findings.judged_hits += sum(map(query.judgments.__contains__, response.ids))
+        if response.columns is None:
+            for hit in response.hits:
+                if hit.title is not None:
+                    findings.titles[hit.id] = hit.title
         if response.duplicates:
             findings.twice.append(query.id)
         if response.stopped_early:
@@ -357,7 +357,7 @@ def _assemble_query(
 
 
 def _make_late_field(query: Query, response: Response | None, shared: _SharedFacts, name: str) -> object:
-    """The value of the field *name*, one of `LATE_FIELDS`, in the report of *query*."""
+    """The value of the field *name*, one of the late ones, in the report of *query*."""
     if name == "question":
         return shared.used.fingerprint(query)
     if name == "ideal":
@@ -410,9 +410,13 @@ def _do_scores_rise(ranking: Ranking, template: RequestTemplate | None) -> bool:
     """Whether a hit of *ranking* has a greater score than the one above it, though only scores order the hits."""
     if template is None or has_sort(template):
         return False
-    scores = [hit.score for hit in ranking.hits if hit.score is not None and hit.sort is None]
-    if len(scores) < len(ranking.hits):
-        return False
+    scores: Sequence[float]
+    if ranking.columns is None:
+        scores = [hit.score for hit in ranking.hits if hit.score is not None and hit.sort is None]
+        if len(scores) < len(ranking.hits):
+            return False
+    else:
+        scores = ranking.columns.scores
     falls = False
     rises = False
     for score, following in pairwise(scores):

@@ -63,7 +63,9 @@ class NeededHits:
                 response = cut_with_tail(streamed.response, request, depth, self._dialect)
                 if not self._dialect.has_indexes:
                     response = keep_read_values(response, self.plan.suite, self.plan.template.name)
-                yield replace(streamed, response=response)
+                yield StreamedResponse(
+                    streamed.position, streamed.request, response, streamed.resent, streamed.lacks_further_hit
+                )
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()

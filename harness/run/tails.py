@@ -35,7 +35,9 @@ def cut_with_tail(response: Response, request: SearchRequest, depth: int, dialec
     if not isinstance(response, Ranking):
         return response
     is_closed = dialect.has_all_matches(response, request)
-    return truncate_ranking(replace(response, closed=is_closed), depth)
+    if response.closed != is_closed:
+        response = response.change(closed=is_closed)
+    return truncate_ranking(response, depth)
 
 
 def keep_read_values(response: Response, suite: Suite, request: str) -> Response:

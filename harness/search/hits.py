@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
 from harness.metrics.ranking import exact_number, finite
-from harness.model.run import Failure, FailureKind, FieldScalar, Hit, Ranking
+from harness.model.run import Failure, FailureKind, FieldScalar, Hit, HitColumns, Ranking
 from harness.model.suite import Json
 from harness.search.highlights import read_highlights
 from harness.search.msearch import Entry
@@ -48,17 +48,20 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     inner = outer.get("hits")
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {describe_kind(inner)}")
-    read = _read_hit if entry.reads_fields else _read_bare_hit
-    all_hits = [read(hit, position, entry) for position, hit in enumerate(inner)]
-    if not entry.unique_ids:
-        ambiguity = _explain_ambiguity(all_hits, inner, with_id=entry.id_field is not None)
-        if ambiguity:
-            return Failure(FailureKind.AMBIGUOUS, ambiguity)
-    hits, duplicates = drop_repeated_hits(all_hits, unique_ids=entry.unique_ids)
+    hits: tuple[Hit, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    columns = None if entry.reads_fields else _read_columns(inner)
+    if columns is None:
+        all_hits = [_read_hit(hit, position, entry) for position, hit in enumerate(inner)]
+        if not entry.unique_ids:
+            ambiguity = _explain_ambiguity(all_hits, inner, with_id=entry.id_field is not None)
+            if ambiguity:
+                return Failure(FailureKind.AMBIGUOUS, ambiguity)
+        hits, duplicates = drop_repeated_hits(all_hits, unique_ids=entry.unique_ids)
     total, is_lower_bound, total_doubt = _read_total(outer.get("total"), len(inner))
     took, took_doubt = _read_took(answer.get("took"))
     _check_number(len(inner), total, entry.size)
-    return Ranking(
+    ranking = Ranking(
         hits,
         total=total,
         took=took,
@@ -69,6 +72,9 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         stopped_early=stopped_early,
         indexes=tuple(sorted({hit["_index"] for hit in inner})),
     )
+    if columns is not None:
+        ranking.make_late(columns)
+    return ranking
 
 
 def _check_number(returned: int, total: int | None, size: int | None) -> None:
@@ -79,13 +85,22 @@ def _check_number(returned: int, total: int | None, size: int | None) -> None:
         raise MalformedAnswer(f"`hits.hits` has {returned} hits, and {size} were asked for")
 
 
-def _read_bare_hit(hit: Json, position: int, entry: Entry) -> Hit:
-    """As `_read_hit`, in two thirds of the time, if only ids and scores are read: a run has many hits."""
-    if type(hit) is dict:
-        identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
-        if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
-            return Hit(identity, score)
-    return _read_hit(hit, position, entry)
+def _read_columns(hits: Sequence[Any]) -> HitColumns | None:
+    """
+    The ids and scores of *hits*, all at once: scripts/bench/runner --by-hand.
+
+    None where one of them is wrong or repeated, or has no score that is a float: these are read one by one.
+    """
+    try:
+        ids = tuple([hit["_id"] for hit in hits])
+        scores = tuple([hit["_score"] for hit in hits])
+        texts = {hit["_index"] for hit in hits}.union(ids)
+    except (KeyError, TypeError):
+        return None
+    are_floats = set(map(type, scores)) == {float} and all(map(math.isfinite, scores))
+    if are_floats and len(set(ids)) == len(ids) and all(map(is_text, texts)):
+        return HitColumns(ids, scores)
+    return None
 
 
 def _read_hit(hit: Json, position: int, entry: Entry) -> Hit:

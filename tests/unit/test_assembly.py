@@ -7,8 +7,8 @@ import pytest
 
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
-from harness.model.report import LATE_FIELDS, MissingDocument, QueryReport, RankedDocument, Report
-from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status, Verdict
+from harness.model.report import MissingDocument, QueryReport, RankedDocument, Report
+from harness.model.run import Engine, Failure, FailureKind, Hit, HitColumns, Ranking, Run, Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, HttpRequest, Query, RequestTemplate, Suite, Target, Waiver
 from harness.model.timing import ReportTiming
@@ -62,13 +62,16 @@ def test_a_ranking_stands_beside_its_grades_gains_and_ties():
 
 def test_rows_that_nothing_reads_are_not_made():
     queries = [QUERY, replace(QUERY, id="boots")]
-    ranking = Ranking((Hit("b", 2.0), Hit("a", 1.0)))
-    report = report_on(queries, dict.fromkeys(["shoes", "boots"], ranking))
+    responses = {query.id: Ranking(total=2) for query in queries}
+    for response in responses.values():
+        response.make_late(HitColumns(("b", "a"), (2.0, 1.0)))
+    report = report_on(queries, responses)
     assert "2 in 0.25 s" in render_plain(print_report(wrap(report)), 100)
     _, query = report.queries
-    assert not any(is_made(query, name) for name in LATE_FIELDS)
+    assert not any(is_made(query, name) for name in QueryReport.LATE)
+    assert not is_made(responses["boots"], "hits")
     assert [document.id for document in query.ideal] == ["a", "e", "c", "d"]
-    assert [name for name in LATE_FIELDS if is_made(query, name)] == ["ideal"]
+    assert [name for name in QueryReport.LATE if is_made(query, name)] == ["ideal"]
     made = query.ideal
     assert query.ideal is made
 
@@ -77,10 +80,10 @@ def wrap(suite):
     return Report(ReportTiming("2026-01-01T00:00:00Z"), "1.0.0", (suite,), 0)
 
 
-def is_made(query, name):
+def is_made(value, name):
     """Whether the field *name* has a value; to read it by its name would make one."""
     try:
-        getattr(QueryReport, name).__get__(query)
+        getattr(type(value), name).__get__(value)
     except AttributeError:
         return False
     return True

@@ -8,11 +8,11 @@ import pytest
 from builders.gating import TODAY, threshold
 from builders.suites import BODY, make_suite
 from harness.gate import decide, ties
-from harness.gate.ties import read_ties, suggest_tie_break, truncate_ranking
+from harness.gate.ties import has_ties, read_ties, suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
 from harness.model.kept import Reference
-from harness.model.run import Engine, Hit, Ranking, Run, Status
+from harness.model.run import Engine, Hit, HitColumns, Ranking, Run, Status
 from harness.model.suite import HttpRequest, Profile, Query, RequestTemplate
 
 TEN = [f"good{n}" for n in range(10)]
@@ -408,6 +408,24 @@ def test_what_is_cut_off_becomes_the_tail_as_far_as_it_ties():
     assert truncate_ranking(hits("a5 b5 c5 | d5 ..."), 2) == replace(hits("a5 b5 | c5 d5"), closed=False)
     assert truncate_ranking(replace(hits("a5 b4 c3"), closed=False), 2) == hits("a5 b4")
     assert truncate_ranking(hits("a5 b4"), 2) == hits("a5 b4")
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ((3.0, 2.0, 1.0), False),
+        ((3.0, 2.0, 2.0), True),
+        ((3.0, 2.0, 2.0 * (1 - 1e-8)), True),
+        ((16_777_216.0, 16_777_215.0, 1.0), False),
+        ((16_777_218.0, 16_777_217.0, 1.0), True),
+    ],
+    ids=["apart", "equal", "close", "whole numbers", "whole numbers that no 32-bit float holds"],
+)
+def test_ties_are_found_by_scores_alone_as_by_hits(scores, expected):
+    whole = Ranking(tuple(map(Hit, "abc", scores)))
+    late = Ranking()
+    late.make_late(HitColumns(tuple("abc"), scores))
+    assert (has_ties(late), has_ties(whole)) == (expected, expected)
 
 
 # ------------------------------------------------------------------------------------------------ the remedy

@@ -12,7 +12,7 @@ from harness.extensions.compare.model import ComparisonReport
 from harness.masking import UNMASKED_FIELDS, redact
 from harness.model.inspection import Explanation
 from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, SuiteReport
-from harness.model.run import Engine, Failure, IndexState, Ranking, Run, Status, Verdict
+from harness.model.run import Engine, Failure, Hit, HitColumns, IndexState, Ranking, Run, Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Profile, Waiver
 
@@ -79,6 +79,15 @@ def test_what_a_report_makes_when_it_is_read_is_masked():
     assert made == []
     assert query == replace(report("${PASSWORD}").queries[0], question=f"text:{SECRET}")
     assert sorted(made) == ["ideal", "missing", "question", "ranking"]
+
+
+def test_to_mask_a_ranking_of_ids_and_scores_makes_no_hits():
+    ranking = Ranking(tail=(Hit("c", 1.0, f"title {SECRET}"),))
+    ranking.make_late(HitColumns((f"a-{SECRET}", "b"), (2.0, 1.0)))
+    masked = redact(ranking, mask)
+    assert masked.tail == (Hit("c", 1.0, "title ${PASSWORD}"),)
+    assert masked.columns == ranking.columns
+    assert redact(masked, mask) is masked
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.model.request import SearchRequest
-from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
+from harness.model.run import Failure, FailureKind, Hit, HitColumns, Ranking, Response
 from harness.search.answers import may_succeed_again, read_item
 from harness.search.msearch import Entry, make_entry
 
@@ -51,6 +53,37 @@ def without(item: dict[str, Any], member: str) -> dict[str, Any]:
 class TestRanking:
     def test_keeps_the_order_of_the_server_even_where_scores_rise(self) -> None:
         assert ranking(answer(hit("b", 1.0), hit("a", 2.0))).hits == (Hit("b", 1.0), Hit("a", 2.0))
+
+    def test_keeps_ids_and_scores_and_makes_the_hits_when_they_are_read(self) -> None:
+        read_late = ranking(answer(hit("b", 2.0), hit("é", 1.0), hit("c", 0.5)))
+        assert read_late.columns == HitColumns(("b", "é", "c"), (2.0, 1.0, 0.5))
+        assert (list(read_late.ids), read_late.returned) == (["b", "é", "c"], 3)
+        assert read_late.cut(2, closed=True).columns == HitColumns(("b", "é"), (2.0, 1.0))
+        whole = Ranking((Hit("b", 2.0), Hit("é", 1.0), Hit("c", 0.5)), total=3, took=3)
+        assert whole.columns is None
+        assert (list(whole.ids), whole.returned) == (["b", "é", "c"], 3)
+        assert whole == read_late
+        for place in (1, 3):
+            assert read_late.list_hits_from(place) == whole.list_hits_from(place) == whole.hits[place:]
+        assert whole.cut(2, closed=True) == read_late.cut(2, closed=True)
+        assert pickle.loads(pickle.dumps(read_late)) == whole
+        assert read_late.change(total=4) == replace(whole, total=4)
+
+    @pytest.mark.parametrize(
+        ("item", "entry"),
+        [
+            (answer(hit("a", None)), {}),
+            (answer(hit("a", 2**60)), {}),
+            (answer(hit("a"), hit("a")), {"unique_ids": True}),
+            (answer(hit("a", _source={"title": "A"})), {"title_field": "title"}),
+            (answer(), {}),
+        ],
+        ids=["no score", "a whole number", "repeated", "with a title", "no hits"],
+    )
+    def test_reads_hits_one_by_one_where_they_are_more_than_ids_and_scores(self, item: Any, entry: Any) -> None:
+        read_whole = ranking(item, **entry)
+        assert read_whole.columns is None
+        assert [document.id for document in read_whole.hits] == (["a"] if read_whole.hits else [])
 
     @pytest.mark.parametrize(
         ("sort", "values"),
