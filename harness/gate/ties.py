@@ -133,6 +133,10 @@ def truncate_ranking(ranking: Ranking, depth: int) -> Ranking:
     """*ranking* with at most *depth* hits; the hits below that tie with the last become its tail."""
     if len(ranking.ids) <= depth:
         return ranking
+    columns = ranking.columns
+    # Few hits tie with the first below the cut: scripts/bench/runner --by-hand.
+    if columns is not None and not has_close_scores(columns.scores[depth - 1 : depth + 1]):
+        return ranking.cut(depth, tail=(), closed=True)
     last, *below = ranking.list_hits_from(depth - 1)
     tied: list[Hit] = []
     for hit in below:

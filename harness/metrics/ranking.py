@@ -196,7 +196,7 @@ def grade_ranking(
         judged = {document for document, grade in judgments.items() if grade >= least}
         documents = [document for document in documents if document in judged]
     ids = documents[:cutoff]
-    return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(documents))
+    return GradedRanking(ids, list(map(judgments.get, ids)), judgments, len(documents))
 
 
 def check_grades(judgments: Mapping[str, object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 from harness.model.late import LateFields
 from harness.model.suite import Json, Mark, Operator, Waiver
@@ -168,13 +168,14 @@ class Ranking(LateFields):
     @property
     def columns(self) -> HitColumns | None:
         """What its hits are made of; None where they were read whole."""
-        return cast("HitColumns | None", self.late_maker)
+        columns = self.late_maker
+        return columns if isinstance(columns, HitColumns) else None
 
     @property
     def ids(self) -> Sequence[str]:
         """The ids of its hits."""
-        columns = self.columns
-        return [hit.id for hit in self.hits] if columns is None else columns.ids
+        columns = self.late_maker
+        return columns.ids if isinstance(columns, HitColumns) else [hit.id for hit in self.hits]
 
     @property
     def returned(self) -> int:

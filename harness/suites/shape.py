@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
@@ -59,9 +59,10 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
-    def list_keys(cls) -> list[str]:
+    @cache
+    def list_keys(cls) -> tuple[str, ...]:
         """The keys as a user writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
+        return tuple([field.alias or name for name, field in cls.model_fields.items()])
 
     @classmethod
     def explain_mistake(cls, node: Node) -> str | None:  # noqa: ARG003
@@ -77,13 +78,15 @@ class Shape(BaseModel):
             refuse(sentence, node.mark)
         if not isinstance(node, MappingNode):
             refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
+        if all(key in known for key in node):
+            return node
         kept = MappingNode(node.mark)
         unknown: list[UnknownKey] = info.context if isinstance(info.context, list) else []
         for key, value in node.items():
             if key in known:
                 kept[key] = value
             else:
-                unknown.append(UnknownKey(key.mark, str(key), tuple(known)))
+                unknown.append(UnknownKey(key.mark, str(key), known))
         return kept
 
 
@@ -252,25 +255,31 @@ class QueryVariantsShape(VariantRulesShape):
 class QueryShape(Shape):
     """One query: an information need with its judgments."""
 
+    # Its defaults are made: pydantic would copy those that can change, for each query: scripts/bench/runner --by-hand.
+
     id: Name = Field(description="The query's id, unique in the suite.")
     text: Text = Field(None, description="What the user types. It takes the place of `{{text}}` in requests.")
     need: Text = Field(None, description="What would satisfy the user, in sentences, for those who judge.")
     params: dict[Key, JsonValue] = Field(
-        {}, description="Values for the other placeholders of requests, by name, such as `{lang: en}`."
+        default_factory=dict,
+        description="Values for the other placeholders of requests, by name, such as `{lang: en}`.",
     )
     tags: list[Name] = Field(
-        [],
+        default_factory=list,
         description="Groups of queries, such as `head`. A threshold may be for one of them, and runs can select them.",
     )
     weight: Weight = Field(
         None, description="The query's weight in a mean, such as its traffic. Either all queries have one, or none."
     )
     judgments: dict[Key, Grade] = Field(
-        {}, description="The grade of each document by its id: a number, or a name of `grades`."
+        default_factory=dict, description="The grade of each document by its id: a number, or a name of `grades`."
     )
-    thresholds: list[ThresholdLine] = Field([], description="Thresholds on this query alone, such as `nDCG@10 >= 0.9`.")
+    thresholds: list[ThresholdLine] = Field(
+        default_factory=list, description="Thresholds on this query alone, such as `nDCG@10 >= 0.9`."
+    )
     expect: list[ExpectationLine] = Field(
-        [], description="What is expected of its hits, such as `sku-17 in top 3` or `in_stock = true in top 3`."
+        default_factory=list,
+        description="What is expected of its hits, such as `sku-17 in top 3` or `in_stock = true in top 3`.",
     )
     variants: (
         Annotated[
@@ -280,7 +289,9 @@ class QueryShape(Shape):
         | None
     ) = Field(None, description="Other texts that should find the same, or the rules that make them.")
     same_as: Name = Field(None, description="The id of another query that should find the same.")
-    markers: Markers = Field([], description="The names of pytest markers for its tests, such as `slow`.")
+    markers: Markers = Field(
+        default_factory=list, description="The names of pytest markers for its tests, such as `slow`."
+    )
     xfail: WaiverShape | None = Field(
         None, description="Failures of its thresholds and expectations are expected, and do not fail the run."
     )
