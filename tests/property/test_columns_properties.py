@@ -107,7 +107,7 @@ def assert_same(in_columns, as_dicts):
         }, measure
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     qrels=QRELS,
     run=RUNS | MAYBE_WRONG,
@@ -119,7 +119,7 @@ def test_files_score_the_same_as_columns_and_as_dicts(qrels, run, profile, compl
     assert_same(*both_ways(qrels, run, FileOptions(MEASURES, profile, complete=complete), block))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=120), st.binary(max_size=120))
 def test_files_of_any_bytes_are_refused_in_the_same_words(qrels, run):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -131,7 +131,7 @@ def test_files_of_any_bytes_are_refused_in_the_same_words(qrels, run):
         assert_same(in_columns, outcome(lambda: evaluate_files(*paths, FileOptions(MEASURES))))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=QRELS, block=st.sampled_from([1, 7, 40, 1 << 19]))
 def test_columns_hold_the_judgments_of_the_file(text, block):
     with TemporaryDirectory() as folder:
@@ -148,7 +148,7 @@ def test_columns_hold_the_judgments_of_the_file(text, block):
         assert found == read_judgments(path)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=RUNS, block=st.sampled_from([1, 7, 40, 1 << 19]))
 def test_columns_hold_the_run_of_the_file(text, block):
     with TemporaryDirectory() as folder:
@@ -172,7 +172,7 @@ DECIMALS = st.from_regex(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?
 PLAIN = st.from_regex(r"-?[0-9]{0,9}\.?[0-9]{0,17}", fullmatch=True).filter(lambda text: any(map(str.isdigit, text)))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(DECIMALS | PLAIN | st.floats(allow_nan=False).map(repr), min_size=1))
 @example(["9007199254740993", "9007199254740992.5", "0.9007199254740993", "-0", "-0.0", "00000000.00000000"])
 def test_numbers_are_bit_by_bit_those_of_python(numbers):
@@ -180,7 +180,7 @@ def test_numbers_are_bit_by_bit_those_of_python(numbers):
     assert [struct.pack("<d", value) for value in floats] == [struct.pack("<d", float(text)) for text in numbers]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text("0123456789.-+eEx_ naif:/", min_size=1, max_size=18).filter(lambda text: not text.isspace()))
 def test_what_python_does_not_read_is_no_number(text):
     text = text.strip() or "."

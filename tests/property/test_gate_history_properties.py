@@ -57,7 +57,7 @@ def decide_all(suite, run, **others):
     return decide(suite, run, score_run(suite, run), today=TODAY, **others)
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_drop_since_one_run_is_one_since_that_run_as_a_baseline(data):
     depth = data.draw(st.integers(2, 5))
@@ -81,7 +81,7 @@ def test_a_drop_since_one_run_is_one_since_that_run_as_a_baseline(data):
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_without_ties_the_drop_is_that_below_the_median_of_the_means(data):
     runs = data.draw(st.integers(1, 6))
@@ -117,7 +117,7 @@ def test_without_ties_the_drop_is_that_below_the_median_of_the_means(data):
     assert abs(mean.spread[0] - min(means)) + abs(mean.spread[1] - max(means)) < 1e-9
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(FOUND, GRADES, st.booleans(), st.data())
 def test_what_is_kept_of_a_ranking_has_its_scores_and_its_bands(found, grades, has_scores, data):
     suite = make_measured_suite({"q": grades}, *(f"mean {measure} >= 0" for measure in MEASURES), depth=5)

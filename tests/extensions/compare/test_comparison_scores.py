@@ -146,12 +146,12 @@ def test_options_that_cannot_be(options, message):
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
-@pytest.mark.parametrize("queries", [12, 60])
-def test_no_test_has_an_interval_that_contradicts_its_p(test, alternative, queries):
+def test_no_test_has_an_interval_that_contradicts_its_p(test, alternative):
     """Means near the limit of what is significant, where figures of two methods would disagree."""
     seen = set()
     for seed in range(12):
         generator = np.random.default_rng(seed)
+        queries = 12 if seed % 3 else 60
         after = generator.exponential(0.3, queries).round(1) - generator.uniform(0.0, 0.35)
         after = -after if seed % 4 < 2 else after
         weights = {} if seed % 2 or test not in ("sign-flip", "t") else scores(generator.uniform(1, 9, queries))

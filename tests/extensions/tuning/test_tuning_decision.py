@@ -96,15 +96,15 @@ def test_the_spread_is_that_of_trials_that_differ():
 
 def test_noise_is_seldom_a_gain():
     """
-    200 tunings of parameters without effect: 12 trials, 60 queries of which 24 are held out.
+    80 tunings of parameters without effect: 12 trials, 60 queries of which 24 are held out.
 
-    A two-sided test at 5 % calls 2.5 % of them a gain on average; 17 are more than 8.5 %. On the queries that chose,
+    A two-sided test at 5 % calls 2.5 % of them a gain on average; 8 are 10 %. On the queries that chose,
     the mean gain is far above 0, and that is what a tuner without a hold-out reports.
     """
     generator = np.random.default_rng(20_261_125)
     gains, tuned_gains, held_out_gains = 0, [], []
     queries = [Query(f"q{number}", "") for number in range(60)]
-    for run in range(200):
+    for run in range(80):
         held_out = set(draw_hold_out(queries, 0.4, run).queries)
         table = np.clip(generator.normal(0.5, 0.25, (13, 60)), 0, 1)
         places = [place for place, query in enumerate(queries) if query.id not in held_out]
@@ -119,7 +119,7 @@ def test_noise_is_seldom_a_gain():
         gains += decide_gain(gain) is TuningDecision.GAIN
         tuned_gains.append(tuned.trials[optimum.chosen].score - tuned.trials[0].score)
         held_out_gains.append(gain.difference)
-    assert gains <= 17
+    assert gains <= 8
     assert np.mean(tuned_gains) > 0.05
     assert abs(np.mean(held_out_gains)) < 0.02
 

@@ -162,7 +162,7 @@ sys.exit(main(["run", "a.yaml", "--output", "json=" + sys.argv[1], *sys.argv[2:]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
-@pytest.mark.parametrize("more", [[], ["--json"], ["--quiet"]])
+@pytest.mark.parametrize("more", [[], ["--json"]])
 def test_a_reader_that_leaves_changes_neither_status_nor_files(tmp_path, more):
     read, write = os.pipe()
     os.close(read)
