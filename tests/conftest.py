@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,28 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+SECONDS_TO_HANG = 300
+"""How long a test may take. It says nothing of speed: the slowest take a few seconds, and minutes on a busy machine."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that hangs, where it hangs; a signal reaches waits for locks, sockets and processes too."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        return (yield)
+
+    def fail_where_it_hangs(*_: object) -> None:
+        pytest.fail(f"{item.nodeid} took more than {SECONDS_TO_HANG} s")
+
+    before = signal.signal(signal.SIGALRM, fail_where_it_hangs)
+    signal.alarm(SECONDS_TO_HANG)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True, scope="session")
