@@ -43,7 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """
-    With `--dist loadgroup` one worker runs all tests that need the browser, and one those of a file on one engine.
+    With `--dist loadgroup` one worker runs all tests that need the browser, one those of a file on one engine, and one
+    those of the history, most of which read the same 300 runs.
 
     Such tests share what is dear to set up. Marks would say the same, but pytest-xdist 3.8 does not find them under
     pytest 9.2 (pytest-dev/pytest-xdist#1386).
@@ -69,6 +70,8 @@ def _group(nodeid: str) -> str:
     path, _, test = nodeid.partition("::")
     if "/browser/" in path:
         return "browser"
+    if "/extensions/history/" in path:
+        return "history"
     if "/cluster/" in path:
         return path + "".join(re.findall(r"elasticsearch\d*|opensearch", test.partition("[")[2]))
     return path

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders.histories import QUERIES, entries_of, entry_of, make_kept_suite, ranking_of, run_of
-from extensions.history.builders.planted_history import make_history, make_suite
+from extensions.history.builders.planted_history import make_timelines
 from harness.extensions.history.document import (
     build_history_document,
     build_run_changes,
@@ -26,7 +26,7 @@ WORSE = {"shoes": ranking_of("x", "b", "a")}
 
 @pytest.fixture(scope="module")
 def planted():
-    return build_timelines(make_history(), make_suite())
+    return make_timelines()
 
 
 def print_lines(timelines, width=120):

@@ -15,6 +15,7 @@ from extensions.history.builders.planted_history import (
     UPGRADE,
     make_history,
     make_suite,
+    make_timelines,
 )
 from harness.extensions.history.model import ChangeKind
 from harness.extensions.history.steps import find_drifts, find_steps
@@ -31,7 +32,7 @@ SUITE = make_kept_suite()
 
 @pytest.fixture(scope="module")
 def planted():
-    [timeline] = build_timelines(make_history(), make_suite())
+    [timeline] = make_timelines()
     return timeline
 
 

@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import cache
 
 from builders.histories import entry_of, make_kept_suite
+from harness.extensions.history.model import Timeline
+from harness.extensions.history.timeline import build_timelines
 from harness.metrics import parse_measure
 from harness.model.kept import HistoryEntry
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
@@ -87,6 +89,12 @@ def rank(query: int, run: int, swapped: bool) -> Ranking:
 def make_history(runs: int = RUNS) -> list[HistoryEntry]:
     """The first *runs* entries."""
     return list(_keep_entries(runs))
+
+
+@cache
+def make_timelines() -> tuple[Timeline, ...]:
+    """The timelines of the whole history."""
+    return build_timelines(make_history(), make_suite())
 
 
 @cache
