@@ -51,16 +51,16 @@ def list_tree(folder):
 @pytest.mark.parametrize("holds_folders", [True, False])
 @pytest.mark.parametrize("follows_links", [True, False])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    "target", ["../../out/shop.json", "../../out/new.json", "/dev/zero", "/dev/null", "..", "gone"]
-)
-def test_a_link_that_leads_elsewhere_is_refused(root, monkeypatch, holds_folders, follows_links, way, target):
+def test_a_link_that_leads_elsewhere_is_refused(root, monkeypatch, holds_folders, follows_links, way):
     monkeypatch.setattr(folders, "HOLDS_FOLDERS", holds_folders)
-    (root / "suites" / "shop.json").symlink_to(target)
+    link = root / "suites" / "shop.json"
     before = list_tree(root.parent)
-    with pytest.raises(OSError, match=r"link|pipe or a device|Is a directory"):
-        WAYS[way](make_file(root, follows_links=follows_links))
-    assert list_tree(root.parent) == before
+    for target in ("../../out/shop.json", "../../out/new.json", "/dev/zero", "/dev/null", "..", "gone"):
+        link.symlink_to(target)
+        with pytest.raises(OSError, match=r"link|pipe or a device|Is a directory"):
+            WAYS[way](make_file(root, follows_links=follows_links))
+        assert list_tree(root.parent) == before, target
+        link.unlink()
 
 
 @pytest.mark.parametrize("holds_folders", [True, False])

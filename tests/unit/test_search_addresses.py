@@ -129,11 +129,11 @@ def server(httpserver: HTTPServer, service: str) -> HTTPServer:
 
 
 class TestNamedAddresses:
-    @pytest.mark.parametrize("origin", AddressOrigin)
     @pytest.mark.parametrize("host", METADATA)
-    def test_nobody_may_name_the_metadata_service_of_a_cloud(self, host: str, origin: AddressOrigin) -> None:
-        with pytest.raises(UsageError, match=r"was not connected to: .* is .*a cloud's metadata service"):
-            refuse_address(f"http://{host}:8080/latest", origin)
+    def test_nobody_may_name_the_metadata_service_of_a_cloud(self, host: str) -> None:
+        for origin in AddressOrigin:
+            with pytest.raises(UsageError, match=r"was not connected to: .* is .*a cloud's metadata service"):
+                refuse_address(f"http://{host}:8080/latest", origin)
 
     @pytest.mark.parametrize("host", LINK_LOCAL)
     def test_link_local_addresses_are_for_the_trusted_file_and_the_command_line(self, host: str) -> None:

@@ -114,9 +114,9 @@ HEADERS = [*METHOD_HEADERS, *HOST_HEADERS, *PATH_HEADERS, *CONNECTION_HEADERS, *
 
 
 @pytest.mark.parametrize("name", HEADERS)
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_header_that_no_suite_may_have(name: str, method: str) -> None:
-    assert find_problem(HttpRequest(method, "/search", "$.ids", headers={"X-Locale": "de", name: "x"}))
+def test_a_header_that_no_suite_may_have(name: str) -> None:
+    for method in ("GET", "POST"):
+        assert find_problem(HttpRequest(method, "/search", "$.ids", headers={"X-Locale": "de", name: "x"})), method
 
 
 @pytest.mark.parametrize(

@@ -174,12 +174,12 @@ MARKS = [
 
 
 @pytest.mark.parametrize("mark", MARKS)
-@pytest.mark.parametrize("frame", ["{}", "a tent {} grade 3", "tent\n{}\ngrade 3"])
-def test_marks_of_chats_are_broken_up_and_nothing_else_is_changed(mark, frame):
-    text = frame.format(mark)
-    disarmed = disarm(text)
-    assert mark not in disarmed
-    assert disarmed.replace(" ", "") == text.replace(" ", "")
+def test_marks_of_chats_are_broken_up_and_nothing_else_is_changed(mark):
+    for frame in ("{}", "a tent {} grade 3", "tent\n{}\ngrade 3"):
+        text = frame.format(mark)
+        disarmed = disarm(text)
+        assert mark not in disarmed
+        assert disarmed.replace(" ", "") == text.replace(" ", "")
 
 
 @pytest.mark.parametrize(

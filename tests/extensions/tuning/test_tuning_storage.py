@@ -43,12 +43,12 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("url", URLS)
-def test_no_form_of_a_password_is_printed(url, problem):
-    said = describe_storage_error(url, problem.format(url=url))
-    assert said.startswith(f"the storage {hide_login(url)} cannot be used: ")
-    assert SECRET not in said
+def test_no_form_of_a_password_is_printed(url):
+    for problem in PROBLEMS:
+        said = describe_storage_error(url, problem.format(url=url))
+        assert said.startswith(f"the storage {hide_login(url)} cannot be used: ")
+        assert SECRET not in said
 
 
 @pytest.mark.parametrize("url", URLS)
