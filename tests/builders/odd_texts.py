@@ -24,7 +24,7 @@ verdicts = st.builds(
     st.none() | texts,
     st.lists(texts, max_size=3).map(tuple),
 )
-thorough = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def commands(text):

@@ -175,14 +175,14 @@ SIGNS = "=+-@＝＋－＠﹢﹣﹦﹫"
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-@pytest.mark.parametrize("blanks", ["", " ", "\u00a0\u3000", "\ufeff", "\u200b"])
-def test_a_formula_is_marked_behind_blanks_and_behind_a_separator(sign, blanks):
-    formula = f"{blanks}{sign}cmd|'/c calc'!A1"
-    assert mark_as_text(formula) == f"'{formula}"
-    assert mark_as_text(f"a;{formula}") == f"a;'{formula}"
-    assert mark_as_text(f";'{formula}") == f";''{formula}"
-    for text in (formula, f"a;{formula}", f";'{formula}", f"{formula};{formula}"):
-        assert remove_mark(mark_as_text(text)) == text
+def test_a_formula_is_marked_behind_blanks_and_behind_a_separator(sign):
+    for blanks in ("", " ", "\u00a0\u3000", "\ufeff", "\u200b"):
+        formula = f"{blanks}{sign}cmd|'/c calc'!A1"
+        assert mark_as_text(formula) == f"'{formula}"
+        assert mark_as_text(f"a;{formula}") == f"a;'{formula}"
+        assert mark_as_text(f";'{formula}") == f";''{formula}"
+        for text in (formula, f"a;{formula}", f";'{formula}", f"{formula};{formula}"):
+            assert remove_mark(mark_as_text(text)) == text
 
 
 @pytest.mark.parametrize(

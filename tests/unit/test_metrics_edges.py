@@ -193,7 +193,7 @@ TEXTS = {
 }  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data(), profile=st.sampled_from(Profile))
 def test_every_score_is_a_number_whatever_the_numbers(data, profile):
     text = data.draw(st.sampled_from(sorted(TEXTS)))

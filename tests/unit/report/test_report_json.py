@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 import jsonschema
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
@@ -33,6 +33,7 @@ suites = st.builds(
 )
 
 
+@settings(max_examples=25)
 @given(st.builds(Report, suites=st.lists(suites, max_size=2).map(tuple), schema=st.just(1)))
 def test_what_is_written_reads_back_the_same(report):
     assert json.loads_report(json.dumps_report(report)) == report

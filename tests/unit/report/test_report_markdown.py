@@ -153,7 +153,7 @@ def test_it_never_is_larger_than_github_takes_and_says_what_it_leaves_out(suite)
 def test_where_there_is_room_for_little_suites_that_hold_go_first(suite):
     suites = [large(suite, "calm", Status.PASSED), large(suite, "bad", Status.FAILED)]
     whole = len(render(report_of(*suites, exit_status=1)).encode())
-    sizes = range(1000, whole, 500)
+    sizes = range(1000, whole, 1300)
     texts = [render(report_of(*suites, exit_status=1), limit=limit) for limit in sizes]
     assert all(len(text.encode()) <= limit for text, limit in zip(texts, sizes, strict=True))
     kept = [["### calm" in text, "### bad" in text] for text in texts]

@@ -197,15 +197,14 @@ def inputs(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", READ)
-@pytest.mark.parametrize("form", ["{}", "./{}", "sub/../{}", "{folder}/{}", "link", "hard"])
-def test_what_the_run_reads_is_refused_by_any_path(inputs, tmp_path, name, form):
-    if form == "link":
-        Path(form).symlink_to(name)
-    if form == "hard":
-        Path(form).hardlink_to(name)
-    path = Path(form.format(name, folder=tmp_path))
-    with pytest.raises(UsageError, match=f"^{re.escape(str(path))} is read by this run.*; name another file to write"):
-        refuse_inputs([Output("json", path)], inputs)
+def test_what_the_run_reads_is_refused_by_any_path(inputs, tmp_path, name):
+    Path("link").symlink_to(name)
+    Path("hard").hardlink_to(name)
+    for form in ("{}", "./{}", "sub/../{}", "{folder}/{}", "link", "hard"):
+        path = Path(form.format(name, folder=tmp_path))
+        refused = f"^{re.escape(str(path))} is read by this run.*; name another file to write"
+        with pytest.raises(UsageError, match=refused):
+            refuse_inputs([Output("json", path)], inputs)
 
 
 @pytest.mark.parametrize("name", NOT_READ)
