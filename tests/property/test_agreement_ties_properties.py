@@ -27,7 +27,7 @@ def list_orders(groups):
     return [list(chain.from_iterable(order)) for order in product(*(permutations(group) for group in groups))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(groups_of_documents(), groups_of_documents(), st.integers(1, 5), st.integers(1, 5))
 def test_the_range_is_that_of_all_orders(first, second, most_first, most_second):
     lengths = min(most_first, sum(map(len, first))), min(most_second, sum(map(len, second)))

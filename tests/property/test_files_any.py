@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders.extension_cases import map_cases
@@ -132,6 +132,7 @@ def test_what_crashed_once_is_an_error(name):
 
 
 @pytest.mark.parametrize("name", READERS)
+@settings(max_examples=30)
 @given(contents | damaged())
 @example(b"\x1f\x8b")
 @example(b"\x28\xb5\x2f\xfd")

@@ -99,7 +99,7 @@ def test_the_same_documents_in_another_order_never_fail_and_pass_where_all_that_
             assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases(same=False))
 def test_a_fall_beyond_the_limit_passes_only_where_documents_that_tie_on_both_engines_changed_places(drawn):
     """Told by what the engines hold, of which the runs know a part."""
@@ -136,7 +136,7 @@ def groups_of(ranking):
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases(same=False))
 def test_each_order_that_the_documents_may_have_is_looked_at(drawn):
     case, grades = drawn

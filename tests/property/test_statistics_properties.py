@@ -61,7 +61,7 @@ steps = st.lists(st.integers(-4, 6).map(lambda tenths: tenths / 10), min_size=2,
 """Differences of which many are equal or 0, of fewer queries than are counted exactly and of more."""
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(
     values=st.one_of(differences.filter(lambda values: len(values) > 1), steps),
     alternative=st.sampled_from(["two-sided", "less", "greater"]),

@@ -131,14 +131,14 @@ def test_any_yaml_like_text_is_a_suite_or_a_suite_error(text):
     check(text.encode())
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.dictionaries(st.sampled_from(KEYS), TREES, max_size=10))
 @example({"thresholds": [{"\n": None}]})
 def test_any_tree_is_a_suite_or_a_suite_error(tree):
     check(yaml.safe_dump(tree, allow_unicode=True).encode())
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_any_damage_to_a_suite_is_a_suite_or_a_suite_error(data):
     start = data.draw(st.integers(0, len(SUITE)))

@@ -47,7 +47,7 @@ def flow_mappings(draw):
     return f"{{{gap[0]}first: 1{gap[1]},{gap[2]}last:{gap[3] or ' '}2{gap[4]}{last}{gap[5]}}}"
 
 
-@settings(phases=[Phase.generate], max_examples=200)
+@settings(phases=[Phase.generate], max_examples=80)
 @given(flow_mappings(), JUDGED, st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_a_flow_mapping_of_any_layout_is_written(flow, of_q, in_flow, ends):
     query = f"{{id: q, text: x, judgments: {flow}}}" if in_flow else f"id: q\n    judgments: {flow}\n    text: x"
@@ -65,7 +65,7 @@ def test_a_flow_mapping_of_any_layout_is_written(flow, of_q, in_flow, ends):
 
 
 @pytest.mark.parametrize("kind", SUITES)
-@settings(max_examples=20, phases=[Phase.generate])
+@settings(max_examples=10, phases=[Phase.generate])
 @given(of_q=JUDGED, of_p=JUDGED, ends=st.sampled_from(["\n", "\r\n"]))
 def test_what_is_written_is_read_again(kind, of_q, of_p, ends):
     if kind.endswith(".qrels"):

@@ -360,7 +360,7 @@ QUERY_IDS = IDS.filter(lambda text: not text.startswith("#"))  # such a line of 
 GRADES = st.dictionaries(IDS, st.sampled_from([0, 1, 3, -1]), min_size=1, max_size=3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.dictionaries(QUERY_IDS, st.tuples(IDS, GRADES), min_size=1, max_size=4))
 @pytest.mark.parametrize("kind", ["trec", "csv", "jsonl"])
 def test_a_round_trip_keeps_ids_texts_and_grades(tmp_path_factory, kind, queries):

@@ -124,7 +124,7 @@ def check(kind, path, folder, capsys):
         assert isinstance(yaml.safe_load(written.read_text(encoding="utf-8")), dict)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_a_sample_with_something_wrong_in_it(tmp_path_factory, capsys, kind, data):
@@ -139,7 +139,7 @@ def test_a_sample_with_something_wrong_in_it(tmp_path_factory, capsys, kind, dat
     check(kind, path, folder, capsys)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=LINES)
 @pytest.mark.parametrize(
     ("kind", "name"),

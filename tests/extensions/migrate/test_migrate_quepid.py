@@ -576,7 +576,7 @@ CELLS = st.text(
 NAMES = CELLS.filter(lambda text: text == text.strip())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, st.sampled_from([0, 1, 2.5, -1]), max_size=3), min_size=1))
 def test_ratings_of_any_text_are_read_as_they_are(tmp_path_factory, ratings):
     folder = tmp_path_factory.mktemp("trip")

@@ -307,7 +307,7 @@ LEAVES = (
 QUERIES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     queries=st.lists(st.tuples(QUERIES, st.dictionaries(TEXTS, st.integers(0, 3), max_size=3)), min_size=1, max_size=4),
     metric=st.sampled_from(

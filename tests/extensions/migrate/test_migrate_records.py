@@ -286,7 +286,7 @@ CELLS = st.text(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(CELLS.filter(lambda one: one == one.strip()), st.sampled_from([0, 1, 2.5]), min_size=1, max_size=4)
 )
