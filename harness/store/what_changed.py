@@ -372,10 +372,10 @@ def _format_lines(value: Json) -> list[str]:
 
 
 _LONGEST_LIST = 100
-"""Members of a list, and the fewest that are not shown one by one."""
+"""The most members of a list that are shown one by one."""
 
 _LONGEST_TEXT = 200
-"""Characters of a text, and the fewest that are not shown whole."""
+"""The most characters of a text that is shown whole."""
 
 
 def shorten_large(value: Json) -> Json:

@@ -21,7 +21,7 @@ from harness.options import RunOptions
 from harness.store.baseline import find_reference, make_baseline, make_reference, merge_entry
 from harness.store.baseline_files import build_baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.store.kept import refuse_unanswered, restore_run
-from harness.store.what_changed import diff_texts
+from harness.store.what_changed import diff_texts, shorten_large
 from harness.suites import load_suites
 
 FACTS = IndexFacts("m1", "s1", 10)
@@ -579,6 +579,15 @@ def test_everything_that_changed_is_named():
 def test_a_difference_is_that_of_two_known_texts(before, now, lines):
     diff = diff_texts("request", before, now)
     assert diff == (TextDiff("request", lines) if lines else None)
+
+
+def test_what_is_shown_whole_in_a_difference_ends_at_a_number_of_members_and_of_characters():
+    assert shorten_large(["a"] * 100) == ["a"] * 100
+    *shown, rest = shorten_large(["a"] * 101)
+    assert shown == ["a"] * 3
+    assert rest.startswith("… 101 in all (fingerprint ")
+    assert shorten_large("a" * 200) == "a" * 200
+    assert shorten_large("a" * 201).startswith("a" * 200 + "… 201 characters in all (fingerprint ")
 
 
 def test_the_cluster_of_the_target_is_kept_and_named_where_it_is_another():

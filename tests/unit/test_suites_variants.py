@@ -5,6 +5,7 @@ import pytest
 from builders.refusals import list_problems
 from harness.model.suite import Variant
 from harness.suites import load_suite
+from harness.suites.variant_rules import change_number
 
 SUITE = """\
 suite: shop
@@ -213,3 +214,19 @@ def test_nothing_is_made_of_a_text_with_a_value_from_the_environment(load):
         environ={"RELEVANCE_TEXT": "secret"},
     )
     assert [text for _, text, _ in list_variants(suite)["a"]] == ["shoos"]
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("apple pies", "apple pie"),
+        ("fishing flies", "fishing fly"),
+        ("ties", "tie"),
+        ("toy", "toys"),
+        ("baby", "babies"),
+        ("boxes", "box"),
+        ("lamp", "lamps"),
+    ],
+)
+def test_the_last_word_has_its_other_number(text, other):
+    assert list(change_number(text)) == [other]
