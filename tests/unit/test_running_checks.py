@@ -537,6 +537,13 @@ def test_the_types_of_fields_that_expectations_read_are_known() -> None:
     assert offers == CheckedField("offers", ("object",)), "an engine lists the parts of an object, not the object"
 
 
+def test_of_a_point_in_time_the_documents_are_checked_and_not_the_fields_that_expectations_read() -> None:
+    search = FakeSearch({"q": [Hit("a", 1.0, values={})], "others": ["a"]})
+    run = run_on(search, expecting("brand = Acme in top 3", a=1), body={**BODY, "pit": {"id": "abc"}})
+    assert run.checks is not None
+    assert (run.checks.target, run.checks.read_fields) == (None, ())
+
+
 def test_a_field_that_the_request_defines_is_in_no_mapping() -> None:
     search = FakeSearch({"q": ["a"]})
     search.fields = ("title",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 from hypothesis import example, given
@@ -19,6 +20,7 @@ from harness.model.run import Response as SearchResponse
 from harness.model.suite import DocumentsRequest, HttpRequest
 from harness.search import find_dialect, open_search
 from harness.search.service_documents import (
+    LONGEST_IDS,
     explain_unwritable,
     fill_documents_request,
     filter_search,
@@ -253,6 +255,14 @@ def test_a_url_does_not_grow_with_long_ids() -> None:
     assert max(map(len, parts)) < 5
     in_a_body = replace(BY_IDS, method="POST", params={}, json={"ids": "{{ids}}"})
     assert len(split_ids(DocumentsRequest(in_a_body), ids)) == 1
+
+
+@pytest.mark.parametrize(("more", "parts"), [(0, [2]), (1, [1, 1])])
+def test_a_url_is_filled_to_its_limit(more: int, parts: list[int]) -> None:
+    length = LONGEST_IDS // 2 - len(quote_plus("&ids="))
+    ids = ["a" * length, "b" * (length + more)]
+
+    assert [len(part) for part in split_ids(DocumentsRequest(BY_IDS), ids)] == parts
 
 
 def test_no_part_is_larger_than_a_page() -> None:
