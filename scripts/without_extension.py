@@ -2,7 +2,7 @@
 Shows that the rest is whole without an extension: a copy of the tree, without the extension, is checked.
 
 Taken away are the extension's folder, its line in the table of extensions, its pages, its row in docs/architecture.md,
-and the tests that import it; and with it the extensions that import it, which is said.
+and its tests; and with it the extensions that import it, which is said.
 """
 
 import os
@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import bootstrap
@@ -24,8 +23,6 @@ EXTENSIONS = bootstrap.ROOT / "harness" / "extensions"
 SMOKE = "@pytest.mark.smoke("
 MOST_LINES = 60
 """Of the output of a check that failed; of one that passed, the last."""
-
-IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)(?: import (.+))?", re.MULTILINE)
 
 IMPORT_ALL = """
 import importlib
@@ -126,34 +123,18 @@ def remove_lines(path: Path, beginning: str) -> None:
 
 
 def remove_tests(root: Path, names: list[str]) -> None:
-    """Remove the tests and builders that import one of the extensions *names*, or a builder that does."""
-    tests = root / "tests"
+    """Remove the tests of the extensions *names*, and those of other extensions that need them."""
+    tests = root / "tests" / "extensions"
     for name in names:
-        shutil.rmtree(tests / "extensions" / name, ignore_errors=True)
-    modules = sorted(tests.rglob("*.py"))
-    removed = {path for path in modules if any(imports_extension(path, name) for name in names)}
-    while True:
-        builders = {path.stem for path in removed if path.parent == tests / "builders"}
-        more = {path for path in modules if path not in removed and builders & set(list_builders(path))}
-        if not more:
-            break
-        removed |= more
-    for path in removed:
-        path.unlink()
-    bootstrap.say(f"{len(modules) - len(removed)} of {len(modules)} modules of tests stay")
-
-
-def list_builders(path: Path) -> Iterator[str]:
-    """The builders that the module at *path* imports."""
-    for module, imported in IMPORT.findall(path.read_text(encoding="utf-8")):
-        if module == "builders":
-            yield from re.findall(r"\w+", imported)
-        elif module.startswith("builders."):
-            yield module.split(".")[1]
+        shutil.rmtree(tests / name, ignore_errors=True)
+    for path in sorted(tests.rglob("*.py")):
+        if any(imports_extension(path, name) for name in names):
+            bootstrap.say(f"{path.relative_to(root)} goes too")
+            path.unlink()
 
 
 def run_checks(root: Path) -> int:
-    """The type check, the smoke tests, the layers and the help of each command in *root*; how many failed."""
+    """The type check, the smoke tests, the layers, all tests collected, the help of each command; how many failed."""
     smoke = [str(path) for path in (root / "tests").rglob("test_*.py") if SMOKE in path.read_text(encoding="utf-8")]
     pytest = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
     commands = {
@@ -161,6 +142,7 @@ def run_checks(root: Path) -> int:
         "the types": ("-m", "mypy"),
         "the smoke tests": (*pytest, "-m", "smoke", *smoke),
         "the layers": (*pytest, str(root / "tests" / "unit" / "test_layers.py")),
+        "all tests, collected": (*pytest, "--collect-only", "-q", str(root / "tests")),
         "the help of each command": ("-c", HELP_OF_ALL),
     }
     environment = {**os.environ, "PYTHONPATH": str(root)}

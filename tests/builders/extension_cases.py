@@ -1,4 +1,4 @@
-"""What extensions add to the tests that hold for each command: the module `cases` beside the tests of each."""
+"""What extensions add to tests that hold for each command, in the module `cases` beside their own tests; and a mark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from harness.extensions import NAMES
+
+
+def needs_extension(name: str) -> pytest.MarkDecorator:
+    """
+    Marks a test of the core that takes a command of the extension *name*: it is skipped where that was taken away.
+
+    What the test imports of the extension it imports itself.
+    """
+    return pytest.mark.skipif(name not in NAMES, reason=f"needs the extension {name}")
 
 
 def list_cases(kind: str) -> list[Any]:

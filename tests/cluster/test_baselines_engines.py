@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from builders.extension_cases import needs_extension
 from harness.cli import main
 from harness.model.run import Status
 from harness.report.json import loads_report
@@ -239,6 +240,7 @@ def test_documents_have_titles_whatever_the_request_returns_and_ranks_as_before(
         assert all(titles[0])
 
 
+@needs_extension("compare")
 def test_documents_that_left_a_ranking_have_titles(shop, capsys, monkeypatch):
     shop.save()
     field = shop.suite["requests"]["current"]["query"]["multi_match"]

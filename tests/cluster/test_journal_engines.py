@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.journaled import report_at
 from harness.cli import main
 
@@ -55,6 +56,7 @@ def test_a_killed_run_goes_on_unless_the_index_is_another(goods, call, capsys):
     assert "starting anew: " in capsys.readouterr().err
 
 
+@needs_extension("distributed")
 def test_the_parts_of_a_run_are_merged_to_the_whole(goods):
     whole = run()
     for part in ("1/2", "2/2"):

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from builders.extension_cases import needs_extension
 from builders.solr import CORE
 from harness.cli import main
-from harness.extensions.compare.outputs import loads_comparison
 from harness.model.run import Status
 from harness.report.json import loads_report
 
@@ -78,7 +78,10 @@ def test_the_request_of_today_meets_the_thresholds_of_the_product_suite(products
     assert not any("last byte" in note for note in report.notes), "it is Solr's own time"
 
 
+@needs_extension("compare")
 def test_the_candidate_is_compared_with_the_request_of_today(products, tmp_path):
+    from harness.extensions.compare.outputs import loads_comparison
+
     file = tmp_path / "comparison.json"
     sides = ["request:current", "request:candidate"]
     status = main(["compare", *sides, "--suite", str(products), "-q", "--output", f"json={file}"])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.journaled import report_at
 from harness.cli import main
 from harness.run.watching import TargetWatch
@@ -232,6 +233,7 @@ def test_what_changes_before_a_run_goes_on_makes_it_start_anew(goods, call, chan
     assert reason in told
 
 
+@needs_extension("distributed")
 @CHANGES
 def test_parts_between_which_something_changed_are_refused(goods, call, changes, capsys, name):
     if name == "refresh":

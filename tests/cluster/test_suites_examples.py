@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import builders.loaded  # noqa: F401
+from builders.extension_cases import needs_extension
 from harness.cli import main
 from harness.model.report import QueryReport, Report, SuiteReport
 from harness.model.run import Status
@@ -201,6 +202,7 @@ def test_an_unexpected_pass_fails_where_pytest_is_strict(run_pytest):
     done.stdout.fnmatch_lines("*passed, though expected to fail*remove the xfail*")
 
 
+@needs_extension("migrate")
 @pytest.mark.embedded
 def test_the_older_embedded_node_passes_them_and_the_suite_of_init_too(tmp_path):
     assert main(["init", str(tmp_path)]) == 0

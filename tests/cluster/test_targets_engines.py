@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from builders.extension_cases import needs_extension
 from builders.solr import CORE
 from harness.cli import main
-from harness.extensions.compare.outputs import loads_comparison
 from harness.model.run import Status
 from harness.report.json import loads_report
 
@@ -53,7 +53,10 @@ def products(tmp_path, solr_url, monkeypatch):
     return path
 
 
+@needs_extension("compare")
 def test_solr_is_compared_with_opensearch(products, opensearch_url, solr_url, tmp_path, capsys):
+    from harness.extensions.compare.outputs import loads_comparison
+
     outputs = {kind: tmp_path / f"comparison.{kind}" for kind in ("json", "html", "markdown")}
     words = [word for kind, file in outputs.items() for word in ("--output", f"{kind}={file}")]
     sides = ["request:current", "request:solr", "--suite", str(products)]
@@ -96,6 +99,7 @@ def test_where_solr_is_down_opensearch_is_decided(products, opensearch_url, tmp_
     assert "error" in decided["solr"]
 
 
+@needs_extension("judging")
 def test_documents_of_both_servers_are_pooled_with_their_titles(products, opensearch_url, tmp_path):
     file = tmp_path / "pool.csv"
     words = ["--all-requests", "--url", opensearch_url, "--allow-write", "-q", "--output", f"csv={file}"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.golden import json_lines, junit_lines, masked, page_lines
 from harness.api import Relevance
 from harness.report.json import dumps_report, loads_report
@@ -119,6 +120,7 @@ def test_outcomes(run_every_way, golden):
     golden({name: outputs[name] for name in ("terminal", "pytest")})
 
 
+@needs_extension("compare")
 def test_baseline(engine, folder, harness, run_every_way, golden):
     """A baseline is saved; then relevant documents fall, and one ranking comes in another order of equal scores."""
     saved = harness("baseline", "save", "held.relevance.yaml", "--url", engine.url)
@@ -133,6 +135,7 @@ def test_baseline(engine, folder, harness, run_every_way, golden):
     golden({"saved": saved, "held.baseline.json": baseline, "diff": diff, **kept})
 
 
+@needs_extension("compare")
 def test_compare(engine, folder, harness, golden):
     outputs = [word for name in ("html=c.html", "markdown=c.md") for word in ("--output", name)]
     printed = harness(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.shown import entries, kinds, properties
 from builders.workers import IN_A_WORKER, IN_TWO_WORKERS
 from harness.api import Relevance
@@ -115,6 +116,7 @@ queries:
 """
 
 
+@needs_extension("compare")
 def test_no_secret_is_in_anything_that_is_written_or_printed(
     pytester: pytest.Pytester, engine, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

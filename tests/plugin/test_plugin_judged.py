@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
+
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
@@ -18,6 +20,7 @@ def test_enough_coverage_passes(suite: Suite, run: Run) -> None:
     run().assert_outcomes(passed=3)
 
 
+@needs_extension("judging")
 def test_too_little_fails_and_names_the_unjudged_documents_of_the_worst_queries(suite: Suite, run: Run) -> None:
     suite('thresholds: ["mean Judged@10 >= 0.9", "every Judged@10 >= 0.6"]', shoes='thresholds: ["Judged@2 >= 1"]')
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from harness.cli import main
 
 Suite = Callable[..., Path]
@@ -44,6 +45,7 @@ def test_a_drop_is_of_the_weighted_mean(suite: Suite, run: Run, engine, capsys) 
     result.stdout.fnmatch_lines(["weighted mean nDCG@10*fell by *; cost most: shoes 1.0000 -> 0.*(weight 9)*"])
 
 
+@needs_extension("compare")
 def test_weights_that_changed_since_the_baseline_are_named(suite: Suite, run: Run, engine, capsys) -> None:
     path = suite('thresholds: ["drop nDCG@10 <= 0"]')
     assert main(["baseline", "save", path.name, "--url", engine.url, "-q"]) == 0

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from builders.action import ACTION, EXPRESSION, INSTALL, ROOT, RUN, STEPS, Step
-from harness.extensions.migrate.scaffold import write_scaffold
+from builders.first_suite import write_first_suite
 
 SHELL_STEPS = [INSTALL, RUN]
 
@@ -150,7 +150,7 @@ def test_another_package_is_installed_where_one_is_named(step):
 @needs_bash
 def test_the_real_command_annotates_and_reports(step):
     """No engine answers at this port, so that every threshold is an error: status 3, and the reports are there."""
-    write_scaffold(step.workspace)
+    write_first_suite(step.workspace)
     done = step.run(RUN, suites=".", url="http://127.0.0.1:9", allow_write="true")
     assert done.returncode == 3, done.stderr
     assert "::error file=products.relevance.yaml,line=" in done.stdout
@@ -167,7 +167,7 @@ def test_the_real_command_annotates_and_reports(step):
 
 @needs_bash
 def test_the_real_command_annotates_a_wrong_suite(step):
-    write_scaffold(step.workspace)
+    write_first_suite(step.workspace)
     suite = step.workspace / "products.relevance.yaml"
     suite.write_text(suite.read_text().replace("measures:", "mesures:"))
     done = step.run(RUN, suites=".", url="http://127.0.0.1:9")

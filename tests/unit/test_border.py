@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.extension_cases import list_cases
+from builders.extension_cases import list_cases, needs_extension
 from builders.stranger import KEY, SECRET, SUITE, make_tree, printed, write
 from harness.cli import main
 from harness.errors import HarnessError
@@ -162,6 +162,7 @@ def test_the_root_lets_links_lead_into_no_other_folder(farm, tmp_path, capsys):
     assert "y.relevance.yaml: this link is not followed: what it leads to is hidden" in text
 
 
+@needs_extension("compare")
 def test_the_baseline_of_a_tree_of_links_is_one_of_them(farm, tmp_path, capsys, engine_that_answers):
     url = ["--root", "../.store", "--url", engine_that_answers]
     assert main(["baseline", "save", "s.relevance.yaml", "--force", *url]) == 0
@@ -213,6 +214,7 @@ def test_what_a_suite_names_is_no_hidden_file_and_none_outside(tree, capsys, sui
     assert SECRET not in text
 
 
+@needs_extension("judging")
 @pytest.mark.parametrize("suite", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("links", [[None], ["q.csv", "q.tsv", "q.jsonl", "q.npy", "q.yaml"]], ids=["named", "linked"])
 def test_a_file_of_no_known_format_is_not_quoted(tree, capsys, suite, links):

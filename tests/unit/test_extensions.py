@@ -98,6 +98,18 @@ def test_a_remedy_is_there_with_its_extension_alone(monkeypatch):
         assert find_remedy(remedy, "; `{command}` does it", **words) == ""
 
 
+def test_no_test_of_the_core_needs_an_extension_to_be_collected():
+    """What a test imports of one, it imports itself, with the mark `needs_extension`."""
+    tests = ROOT / "tests"
+    importing = [
+        path.relative_to(tests).as_posix()
+        for path in sorted(tests.rglob("*.py"))
+        if tests / "extensions" not in path.parents
+        and re.search(r"^(from|import) (harness\.)?extensions\.", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert importing == []
+
+
 def test_each_extension_can_be_taken_away():
     # scripts/check --without NAME needs these lines: it removes them.
     table = (FOLDER / "__init__.py").read_text(encoding="utf-8").splitlines()

@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.gating import threshold
 from builders.suites import make_suite
 from harness.gate import decide
@@ -29,6 +30,7 @@ def verdict_of(text, *, rankings, judgments, of_query=False, **fields):
     return decide(suite, run, score_run(suite, run), today=date(2026, 1, 1))[0]
 
 
+@needs_extension("judging")
 @pytest.mark.parametrize("statistic", ["mean", "median", "every", "95%"])
 def test_every_kind_of_threshold_names_the_unjudged_hits_of_its_worst_queries(statistic):
     verdict = verdict_of(
@@ -41,11 +43,13 @@ def test_every_kind_of_threshold_names_the_unjudged_hits_of_its_worst_queries(st
     assert verdict.reason.endswith(f"; unjudged hits of q: y (rank 1), z (rank 2); of p: x (rank 2); {REMEDY}")
 
 
+@needs_extension("judging")
 def test_a_query_s_own_threshold_names_its_own():
     verdict = verdict_of("Judged@2 >= 1", rankings={"q": ["a", "x", "y"]}, judgments={"q": {"a": 1}}, of_query=True)
     assert verdict.reason == f"Judged@2 is 0.5000, required >= 1; unjudged hits of q: x (rank 2); {REMEDY}"
 
 
+@needs_extension("judging")
 def test_only_the_worst_queries_and_the_first_of_many_documents_are_named():
     rankings = {f"q{n}": [f"d{rank}" for rank in range(20)] for n in range(5)}
     verdict = verdict_of("mean Judged@15 >= 0.9", rankings=rankings, judgments={})
@@ -54,6 +58,7 @@ def test_only_the_worst_queries_and_the_first_of_many_documents_are_named():
     assert f"d2 (rank 3) and 12 more; and of 2 more queries; {REMEDY}" in verdict.reason
 
 
+@needs_extension("judging")
 def test_more_documents_are_named_of_a_query_by_itself():
     verdict = verdict_of("mean Judged@15 >= 0.9", rankings={"q": [f"d{rank}" for rank in range(20)]}, judgments={})
     assert f"d8 (rank 9), d9 (rank 10) and 5 more; {REMEDY}" in verdict.reason

@@ -13,9 +13,9 @@ import pytest
 import harness.run.keeping
 import harness.search
 import harness.store.history_files
+from builders.extension_cases import needs_extension
 from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError, UsageError
-from harness.extensions.history.packing import pack_suite
 from harness.masking import fingerprint
 from harness.model.run import Status
 from harness.options import RunOptions
@@ -257,7 +257,10 @@ def test_a_run_after_the_clock_went_back_is_the_last(suite, answers, monkeypatch
     assert list_kept() == [("20", 0.5), ("21", 0.5), ("05", 0.0), ("05", 0.5), ("22", 0.0)]
 
 
+@needs_extension("history")
 def test_the_order_stays_where_runs_were_packed(suite, answers, monkeypatch):
+    from harness.extensions.history.packing import pack_suite
+
     for day in (20, 5, 21):
         set_clock(monkeypatch, day=day)
         run(suite, history=Path("kept"))
@@ -268,7 +271,10 @@ def test_the_order_stays_where_runs_were_packed(suite, answers, monkeypatch):
     assert [day for day, _ in list_kept()] == ["20", "05", "21", "04"]
 
 
+@needs_extension("history")
 def test_packed_files_of_earlier_versions_are_in_the_order_too(suite, answers, monkeypatch):
+    from harness.extensions.history.packing import pack_suite
+
     set_clock(monkeypatch, day=20)
     run(suite, history=Path("kept"))
     packed = pack_suite(Path("kept", "shop"), keep=0)

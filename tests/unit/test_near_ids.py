@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.suites import make_suite
 from harness.api import evaluate
 from harness.cli import main
@@ -120,6 +121,7 @@ def test_evaluate_is_silent_where_ids_have_one_form(tmp_path, capsys):
     assert "near_ids" not in json.loads(printed.out)
 
 
+@needs_extension("compare")
 def test_a_comparison_has_a_note_for_each_side(tmp_path, capsys):
     pytest.importorskip("numpy")
     qrels, run = write_files(tmp_path, document="0{}", judged="{}")

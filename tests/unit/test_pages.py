@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.engine import ScriptedEngine
+from builders.extension_cases import needs_extension
 from builders.typed_page import list_anchors
 from harness import errors, pages
 from harness.cli import main
@@ -186,6 +187,7 @@ def test_the_address_of_the_site_is_that_of_the_package_s_metadata(monkeypatch):
     assert re.fullmatch(r"https://docs.test/engines/embedded/", format_link(Topic.EMBEDDED_ENGINE, "https://docs.test"))
 
 
+@needs_extension("start")
 def test_doctor_leads_to_what_explains_its_findings(capsys):
     assert main(["doctor", "--url", "http://127.0.0.1:9"]) == 3
     assert list_links(capsys) == ["see: docs/engines/index.md#clusters"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from builders.first_suite import write_first_suite
 from harness.cli import main
-from harness.extensions.migrate.scaffold import write_scaffold
 from harness.suites.discovery import find_suites
 from harness.suites.names import SUITE_SUFFIX
 
@@ -26,13 +26,13 @@ def run(hook: dict, files: list[str]) -> int:
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """The repository that `relevance init` makes, with a second suite."""
-    write_scaffold(tmp_path)
+    """A repository with two suites."""
+    write_first_suite(tmp_path)
     monkeypatch.chdir(tmp_path)
     Path("more").mkdir()
-    good = Path("products.relevance.yaml").read_text(encoding="utf-8")
-    Path("more", "second.relevance.yaml").write_text(good.replace("products/", "../products/"), encoding="utf-8")
-    Path("relevance.toml").touch()
+    write_first_suite(Path("more"))
+    Path("more", "products.relevance.yaml").rename(Path("more", "second.relevance.yaml"))
+    Path("more", "relevance.toml").unlink()
     return ["more/second.relevance.yaml", "products.relevance.yaml"]
 
 
@@ -81,10 +81,10 @@ def test_a_wrong_suite_among_several_fails_with_its_line(hook, repository, capsy
 
 def test_a_change_of_judgments_alone_is_checked_with_the_suites_that_name_them(repository, capsys):
     assert "files" not in WHOLE, "judgments may have any name"
-    with Path("products/judgments.qrels").open("a", encoding="utf-8") as file:
-        file.write("rain-gear 0 p15\n")
-    assert run(WHOLE, ["products/judgments.qrels"]) == 2
-    assert "products/judgments.qrels:" in capsys.readouterr().err
+    with Path("products.qrels").open("a", encoding="utf-8") as file:
+        file.write("lamp 0 p15\n")
+    assert run(WHOLE, ["products.qrels"]) == 2
+    assert "products.qrels:" in capsys.readouterr().err
 
 
 def test_suites_of_one_folder_can_be_chosen_alone(repository, capsys):

@@ -17,6 +17,7 @@ import pytest
 import requests
 import yaml
 
+from builders.extension_cases import needs_extension
 from harness import __version__
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,7 @@ def test_the_citation_has_the_version_of_the_package():
     assert str(citation["version"]) == __version__
 
 
+@needs_extension("start")
 def test_the_form_of_a_bug_asks_for_what_harness_info_prints():
     form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / "bug.yml").read_text(encoding="utf-8"))
     fields = {field["id"]: field for field in form["body"]}

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 import harness.search.fixtures
+from builders.extension_cases import needs_extension
 from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 from harness.errors import SearchError
@@ -466,6 +467,7 @@ def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the
     assert not [path for _, path in engine.sent if "RELEVANCE_INDEX" in path]
 
 
+@needs_extension("distributed")
 @pytest.mark.parametrize("tenant", ["1", "ee", "name", "suite", "kind", "state", "products", "journal"])
 def test_a_header_of_few_or_usual_letters_spoils_no_journal(engine, monkeypatch, tenant):
     monkeypatch.setenv("TENANT", tenant)

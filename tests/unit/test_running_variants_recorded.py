@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.extension_cases import list_cases
+from builders.extension_cases import list_cases, needs_extension
 from builders.journaled import report_at, set_index
 from harness.cli import main
 
@@ -57,6 +57,7 @@ def test_a_run_cut_short_sends_only_the_variants_that_lack_an_answer(engine, cap
         assert f"going on with an earlier run: {kept} of 7 queries answered" in capsys.readouterr().err or kept == 1
 
 
+@needs_extension("distributed")
 def test_parts_that_are_merged_have_the_variants_of_their_queries(engine, capsys):
     whole = run(engine)
     journals = []
@@ -74,6 +75,7 @@ def test_parts_that_are_merged_have_the_variants_of_their_queries(engine, capsys
     assert merged["suites"][0]["verdicts"] == whole[1]["suites"][0]["verdicts"]
 
 
+@needs_extension("distributed")
 def test_a_part_without_a_variant_is_not_merged(engine, capsys):
     for number in (1, 2):
         engine.rankings = dict(TEXTS)

@@ -12,8 +12,8 @@ from werkzeug import Request, Response
 
 from builders.catalogue_service import CatalogueService
 from builders.commands import run_to_report
+from builders.extension_cases import needs_extension
 from harness.cli import main
-from harness.extensions.judging.pools_and_lint import PoolOptions, pool_suites
 from harness.options import RunOptions
 from harness.run import Matrix
 
@@ -270,6 +270,7 @@ def test_ids_that_cannot_be_written_are_not_missing(shop: CatalogueService) -> N
     assert "the id 'd30' has '0', at which the service would end it" in str(suite["checks"]["problems"])
 
 
+@needs_extension("judging")
 def test_lint_names_judged_documents_that_the_service_does_not_have(
     shop: CatalogueService, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,7 +280,10 @@ def test_lint_names_judged_documents_that_the_service_does_not_have(
     assert "document 'd30' for query 'tents' is not in the service" in capsys.readouterr().out
 
 
+@needs_extension("judging")
 def test_documents_that_no_request_returned_are_shown_to_a_judge(shop: CatalogueService) -> None:
+    from harness.extensions.judging.pools_and_lint import PoolOptions, pool_suites
+
     for id, document in shop.documents.items():
         document["brand"] = f"Brand {id}"
     shop.hidden_fields = frozenset({"brand", "title"})
@@ -294,13 +298,17 @@ def test_documents_that_no_request_returned_are_shown_to_a_judge(shop: Catalogue
     assert pool.notes == ()
 
 
+@needs_extension("judging")
 def test_documents_of_a_pool_that_no_request_can_look_up_have_what_the_search_returned(shop: CatalogueService) -> None:
+    from harness.extensions.judging.pools_and_lint import PoolOptions, pool_suites
+
     write(TITLES, query="{id: tents, text: tent, judgments: {d1: 1}")
     options = PoolOptions(RunOptions(), Matrix(), depth=2, added=frozenset({("tents", "d30")}))
     [pool] = pool_suites([Path("shop.relevance.yaml")], options, environ={})
     assert [(shown.document, shown.title) for shown in pool.documents] == [("d2", "Tent d2"), ("d30", None)]
 
 
+@needs_extension("judging")
 def test_a_document_that_no_search_returns_is_noticed_when_it_changes(
     shop: CatalogueService, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders.commands import run_to_report
+from builders.extension_cases import needs_extension
 from harness.cli import main
 
 SUITE = """\
@@ -103,6 +104,7 @@ def test_what_is_kept_has_the_scores_of_the_service(shop: Shop, great: float, le
     assert resumed["queries"][0]["ranking"] == suite["queries"][0]["ranking"]
 
 
+@needs_extension("compare")
 @pytest.mark.parametrize("source", ["baseline", "report:before.json"])
 @pytest.mark.parametrize(("great", "lesser"), PAIRS, ids=IDS)
 def test_a_comparison_with_what_was_kept_takes_no_near_scores_as_ties(

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.judged import write_judged
 from harness.errors import SuiteError
 from harness.suites import load_suite
@@ -57,6 +58,7 @@ def test_a_file_for_other_queries_too_is_refused_only_if_all_that_it_has_of_the_
         load_suite(path, None)
 
 
+@needs_extension("migrate")
 @pytest.mark.parametrize("header", ["query,docid,rating", "query;doc_id;rating", "Query Text,Doc ID,Rating"])
 def test_a_header_of_quepid_names_its_import(write, header):
     with pytest.raises(SuiteError, match="; `relevance import quepid` writes a suite from ratings of Quepid\n"):

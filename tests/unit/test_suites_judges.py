@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from harness.errors import FormatError, SuiteError, UsageError
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
 from harness.files.query_samples import build_sample_path, draw_sample, read_sample, write_sample
@@ -308,6 +309,13 @@ def test_a_machine_s_file_that_lacks_its_end_is_an_error(tmp_path: Path, lines: 
     kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:lines]))
     with pytest.raises(SuiteError, match="the file has no line that ends the last run, so grades may be missing"):
         load(path)
+
+
+@needs_extension("judging")
+def test_the_command_that_completes_a_machine_s_file_is_named(tmp_path: Path) -> None:
+    path = write_suite(tmp_path)
+    kept = keep_a_run(path, *GIVEN)
+    kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:2]))
     with pytest.raises(SuiteError, match=r"`relevance judge machine SUITE --judge NAME` completes it"):
         load(path)
 

@@ -5,6 +5,7 @@ import time
 import pytest
 import yaml
 
+from builders.extension_cases import needs_extension
 from harness.errors import SuiteError
 from harness.suites import load_suite, load_suites
 
@@ -590,13 +591,6 @@ CASES = {
         "the suite has no 'queries'; expected a list of queries, or the path of a query file",
         "suite: shop",
     ),
-    "no judgments": (
-        SHOP[: SHOP.index("    judgments:")],
-        "9:1",
-        "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'; "
-        "grade hits with `relevance judge shop.relevance.yaml`",
-        "queries:",
-    ),
     "missing file": (
         SHOP + "judgments: no.qrels\n",
         "14:12",
@@ -750,6 +744,14 @@ CASES = {
 def test_a_mistake_is_told_with_its_place_and_a_caret(shop, text, place, message, line):
     number, column = map(int, place.split(":"))
     assert refusal(shop(text)) == excerpt(place, message, number, line, column)
+
+
+@needs_extension("judging")
+def test_a_suite_without_judgments_names_the_command_that_grades_hits(shop):
+    assert refusal(shop(SHOP[: SHOP.index("    judgments:")])).startswith(
+        "shop.relevance.yaml:9:1: the suite has no judgments; expected 'judgments' in its queries, or files under "
+        "'judgments'; grade hits with `relevance judge shop.relevance.yaml`\n"
+    )
 
 
 def test_a_hexadecimal_grade_beyond_all_numbers_is_refused_like_any_other(shop):

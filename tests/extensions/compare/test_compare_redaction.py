@@ -2,15 +2,11 @@
 
 from dataclasses import replace
 
+from builders.secret_texts import SECRET, find_staying, mask
 from extensions.compare.builders.comparisons import comparison_report, unjudged_report, verdicts
+from harness.extensions.compare.model import ComparisonReport
 from harness.masking import redact
 from harness.model.comparison import MovedDocument
-
-SECRET = "hunter2"
-
-
-def mask(text):
-    return text.replace(SECRET, "${PASSWORD}")
 
 
 def comparison(secret):
@@ -30,3 +26,25 @@ def comparison(secret):
 def test_every_text_of_a_comparison_is_masked_and_nothing_else_changes():
     assert redact(comparison(SECRET), mask) == comparison("${PASSWORD}")
     assert redact(unjudged_report(), mask) == unjudged_report()
+
+
+STAYING = {
+    "Comparison": {"alternative", "candidate", "correction", "left_out", "reference", "test"},
+    "ComparisonReport": {"gain", "harness", "only_candidate", "only_reference", "suite"},
+    "LatencyFigures": {"blamed", "reason"},
+    "Mark": {"path"},
+    "MeasureComparison": {"measure", "moved"},
+    "MovedDocument": {"id"},
+    "QueryComparison": {"id", "scores", "tags"},
+    "ReorderedTies": {"queries"},
+    "ReportTiming": {"created"},
+    "Side": {"created", "engine", "name", "request", "unanswered"},
+    "SideComparison": {"gain", "only_candidate", "only_reference"},
+    "TextDiff": {"name"},
+    "Verdict": {"blamed", "caveat", "id", "markers", "measure", "query", "tag"},
+}
+"""By class, the fields whose texts stay."""
+
+
+def test_ids_and_names_stay_and_every_other_text_is_masked():
+    assert find_staying(ComparisonReport) == STAYING

@@ -18,6 +18,7 @@ from builders.changing import (
     kept,
     write_shop,
 )
+from builders.extension_cases import needs_extension
 from harness.cli import main
 from harness.model.run import Failure, FailureKind, Hit, Ranking
 
@@ -69,6 +70,7 @@ def test_that_no_threshold_compares_with_it_is_said(folder, engine, capsys, thre
     assert (note in capsys.readouterr().out) == said
 
 
+@needs_extension("compare")
 def test_means_are_weighted_and_say_so(folder, engine, capsys):
     pytest.importorskip("numpy")
     path = folder / "shop.relevance.yaml"
@@ -406,6 +408,7 @@ def test_in_ci_nothing_is_saved_unless_that_is_forced(folder, engine, capsys, mo
     assert set(kept(folder)["current"].queries) == {"q", "r"}
 
 
+@needs_extension("compare")
 def test_in_ci_what_is_kept_is_shown_and_compared(folder, engine, monkeypatch):
     assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
     monkeypatch.setenv("CI", "true")

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.extension_cases import list_cases, map_cases
+from builders.extension_cases import list_cases, map_cases, needs_extension
 from builders.journaled import engine_of_shop, suite_text
 from harness.cli import main
-from harness.extensions.distributed.scheduler import list_command_words
 from harness.options import RunOptions
 from harness.run import Matrix
 
@@ -126,6 +125,7 @@ def test_suites_with_plain_addresses_run_from_the_root_of_a_repository_and_repor
     ).read_text(encoding="utf-8")
 
 
+@needs_extension("distributed")
 def test_a_merge_elsewhere_reads_what_the_parts_were_allowed_to_read(engine, monkeypatch, tmp_path, capsys):
     read_variable("SHOP_TEXT")
     monkeypatch.setenv("SHOP_TEXT", "text 0")
@@ -149,7 +149,10 @@ def test_a_merge_elsewhere_reads_what_the_parts_were_allowed_to_read(engine, mon
             Path(journal).unlink()
 
 
+@needs_extension("distributed")
 def test_the_workers_of_a_scheduler_are_sent_the_configuration():
+    from harness.extensions.distributed.scheduler import list_command_words
+
     options = RunOptions(config=Path("/srv/shop/relevance.toml"), variables=("SHOP_TEXT", "SEASON_*"))
     words = ["--config=/srv/shop/relevance.toml", "--variable=SHOP_TEXT", "--variable=SEASON_*"]
     assert list_command_words(options, Matrix()) == words

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
+from builders.extension_cases import needs_extension
 from harness.cli import main
 
 SUITE = """\
@@ -83,6 +84,7 @@ def test_a_run_that_goes_on_with_its_journal_has_the_fields_in_it(folder: Path, 
     assert [query["ranking"][0]["texts"]["fields"] for query in queries] == [TEXTS, TEXTS]
 
 
+@needs_extension("judging")
 def test_a_secret_that_a_field_returns_is_masked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +96,7 @@ def test_a_secret_that_a_field_returns_is_masked(
     assert "mountaineers" not in (folder / "u.csv").read_text() + capsys.readouterr().out
 
 
+@needs_extension("judging")
 def test_a_field_that_no_pooled_document_has_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE.replace("$.hits[*].note", "$.hits[*].remark"))

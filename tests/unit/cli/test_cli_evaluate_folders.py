@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from harness.cli import main
-from harness.extensions.distributed.scheduler import score_part
 from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, read_measures
 
@@ -111,7 +111,10 @@ def test_what_is_no_folder_of_files_is_refused(folder, words, told, capsys):
     assert told in refused(capsys, *words)
 
 
+@needs_extension("distributed")
 def test_a_wrong_file_is_said_by_a_worker(folder):
+    from harness.extensions.distributed.scheduler import score_part
+
     Path("run/bucket=0/part.parquet").write_bytes(b"no")
     part = Partition(Path("qrels.parquet"), Path("run/bucket=0/part.parquet"))
     said = score_part(folder, part, FileOptions(read_measures(["AP"])))

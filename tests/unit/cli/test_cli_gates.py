@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from harness.cli import main
 
 SUITE = """\
@@ -114,6 +115,7 @@ def test_a_baseline_that_no_threshold_of_the_request_compares_with_is_not_missed
     assert run(engine, "--all-requests", "-q") == 0
 
 
+@needs_extension("distributed")
 def test_parts_that_are_merged_gate_as_the_whole(engine, capsys):
     for part in ("1/2", "2/2"):
         run(engine, "--all-requests", "-q", "--shard", part, "--journal", f"{part[0]}.journal")

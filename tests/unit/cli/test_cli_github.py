@@ -4,10 +4,10 @@ import json as stdlib_json
 
 import pytest
 
+from builders.first_suite import write_first_suite
 from builders.reports import products, report_of
 from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
-from harness.extensions.migrate.scaffold import write_scaffold
 from harness.report import json
 from harness.report.markdown.escape import LARGEST_SUMMARY
 
@@ -128,7 +128,7 @@ def test_an_engine_that_does_not_start_is_annotated_too(summary, pipeline, capsy
 
 
 def test_validate_annotates_every_problem_of_every_file(summary, tmp_path, capsys):
-    write_scaffold(tmp_path)
+    write_first_suite(tmp_path)
     assert main(["validate", ".", "--github"]) == 0
     assert "::" not in capsys.readouterr().out
     good = (tmp_path / "products.relevance.yaml").read_text()

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from harness.extensions.migrate.scaffold import write_scaffold
+from builders.first_suite import write_first_suite
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def silent_server():
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_is_130_and_leaves_no_report(tmp_path, silent_server, name):
     url, asked = silent_server
-    write_scaffold(tmp_path)
+    write_first_suite(tmp_path)
     (tmp_path / "r.json").write_text('{"timing": {}, "harness": "0.0.9"}')
     words = ["run", str(tmp_path), "--url", url, "--output", f"json={tmp_path}/r.json"]
     process = subprocess.Popen(

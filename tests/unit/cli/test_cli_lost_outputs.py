@@ -13,7 +13,7 @@ import harness.cli.running
 import harness.report.outputs
 import harness.run.keeping
 import harness.search
-from builders.extension_cases import map_cases
+from builders.extension_cases import map_cases, needs_extension
 from builders.histories import entry_of, make_kept_suite, run_of
 from harness.api import Relevance
 from harness.cli import main
@@ -175,6 +175,7 @@ def test_a_file_in_place_of_the_folder_of_a_suite_costs_no_verdict(answers, caps
     assert "relevance: the history kept/shop/" in printed.err
 
 
+@needs_extension("distributed")
 def test_merging_loses_no_verdict_with_the_history(answers, capsys, monkeypatch):
     words, _ = list_words("merge")
     monkeypatch.setattr(harness.run.keeping, "write_entry", fill_disk)
@@ -210,6 +211,7 @@ def test_a_bug_in_one_kind_of_report_costs_no_other_and_is_told(answers, capsys,
     assert "internal error: ZeroDivisionError" in printed.err
 
 
+@needs_extension("tuning")
 def test_a_choice_that_cannot_be_applied_costs_no_report_of_the_tuning(answers, capsys, monkeypatch):
     pytest.importorskip("optuna")
     from harness.errors import UsageError
@@ -227,6 +229,7 @@ def test_a_choice_that_cannot_be_applied_costs_no_report_of_the_tuning(answers, 
     assert "was changed since the tuning began" in printed.err
 
 
+@needs_extension("sampling")
 def test_a_sample_of_queries_is_written_though_standard_output_is_full(answers, capfd, request):
     request.getfixturevalue("full_stdout")
     assert main(["queries", "sample", "log.csv", "--output", "drawn.csv"]) == 2

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.suites import BODY
 from harness.cli import main
 
@@ -39,6 +40,7 @@ def run_on(engine, *words):
     return run("run", "--url", engine.url, "-q", *words)
 
 
+@needs_extension("judging")
 def test_all_that_reads_a_suite_reads_the_request(engine, capsys):
     assert run("validate") == 0
     assert main(["judgments", "lint", "shop.relevance.yaml", "--url", engine.url]) == 0

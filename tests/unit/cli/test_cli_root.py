@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from builders.extension_cases import list_cases
+from builders.extension_cases import list_cases, needs_extension
 from harness import __version__
 from harness.cli import COMMANDS, main, root
 from harness.cli.exits import run_guarded
@@ -216,7 +216,7 @@ def test_a_terminal_that_lacks_a_character_gets_its_escape():
     assert done.stdout.strip() == r"\u9774"
 
 
-@pytest.mark.parametrize("words", [["run"], ["validate"], ["baseline", "show"], ["baseline", "diff"]])
+@pytest.mark.parametrize("words", [["run"], ["validate"], ["baseline", "show"], ["baseline", "save"]])
 def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
     assert main([*words, "x" * 5000]) == 2
     assert "too long" in capsys.readouterr().err  # Python 3.14 looks for the file without an error, and then opens it
@@ -304,6 +304,7 @@ def test_alone_it_names_a_server_where_nothing_else_does_and_the_embedded_one_wh
     assert "  relevance run . --embedded --allow-write  " in text
 
 
+@needs_extension("migrate")
 def test_alone_without_suites_it_names_the_ways_to_a_first_one(tmp_path, monkeypatch, capsys):
     (tmp_path / "shop.relevance.yml").touch()
     text = print_next_steps(tmp_path, monkeypatch, capsys)

@@ -17,6 +17,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders.engine import ROOT, ScriptedEngine
+from builders.extension_cases import needs_extension
 from builders.golden import page_lines
 from harness.cli import main
 from harness.options import RunOptions
@@ -143,6 +144,7 @@ def test_a_run_of_one_request_connects_to_its_cluster_only(run, engine, service)
     assert engine.sent == []
 
 
+@needs_extension("compare")
 def test_compare_names_both_clusters_in_one_table(run, folder, engine, httpserver):
     outputs = [word for kind, suffix in ENDS for word in ("--output", f"{kind}=c.{suffix}")]
     status, printed = run("compare", "request:engine", "request:app", "--suite", "shop.relevance.yaml", *outputs)
@@ -162,6 +164,7 @@ def test_compare_names_both_clusters_in_one_table(run, folder, engine, httpserve
     assert (shoes["entered"], shoes["left"]) == (1, 1)
 
 
+@needs_extension("compare")
 def test_several_sides_may_be_on_several_clusters(run, folder):
     status, printed = run("compare", "--suite", "shop.relevance.yaml", "--all-requests")
     assert status == 0, printed
@@ -169,6 +172,7 @@ def test_several_sides_may_be_on_several_clusters(run, folder):
     assert "at app (" in printed
 
 
+@needs_extension("compare")
 @pytest.mark.parametrize("down", ["engine", "app"])
 def test_where_one_cluster_is_down_the_thresholds_of_the_other_are_decided(run, folder, engine, httpserver, down):
     urls = {"engine": engine.url, "app": httpserver.url_for("").rstrip("/"), down: "http://127.0.0.1:9"}
@@ -192,6 +196,7 @@ def test_a_mistake_in_the_cluster_of_one_request_is_found_before_anything_is_sen
     assert run("run", "shop.relevance.yaml", "-q")[0] == 0
 
 
+@needs_extension("compare")
 def test_the_logins_of_both_clusters_are_masked_wherever_one_is_returned(run, folder, engine, service):
     service.title = f"Made with {ENGINE_KEY} and {SERVICE_KEY}, {{}}"
     engine.answers["red shoes"] = {
@@ -242,6 +247,7 @@ def test_a_url_takes_the_place_of_the_cluster_of_the_only_request_that_is_sent(r
     assert (of_app["cluster"], service.asked) == (url, [])
 
 
+@needs_extension("compare")
 def test_sides_of_requests_keep_their_clusters_and_other_sides_name_theirs(run, folder, engine):
     with ScriptedEngine() as other:
         words = ["--suite", "shop.relevance.yaml", "--output", "json=c.json"]
@@ -307,6 +313,7 @@ def test_a_run_goes_on_only_where_the_target_of_the_request_is_the_same(run, fol
     assert engine.asked.total() == 0
 
 
+@needs_extension("distributed")
 def test_the_parts_of_a_run_on_several_clusters_are_merged(run, folder):
     with ScriptedEngine() as other:
         other.rankings = {"red shoes": ["b", "a"], "rubber boots": ["d"]}
@@ -330,6 +337,7 @@ def test_validate_names_the_clusters_of_requests(run):
     assert (status, "  clusters: engine (engine), app (app)" in printed) == (0, True)
 
 
+@needs_extension("compare")
 def test_a_plan_reads_the_differences_of_two_servers(run):
     status, printed = run("plan", "shop.relevance.yaml", "request:engine", "request:app", "--effect", "0.1")
     assert "request:app against request:engine" in printed
@@ -344,6 +352,7 @@ def test_a_client_object_is_not_used_for_a_request_that_keeps_its_cluster(folder
     assert [cell.client for cell in options] == [client, None]
 
 
+@needs_extension("judging")
 def test_a_pool_has_the_documents_of_both_with_titles_from_whichever_knows_them(run, folder, engine):
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE)
@@ -369,6 +378,7 @@ def test_one_query_is_shown_as_its_request_asks_it(run):
     assert (status, "an HTTP service does not explain scores" in printed) == (2, True)
 
 
+@needs_extension("migrate")
 def test_verify_asks_the_engine_and_refuses_the_service(run):
     status, printed = run("verify", "shop.relevance.yaml", "--all-requests", "-q")
     assert (status, "the suite asks an HTTP service, which has no _rank_eval" in printed) == (2, True)
@@ -391,6 +401,7 @@ def test_each_request_has_its_own_entry_in_the_baseline(run, folder):
     assert run("run", "shop.relevance.yaml", "--all-requests", "-q")[0] == 0
 
 
+@needs_extension("judging")
 def test_lint_looks_documents_up_where_that_is_possible(run):
     status, printed = run("judgments", "lint", "shop.relevance.yaml")
     assert status in (0, 1), printed

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from builders.extension_cases import needs_extension
 from builders.html import Page
 from builders.reports import plain_report, report_of
 from harness.model.report import BaselineSummary, QueryBaseline, QueryReport, TagSummary
@@ -136,6 +137,7 @@ def test_with_a_baseline_the_queries_that_fell_come_first_and_expected_failures_
     assert suggest_command(replace(searched, baseline=None), mean) == "relevance show a.yaml 'always bad'"
 
 
+@needs_extension("judging")
 @pytest.mark.parametrize(
     ("if_judged", "command"),
     [
@@ -151,6 +153,7 @@ def test_a_significant_drop_that_judgments_may_make_none_leads_to_judging(suite,
     assert suggest_command(searched, drop) == command
 
 
+@needs_extension("judging")
 def test_what_a_run_is_compared_with_is_no_option_of_judging(suite):
     """`relevance judge` has no option --baseline."""
     drop = replace(failed_mean("fell", unit=Unit.P_VALUE), if_judged=(-0.4, 0.0))
