@@ -6,6 +6,7 @@ import re
 import pytest
 
 import harness.search
+from builders.extension_cases import needs_extension
 from harness.api import Relevance
 from harness.api.choices import merge_options
 from harness.errors import InputError, UsageError
@@ -160,6 +161,7 @@ def test_a_request_that_the_suite_lacks_is_told_as_ever(run):
         run(SEVERAL, body=BODY, request="candidat")
 
 
+@needs_extension("compare")
 def test_runs_with_two_bodies_are_compared(run):
     pytest.importorskip("numpy")
     before = run(ONE)

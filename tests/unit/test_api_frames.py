@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import harness.api.frames
+from builders.extension_cases import needs_extension
 from builders.suite_runs import make_suite_run
 from harness.api import Relevance, evaluate, evaluate_frames
 from harness.errors import MeasureError, UsageError
@@ -110,6 +111,7 @@ def test_a_column_has_its_type_though_it_has_no_value(package, content):
     assert list(full.dtypes) == list(blank.dtypes)
 
 
+@needs_extension("compare")
 def test_comparisons_have_both_scores_and_both_ranks(package):
     pytest.importorskip("numpy")
     compared = Relevance().compare(make_suite_run({"q": GOOD, "r": BAD}), make_suite_run({"q": BAD, "r": GONE}))
@@ -236,6 +238,7 @@ def test_a_notebook_says_that_nothing_answered():
     assert "no query has an answer" in page
 
 
+@needs_extension("compare")
 def test_a_notebook_shows_both_sides_of_a_comparison():
     pytest.importorskip("scipy")
     reference, candidate = make_suite_run({"q": GOOD, "r": GOOD}), make_suite_run({"q": BAD, "r": BAD})

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import harness.extensions.migrate.live_index
+from builders.extension_cases import needs_extension
 from harness.cli import main
 from harness.extensions.migrate.scaffold import IGNORED
 from harness.search.protocol import IndexField, SampledDocument
@@ -146,6 +147,8 @@ def test_a_file_for_git_that_is_there_stays_and_what_it_lacks_is_told(tmp_path, 
     assert Path(".gitignore").read_bytes() == before
 
 
+@needs_extension("tuning")
+@needs_extension("judging")
 def test_git_ignores_each_private_file_and_none_that_is_committed(tmp_path, monkeypatch):
     import subprocess
 
