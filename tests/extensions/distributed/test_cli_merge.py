@@ -48,12 +48,14 @@ def refusal(capsys, *journals):
     return capsys.readouterr().err
 
 
-def test_what_merge_passes_on_unread_are_options_of_a_run():
+def test_passed_options_are_of_a_run():
+    """What merge passes on without reading it are options of a run."""
     assert list_unknown_arguments(merge_command.command) == set()
 
 
 @pytest.mark.parametrize("parts", [1, 3, QUERIES + 1])
-def test_the_parts_of_a_run_are_reported_and_gated_as_the_whole(engine, parts):
+def test_parts_equal_the_whole(engine, parts):
+    """The parts of a run are reported and gated as the whole."""
     whole = run_whole(engine)
     engine.asked.clear()
     journals = send_all(engine, parts=parts)
@@ -64,7 +66,8 @@ def test_the_parts_of_a_run_are_reported_and_gated_as_the_whole(engine, parts):
     assert not engine.asked
 
 
-def test_parts_with_ties_and_a_baseline_are_held_against_it_as_the_whole_is(engine):
+def test_parts_with_ties_and_a_baseline(engine):
+    """Parts with ties are compared with a baseline as the whole is."""
     engine.score = 1.0
     Path(SUITE).write_text(suite_text("drop nDCG@3 <= 0.01", "mean nDCG@3 >= 0.9"), encoding="utf-8")
     assert main(["baseline", "save", SUITE, "--url", engine.url]) == 0
@@ -74,7 +77,8 @@ def test_parts_with_ties_and_a_baseline_are_held_against_it_as_the_whole_is(engi
     assert merge(*send_all(engine)) == whole
 
 
-def test_a_merged_run_is_kept_in_the_history_as_the_whole_is(engine):
+def test_merged_run_in_the_history(engine):
+    """A merged run is kept in the history as the whole is."""
     run_whole(engine, "--history", "of_whole")
     merge(*send_all(engine), options=("--history", "of_parts"))
     [whole] = read_history(Path("of_whole"), "shop")
@@ -91,7 +95,8 @@ def test_merging_again_keeps_no_other_run(engine):
     assert datetime.fromisoformat(entry.created) < sent
 
 
-def test_several_suites_requests_and_indexes_are_merged_each(engine):
+def test_several_cells_merged(engine):
+    """Several suites, requests and indexes are merged, each for itself."""
     Path("other.relevance.yaml").write_text(suite_text().replace("suite: shop", "suite: other"), encoding="utf-8")
     cells = ("other.relevance.yaml", "--index", "products", "--index", "second")
     set_index(engine, index="second")
@@ -104,7 +109,8 @@ def test_several_suites_requests_and_indexes_are_merged_each(engine):
     ]  # fmt: skip
 
 
-def test_without_the_engine_the_report_says_what_is_unknown(engine):
+def test_report_without_the_engine(engine):
+    """Without the engine the report says what is unknown."""
     engine.rankings["text 1"] = ["x1"]
     status, whole = run_whole(engine)
     journals = send_all(engine)
@@ -118,7 +124,8 @@ def test_without_the_engine_the_report_says_what_is_unknown(engine):
     ]
 
 
-def test_a_query_without_an_answer_is_one_of_the_whole_run(engine, capsys):
+def test_unanswered_query(engine, capsys):
+    """A query without an answer is one of the whole run."""
     engine.broken = {"text 7": 400}
     whole = run_whole(engine)
     first, second = send_part(engine, "1/2"), send_part(engine, "2/2")
@@ -176,7 +183,8 @@ def test_parts_of_different_suites_are_refused(engine, what, capsys):
 
 
 @pytest.mark.parametrize("what", CHANGED)
-def test_a_suite_that_was_changed_after_it_ran_is_refused(engine, what, capsys):
+def test_changed_suite_refused(engine, what, capsys):
+    """A suite that was changed after it ran is refused."""
     journals = send_all(engine)
     Path(SUITE).write_text(CHANGED[what], encoding="utf-8")
     assert f"{SUITE}: the suite was changed after it ran; it differs in {what}\n" in refusal(capsys, *journals)
@@ -195,7 +203,8 @@ def test_parts_of_different_targets_are_refused(engine, tmp_path, capsys):
     assert "it had 200 documents and has 100" in told
 
 
-def test_parts_between_which_documents_were_replaced_are_refused(engine, capsys):
+def test_replaced_documents_refused(engine, capsys):
+    """Parts between which documents were replaced are refused."""
     set_index(engine, written=199)
     first = send_part(engine, "1/2")[1]
     set_index(engine, written=200)
@@ -213,7 +222,8 @@ def test_parts_between_which_documents_were_replaced_are_refused(engine, capsys)
         ({"mapping": {"properties": {}}}, {}, ""),
     ],
 )
-def test_parts_between_which_what_is_searched_changed_are_refused(engine, capsys, before, after, reason):
+def test_changed_target_refused(engine, capsys, before, after, reason):
+    """Parts between which what is searched changed are refused."""
     set_index(engine, **before)
     first = send_part(engine, "1/2")[1]
     set_index(engine, **after)
@@ -227,7 +237,8 @@ def test_parts_between_which_what_is_searched_changed_are_refused(engine, capsys
 
 
 @pytest.mark.parametrize("query", [0, 1])
-def test_a_field_that_only_the_queries_of_one_part_name_is_no_change(engine, query):
+def test_field_of_one_part_is_no_change(engine, query):
+    """A field that only the queries of one part name is no change."""
     text = Path(SUITE).read_text(encoding="utf-8").replace(f"text: text {query},", "text: brand,")
     Path(SUITE).write_text(text, encoding="utf-8")
     engine.rankings["brand"] = engine.rankings[f"text {query}"]
@@ -236,7 +247,7 @@ def test_a_field_that_only_the_queries_of_one_part_name_is_no_change(engine, que
     assert merge(*send_all(engine, parts=2)) == whole
 
 
-def test_parts_whose_hits_are_in_another_index_decide_nothing(engine, capsys):
+def test_hits_in_another_index(engine, capsys):
     """The alias was moved during the second part, and moved back before its end."""
     journals = []
     for part, index in (("1/2", "products"), ("2/2", "products-v2")):
@@ -246,7 +257,8 @@ def test_parts_whose_hits_are_in_another_index_decide_nothing(engine, capsys):
     assert "some hits are in products-v2, for which it did not stand" in " ".join(capsys.readouterr().out.split())
 
 
-def test_an_index_that_changed_during_a_part_makes_the_run_inconclusive(engine):
+def test_index_changed_during_a_part(engine):
+    """An index that changed during a part makes the run inconclusive."""
     first = send_part(engine, "1/2")[1]
     engine.before_search = lambda: set_index(engine, documents=100)
     second = send_part(engine, "2/2")[1]
@@ -255,7 +267,8 @@ def test_an_index_that_changed_during_a_part_makes_the_run_inconclusive(engine):
     assert {verdict["status"] for verdict in report["suites"][0]["verdicts"]} == {"inconclusive"}
 
 
-def test_a_part_that_did_not_end_is_refused_until_it_goes_on(engine, capsys):
+def test_unfinished_part_refused(engine, capsys):
+    """A part that did not end is refused until it goes on."""
     first, second = send_part(engine, "1/2")[1], send_part(engine, "2/2")[1]
     whole = merge(first, second)
     content = Path(second).read_bytes()
@@ -280,7 +293,8 @@ def test_a_damaged_part_is_refused_until_it_goes_on(engine, number, capsys):
     assert merge(first, second) == whole
 
 
-def test_a_part_whose_header_is_damaged_is_refused_until_it_ran_again(engine, capsys):
+def test_damaged_header_refused(engine, capsys):
+    """A part whose header is damaged is refused until it ran again."""
     whole = run_whole(engine)
     first, second = send_all(engine, parts=2)
     content = Path(second).read_bytes()
@@ -312,12 +326,14 @@ def test_what_is_no_journal_is_refused(engine, capsys):
         (["--shard", "x"], "found 'x'"),
     ],
 )
-def test_a_part_without_a_journal_or_with_a_report_is_refused(engine, options, words, capsys):
+def test_part_without_a_journal_refused(engine, options, words, capsys):
+    """A part without a journal, or with a report, is refused."""
     assert main(["run", SUITE, "--url", engine.url, *options]) == 2
     assert words in capsys.readouterr().err
 
 
-def test_parts_of_which_one_could_not_read_the_state_of_its_index_are_refused(engine, capsys):
+def test_unread_index_state_refused(engine, capsys):
+    """Parts of which one could not read the state of its index are refused."""
     first = send_part(engine, "1/2")[1]
     engine.gets[SETTINGS] = {"error": "no", "status": 500}
     second = send_part(engine, "2/2")[1]
@@ -359,7 +375,8 @@ def test_a_header_that_no_run_writes_is_refused(engine, field, name, value, word
     assert f"{first}:1:1: {words}" in told
 
 
-def test_journals_with_and_without_a_named_index_are_refused_and_it_is_named(engine, capsys):
+def test_named_and_unnamed_index_refused(engine, capsys):
+    """Journals with and without a named index are refused, and the index is named."""
     first = send_part(engine, "1/1")[1]
     Path(first).rename("own.journal")
     second = send_part(engine, "1/1", "--index", "products")[1]
@@ -372,7 +389,8 @@ def test_journals_with_and_without_a_named_index_are_refused_and_it_is_named(eng
 
 @pytest.mark.parametrize("options", [["--shard", "2/3"], ["--shard", "1/2"], ["--shard", "1/1"], []])
 @pytest.mark.parametrize("resumes", [False, True])
-def test_a_part_that_is_not_merged_is_not_replaced_by_another_run(engine, options, resumes, capsys):
+def test_unmerged_part_not_replaced(engine, options, resumes, capsys):
+    """A part that is not merged yet is not replaced by another run."""
     _, name = send_part(engine, "1/3")
     before = Path(name).read_bytes()
     engine.asked.clear()
@@ -408,7 +426,8 @@ def test_the_same_part_may_run_again_or_go_on(engine):
     assert main(["merge", name, send_part(engine, "2/2")[1], "-q"]) == 1
 
 
-def test_the_journal_of_a_part_without_an_answer_may_be_replaced(engine):
+def test_unanswered_part_replaced(engine):
+    """The journal of a part without an answer may be replaced."""
     engine.broken = {f"text {number}": 400 for number in range(QUERIES)}
     _, name = send_part(engine, "1/2")
     engine.broken.clear()

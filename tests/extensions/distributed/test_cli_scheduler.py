@@ -63,7 +63,8 @@ def run(*words):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_run_on_workers_is_that_of_one_process_although_one_is_killed(engine, workers):
+def test_run_on_workers_equals_one_process(engine, workers):
+    """A run on workers is that of one process, although one of them is killed."""
     whole = main(["run", SUITE, "--url", engine.url, "--output", "json=whole.json"])
     engine.asked.clear()
     address, (first, _) = workers
@@ -84,7 +85,8 @@ def test_a_run_on_workers_is_that_of_one_process_although_one_is_killed(engine, 
     assert spread.stderr.count(" is done") >= 2
 
 
-def test_the_files_of_a_folder_are_scored_on_workers_as_here(engine, workers, capsys):
+def test_folder_scored_on_workers(engine, workers, capsys):
+    """The files of a folder are scored on workers as they are here."""
     pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
     import pyarrow.parquet as parquet
     from pyarrow import table
@@ -166,7 +168,8 @@ def test_workers_send_what_was_asked_for():
         ("", False),
     ],
 )
-def test_a_scheduler_elsewhere_is_verified_by_tls_only(address, is_verified):
+def test_remote_scheduler_needs_tls(address, is_verified):
+    """A scheduler on another machine is verified by TLS only."""
     assert is_scheduler_verified(address) is is_verified
 
 
@@ -174,7 +177,8 @@ def test_a_scheduler_elsewhere_is_verified_by_tls_only(address, is_verified):
     "command", [["run", SUITE], ["evaluate", "--measure", "AP", "--qrels", "qrels", "--run", "run"]]
 )
 @pytest.mark.parametrize(("address", "is_warned"), [("tcp://10.0.0.1:8786", True), ("tls://10.0.0.1:8786", False)])
-def test_a_scheduler_that_nothing_verifies_is_warned_of(command, address, is_warned, engine, monkeypatch, capsys):
+def test_unverified_scheduler_warned_of(command, address, is_warned, engine, monkeypatch, capsys):
+    """A scheduler that nothing verifies is warned of."""
     import distributed
 
     def refuse(*_, **__):
@@ -190,7 +194,8 @@ def test_a_scheduler_that_nothing_verifies_is_warned_of(command, address, is_war
     assert f"the scheduler {address} does not answer" in told
 
 
-def test_an_address_of_tls_without_certificates_names_where_they_belong(engine, capsys):
+def test_tls_without_certificates(engine, capsys):
+    """The error of an address of TLS without certificates names where they belong."""
     assert main(["run", SUITE, "--scheduler", "tls://127.0.0.1:1"]) == 2
     told = capsys.readouterr().err
     assert "tls://127.0.0.1:1 needs certificates in Dask's configuration: distributed.comm.tls.ca-file" in told

@@ -35,7 +35,8 @@ def sample(capsys, *words):
     return status, out, err
 
 
-def test_the_strata_what_was_drawn_and_what_was_left_out_are_printed(capsys, log):
+def test_summary_printed(capsys, log):
+    """The strata, what was drawn and what was left out are printed."""
     status, out, err = sample(capsys, log.name, "--size", 9)
     assert (status, err) == (0, "")
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -83,7 +84,8 @@ def test_a_suite_is_written_to_begin_with(capsys, log):
     assert text.count("tags: [") == 6
 
 
-def test_the_same_log_and_seed_draw_the_same_whatever_the_order_of_the_lines(capsys, log):
+def test_same_seed_draws_the_same(capsys, log):
+    """The same log and seed draw the same, whatever the order of the lines."""
     header, *lines = log.read_text().splitlines(keepends=True)
     shuffled = log.with_name("shuffled.csv")
     shuffled.write_text(header + "".join(random.Random(4).sample(lines, len(lines))))
@@ -134,7 +136,8 @@ def test_what_cannot_be_done_is_refused(capsys, log, words, message):
     assert message in err
 
 
-def test_wrong_lines_are_errors_with_their_places_unless_they_are_left_out(capsys, log):
+def test_wrong_lines(capsys, log):
+    """Wrong lines are errors with their places, unless they are left out."""
     log.write_text("q,count\ntent,3\nrope of anna,many\n")
     status, _, err = sample(capsys, log.name)
     assert status == 2
@@ -147,7 +150,8 @@ def test_wrong_lines_are_errors_with_their_places_unless_they_are_left_out(capsy
     assert "1 query, all of the log" in out
 
 
-def test_a_log_of_private_queries_has_nothing_to_draw_from(capsys, log):
+def test_log_of_private_queries(capsys, log):
+    """A log of private queries has nothing to draw from."""
     log.write_text("q\nanna@example.com\n")
     status, _, err = sample(capsys, log.name)
     assert status == 2

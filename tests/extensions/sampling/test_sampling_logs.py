@@ -68,7 +68,8 @@ UBI = [
         ),
     ],
 )
-def test_a_log_is_read_by_its_suffix_and_the_usual_names(read, name, text, form):
+def test_suffix_and_usual_names(read, name, text, form):
+    """A log is read by its suffix and the usual names."""
     queries, log = read(name, text)
     assert queries == {"tent": 2, "rope": 1}
     assert log.searches == 3
@@ -89,7 +90,8 @@ def test_a_query_that_was_never_sent_does_not_count(read):
     assert read("log.csv", "query,hits\ntent,2\nrope,0\n", count_column="hits")[0] == {"tent": 2}
 
 
-def test_a_cell_may_have_quotes_line_breaks_and_the_mark_of_a_spreadsheet(read):
+def test_quotes_and_line_breaks(read):
+    """A cell may have quotes, line breaks and the mark of a spreadsheet."""
     queries, _ = read("log.csv", 'query,count\n"red,\n shoes",2\n\'007,1\n')
     assert queries == {"red, shoes": 2, "007": 1}
 
@@ -181,12 +183,14 @@ def test_all_columns_with_whole_numbers_are_named(refuse):
 
 
 @pytest.mark.parametrize("name", ["user_id", "numResults", "took_ms", "rank", "converted"])
-def test_numbers_that_describe_one_search_are_no_counts(read, name):
+def test_numbers_of_one_search(read, name):
+    """Numbers that describe one search are no counts."""
     number = 1 if name == "converted" else 17
     assert read("log.csv", f"query,{name}\ntent,{number}\ntent,{number}\n")[0] == {"tent": 2}
 
 
-def test_two_columns_that_may_be_counts_are_an_error_and_a_likelier_one_is_taken(read, refuse):
+def test_two_columns_of_counts(read, refuse):
+    """Two columns that may be counts are an error, and a likelier one is taken."""
     assert "'Total searches' and 'Unique searches' may each be the number of searches" in refuse(
         "log.csv", "query,Total searches,Unique searches\ntent,9,5\n"
     )
@@ -213,7 +217,8 @@ def test_a_row_may_lack_cells_that_are_not_read(read):
     assert read("log.csv", "query,count,users\ntent,2,1\nrope,1\n")[0] == {"tent": 2, "rope": 1}
 
 
-def test_several_files_count_together_and_a_search_of_ubi_counts_once(tmp_path):
+def test_several_files(tmp_path):
+    """Several files count together, and a search of UBI counts once."""
     queries, events = tmp_path / "queries.jsonl", tmp_path / "events.jsonl"
     queries.write_text("".join(f"{json.dumps(one)}\n" for one in UBI if "action_name" not in one))
     events.write_text("".join(f"{json.dumps(one)}\n" for one in UBI if "action_name" in one))
@@ -233,7 +238,8 @@ def test_whole_numbers_with_decimals_are_counts(read):
 
 
 @pytest.mark.parametrize("column", ["% of searches", "Anteil"])
-def test_a_report_with_percentages_alone_is_no_log_of_single_searches(refuse, read, column):
+def test_percentages_alone(refuse, read, column):
+    """A report with percentages alone is no log of single searches."""
     text = f'query,{column}\ntent,"12,5 %"\nrope,3%\n'
     assert f"{column!r} has percentages" in refuse("log.csv", text)
     assert read("log.csv", text, count_lines=True)[0] == {"tent": 1, "rope": 1}
@@ -242,5 +248,6 @@ def test_a_report_with_percentages_alone_is_no_log_of_single_searches(refuse, re
 
 
 @pytest.mark.parametrize("text", ["(no definido)", "(nicht festgelegt)", "(não definido)", "N/A", "#N/A"])
-def test_placeholders_in_other_languages_are_no_queries(read, text):
+def test_placeholders_in_other_languages(read, text):
+    """Placeholders in other languages are no queries."""
     assert read("log.csv", f"query,count\n{text},90\ntent,3\n")[0] == {"tent": 3}

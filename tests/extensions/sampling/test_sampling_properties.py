@@ -42,7 +42,8 @@ def list_keys(sample):
 
 @every_way
 @given(numbers=traffics, size=sizes, seed=seeds, data=st.data())
-def test_a_sample_has_its_size_and_does_not_depend_on_the_order_of_the_log(way, numbers, size, seed, data):
+def test_size_and_order_of_the_log(way, numbers, size, seed, data):
+    """A sample has its size, and does not depend on the order of the log."""
     log, plan = make_log(numbers), SamplePlan(way, size, seed)
     sample = draw_sample(log, plan)
     keys = list_keys(sample)
@@ -52,7 +53,8 @@ def test_a_sample_has_its_size_and_does_not_depend_on_the_order_of_the_log(way, 
 
 @every_way
 @given(numbers=traffics, size=sizes, seed=seeds)
-def test_the_strata_have_each_query_once_and_count_what_was_drawn(way, numbers, size, seed):
+def test_strata_have_each_query_once(way, numbers, size, seed):
+    """The strata have each query once, and count what was drawn."""
     sample = draw_sample(make_log(numbers), SamplePlan(way, size, seed))
     assert sum(share.queries for share in sample.strata) == len(numbers)
     assert sum(share.traffic for share in sample.strata) == sum(numbers)
@@ -61,7 +63,8 @@ def test_the_strata_have_each_query_once_and_count_what_was_drawn(way, numbers, 
 
 
 @given(numbers=traffics)
-def test_strata_follow_traffic_and_do_not_part_queries_of_equal_traffic(numbers):
+def test_strata_follow_traffic(numbers):
+    """Strata follow traffic, and do not part queries of equal traffic."""
     ordered = [query.traffic for members in assign_strata(make_log(numbers)).values() for query in members]
     assert ordered == sorted(numbers, reverse=True)
     by_stratum = assign_strata(make_log(numbers))
@@ -72,7 +75,8 @@ def test_strata_follow_traffic_and_do_not_part_queries_of_equal_traffic(numbers)
 
 
 @given(available=st.lists(st.integers(0, 50), min_size=3, max_size=3), size=st.integers(1, 100))
-def test_strata_give_equally_many_unless_they_have_no_more(available, size):
+def test_strata_give_equally_many(available, size):
+    """Strata give equally many queries, unless they have no more."""
     by_stratum = dict(zip(Stratum, available, strict=True))
     given_sizes = allocate_evenly(size, by_stratum)
     assert sum(given_sizes.values()) == min(size, sum(available))
@@ -82,7 +86,8 @@ def test_strata_give_equally_many_unless_they_have_no_more(available, size):
 
 
 @given(numbers=traffics, size=sizes)
-def test_inclusion_is_proportional_to_traffic_and_adds_up_to_the_size(numbers, size):
+def test_inclusion_follows_traffic(numbers, size):
+    """Inclusion is proportional to traffic, and adds up to the size."""
     ordered = sorted(numbers, reverse=True)
     certain, rest = split_certain(ordered, size)
     left = min(size, len(ordered)) - certain
@@ -105,7 +110,8 @@ def test_weights_add_up_to_all_searches(way, numbers, size, seed):
 
 
 @given(numbers=traffics, size=sizes, seed=seeds)
-def test_the_most_frequent_are_those_with_most_traffic(numbers, size, seed):
+def test_most_frequent_have_most_traffic(numbers, size, seed):
+    """The most frequent queries are those with most traffic."""
     sample = draw_sample(make_log(numbers), SamplePlan(Way.FREQUENCY, size, seed))
     assert [query.query.traffic for query in sample.queries] == sorted(numbers, reverse=True)[:size]
     assert all(query.weight == query.query.traffic for query in sample.queries)
@@ -113,7 +119,8 @@ def test_the_most_frequent_are_those_with_most_traffic(numbers, size, seed):
 
 @pytest.mark.parametrize("way", [Way.RANDOM, Way.FREQUENCY])
 @given(numbers=traffics, size=sizes, seed=seeds)
-def test_a_larger_sample_has_the_queries_of_a_smaller_one(way, numbers, size, seed):
+def test_larger_sample_has_the_smaller_one(way, numbers, size, seed):
+    """A larger sample has the queries of a smaller one."""
     log = make_log(numbers)
     smaller = draw_sample(log, SamplePlan(way, size, seed))
     larger = draw_sample(log, SamplePlan(way, size + 5, seed))
@@ -124,7 +131,8 @@ ZIPF = [max(1, 3000 // (place + 1)) for place in range(200)]
 
 
 @pytest.mark.parametrize("way", [Way.TRAFFIC, Way.STRATA])
-def test_a_larger_sample_has_nearly_all_queries_of_a_smaller_one(way):
+def test_larger_sample_has_nearly_all(way):
+    """A larger sample has nearly all queries of a smaller one."""
     log = make_log(ZIPF)
     kept = []
     for seed in range(40):
@@ -134,7 +142,8 @@ def test_a_larger_sample_has_nearly_all_queries_of_a_smaller_one(way):
     assert fmean(kept) > 0.97
 
 
-def test_over_seeds_each_query_is_drawn_in_proportion_to_its_traffic():
+def test_share_over_seeds():
+    """Over seeds each query is drawn in proportion to its traffic."""
     numbers = [40, 30, 20, 16, 12, 10, 8, 8, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1]
     log, size, draws = make_log(numbers), 6, 4000
     certain, rest = split_certain(numbers, size)
@@ -158,7 +167,8 @@ def test_over_seeds_random_draws_each_query_alike():
 
 
 @pytest.mark.parametrize(("way", "error"), [(Way.TRAFFIC, 0.005), (Way.STRATA, 0.005)])
-def test_over_seeds_the_weighted_mean_is_that_of_all_searches(way, error):
+def test_weighted_mean_over_seeds(way, error):
+    """Over seeds the weighted mean is that of all searches."""
     # Frequent queries have better scores, as they do: the plain mean of a sample by traffic would tell another story.
     log = make_log(ZIPF)
     scores = {query.key: 1 / (1 + place / 20) for place, query in enumerate(log)}
@@ -176,7 +186,8 @@ searches = st.lists(st.tuples(texts, st.integers(0, 9)), max_size=30)
 
 
 @given(lines=searches, data=st.data())
-def test_a_tally_counts_each_search_once_whatever_the_order(lines, data):
+def test_tally_counts_each_search_once(lines, data):
+    """A tally counts each search once, whatever the order."""
     tallies = []
     for order in (lines, data.draw(st.permutations(lines))):
         tally = QueryTally()
@@ -199,7 +210,8 @@ def test_what_is_shown_of_a_query_folds_to_its_key(text):
 
 
 @given(first=st.text(max_size=12), second=st.text(max_size=12))
-def test_ids_of_different_queries_differ_and_can_be_ids(first, second):
+def test_ids_differ(first, second):
+    """Ids of different queries differ, and can be ids."""
     keys = [fold_spelling(clean_spelling(text)) for text in (first, second)]
     ids = [make_query_id(key) for key in keys]
     assert all(ids) or not all(keys)

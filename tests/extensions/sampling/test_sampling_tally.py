@@ -12,18 +12,21 @@ def count(*lines, **options):
     return tally.count()
 
 
-def test_spellings_are_one_query_shown_by_the_most_frequent():
+def test_spellings_are_one_query():
+    """Spellings are one query, shown by the most frequent."""
     counted = count(("red shoes", 3), ("Red  Shoes", 4), (" RED\tSHOES ", 1), ("ＲＥＤ shoes", 1), ("redshoes", 2))
     assert {(query.text, query.traffic) for query in counted.queries} == {("Red Shoes", 4 + 3 + 1 + 1), ("redshoes", 2)}
     assert counted.spellings == 5
 
 
-def test_an_accent_makes_another_query_its_unicode_form_does_not():
+def test_accents_and_unicode_forms():
+    """An accent makes another query, and its Unicode form does not."""
     counted = count(("café", 2), ("cafe\u0301", 1), ("cafe", 1))
     assert sorted(query.traffic for query in counted.queries) == [1, 3]
 
 
-def test_of_equally_frequent_spellings_the_first_in_order_is_shown():
+def test_equally_frequent_spellings():
+    """Of equally frequent spellings the first in order is shown."""
     assert count(("tent", 1), ("Tent", 1)).queries == count(("Tent", 1), ("tent", 1)).queries
     assert count(("tent", 1), ("Tent", 1)).queries[0].text == "Tent"
 
@@ -53,7 +56,8 @@ def test_of_equally_frequent_spellings_the_first_in_order_is_shown():
         ("@home", None),
     ],
 )
-def test_emails_and_long_numbers_are_left_out_and_shown_masked(text, reason):
+def test_emails_and_long_numbers(text, reason):
+    """Emails and long numbers are left out, and shown masked."""
     counted = count((text, 2), ("tent", 1))
     if reason is None:
         assert len(counted.queries) == 2
@@ -102,7 +106,8 @@ def test_a_very_long_text_takes_no_time():
         "{{query}}",
     ],
 )
-def test_placeholders_of_reports_are_left_out_and_shown(text):
+def test_placeholders_of_reports(text):
+    """Placeholders of reports are left out, and shown."""
     counted = count((text, 12), ("tent", 3))
     assert [query.text for query in counted.queries] == ["tent"]
     [left_out] = counted.left_out

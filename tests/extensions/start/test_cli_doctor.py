@@ -60,7 +60,8 @@ def examine(search, index="products"):
     return {finding.name: finding for finding in examine_server(search, index, now=lambda: NOON)}
 
 
-def test_what_a_login_may_not_read_limits_a_run_and_does_not_break_it():
+def test_missing_privilege_limits_a_run():
+    """What a login may not read limits a run, and does not break it."""
     findings = examine(OneSearch(facts=IndexFacts(documents=7, missing=("mapping",))))
     assert findings["search"].health is Health.FINE
     assert findings["index"].health is Health.LIMITED
@@ -71,7 +72,8 @@ def test_what_a_login_may_not_read_limits_a_run_and_does_not_break_it():
     assert findings["fields"].text == "1 field: 1 text"
 
 
-def test_a_search_that_fails_is_broken_and_the_last_finding():
+def test_failed_search_is_the_last_finding():
+    """A search that fails is broken, and the last finding."""
     failure = Failure(FailureKind.ERROR, "no such index [products]", 404)
     findings = examine(OneSearch(failure))
     assert list(findings) == ["engine", "clock", "search"]

@@ -11,7 +11,8 @@ from harness.extensions.migrate.scaffold import list_scaffold_files, write_scaff
 from harness.suites import load_suite
 
 
-def test_the_suite_its_documents_and_judgments_are_written(tmp_path, capsys):
+def test_first_suite_written(tmp_path, capsys):
+    """The suite, its documents and its judgments are written."""
     folder = tmp_path / "new" / "folder"
     assert main(["init", str(folder)]) == 0
     written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -70,7 +71,8 @@ def test_every_judged_document_is_in_the_catalogue():
     assert judged <= ids
 
 
-def test_a_suite_from_an_index_names_the_cluster_and_holds_no_login(tmp_path, monkeypatch, capsys):
+def test_suite_of_an_index_has_no_login(tmp_path, monkeypatch, capsys):
+    """A suite that is made from an index names the cluster, and holds no login."""
     monkeypatch.chdir(tmp_path)
     text = {"text": {"searchable": True, "aggregatable": False}}
     monkeypatch.setenv("SHOP_KEY", "sentinel:secret")
@@ -148,7 +150,8 @@ KEYWORD = {"keyword": {"searchable": True, "aggregatable": True}}
 
 
 @pytest.mark.parametrize("is_alias_everywhere", [True, False])
-def test_a_field_alias_is_not_searched_beside_its_field(tmp_path, monkeypatch, is_alias_everywhere):
+def test_field_alias_not_searched(tmp_path, monkeypatch, is_alias_everywhere):
+    """An alias of a field is not searched beside its field."""
     monkeypatch.chdir(tmp_path)
     alias = {"type": "alias", "path": "maker.name"}
     properties = {"title": {"type": "text"}, "maker": {"properties": {"name": {"type": "text"}, "label": alias}}}
@@ -165,7 +168,8 @@ def test_a_field_alias_is_not_searched_beside_its_field(tmp_path, monkeypatch, i
     assert searched == {"title", "maker.name"} | (set() if is_alias_everywhere else {"brand"})
 
 
-def test_a_keyword_that_tells_documents_apart_breaks_ties_whatever_its_name(tmp_path, monkeypatch):
+def test_distinct_keyword_breaks_ties(tmp_path, monkeypatch):
+    """A keyword that tells documents apart breaks ties, whatever its name."""
     monkeypatch.chdir(tmp_path)
     fields = {"title": TEXT, "title.raw": KEYWORD, "colour": KEYWORD, "article_number": KEYWORD}
     documents = [
@@ -190,7 +194,8 @@ def test_a_keyword_that_repeats_breaks_no_ties(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("odd", ["{{brand}}", "{{text", "title^9", "*", "tit*", "${HOME}", "$${x}"])
-def test_a_field_that_a_request_would_misread_is_left_out_with_a_comment(init, capsys, odd):
+def test_misread_field_left_out(init, capsys, odd):
+    """A field that a request would misread is left out, with a comment."""
     status, told = init(["title", odd])
     assert status == 0
     assert "note: the index shows no documents" in told
@@ -214,7 +219,8 @@ def test_an_empty_name_of_an_index_is_refused(init, index):
     assert "--index is empty" in told
 
 
-def test_an_empty_name_in_a_list_of_indexes_is_refused(init):
+def test_empty_index_name_refused(init):
+    """An empty name in a list of indexes is refused."""
     status, told = init(["title"], "books,")
     assert status == 2
     assert "--index: found 'books,', expected the name of an index before and after each comma" in told

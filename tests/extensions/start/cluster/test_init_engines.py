@@ -59,7 +59,8 @@ def written(name):
     return path, yaml.safe_load(path.read_text())
 
 
-def test_the_suite_searches_the_fields_with_text_and_runs(kept_index, init, engine_url, capsys):
+def test_suite_searches_text_fields(kept_index, init, engine_url, capsys):
+    """The suite searches the fields with text, and runs."""
     name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     Path("queries.txt").write_text("red shoes\n\n42 inch soles\nred  shoes\n")
     status, told = init("--index", name, "--queries", "queries.txt")
@@ -121,7 +122,8 @@ def test_without_a_file_titles_stand_in_for_queries(kept_index, init):
     assert main(["run", str(path)]) == 0
 
 
-def test_an_alias_over_two_indexes_and_what_tells_no_documents_apart(index, init, call):
+def test_alias_over_two_indexes(index, init, call):
+    """An alias over two indexes, with a field that tells no documents apart."""
     first = index(DOCUMENTS, mappings=MAPPINGS)
     second = index({"d": {"title": "Tent"}})
     alias = f"relevance-test-{uuid.uuid4().hex[:8]}"
@@ -134,7 +136,8 @@ def test_an_alias_over_two_indexes_and_what_tells_no_documents_apart(index, init
     assert main(["run", str(path)]) == 0
 
 
-def test_an_index_with_a_small_window_is_looked_at_as_far_as_that(index, init):
+def test_small_window(index, init):
+    """An index with a small window is looked at as far as that."""
     name = index(DOCUMENTS, mappings=MAPPINGS, settings={"max_result_window": 2})
     assert init("--index", name)[0] == 0
     _, suite = written(name)
@@ -186,7 +189,8 @@ def test_a_closed_index_is_told_as_that(index, init, call):
     )
 
 
-def test_an_index_without_its_shards_is_told_as_that_and_never_meant_itself(init, call, monkeypatch):
+def test_index_without_shards(init, call, monkeypatch):
+    """An index without its shards is told as that, and no other name is suggested."""
     monkeypatch.setattr(Retries, "draw_pause", lambda *_: 0.0)
     name = f"relevance-test-{uuid.uuid4().hex[:12]}"
     settings = {"number_of_replicas": 0, "index.routing.allocation.require._name": "nowhere"}
@@ -200,7 +204,8 @@ def test_an_index_without_its_shards_is_told_as_that_and_never_meant_itself(init
     assert told.err.endswith("; wait until `GET /_cat/shards` shows all as started, or name another index\n")
 
 
-def test_indexes_are_listed_and_what_is_not_there_is_told(index, init):
+def test_indexes_listed(index, init):
+    """Indexes are listed, and what is not there is told."""
     name = index({"a": {"price": 3}})
     status, told = init()
     assert (status, f"{name}  (index)" in told.out) == (0, True)
