@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
-from harness.files.opening import YAML_SUFFIXES
 from harness.files.paths import shorten_path
 from harness.gate.selection import check_query_ids, check_tags
 from harness.model.run import Status
@@ -37,8 +36,6 @@ def looks_like_suite(path: Path) -> bool:
 
     Other plugins have YAML files too, so a path on the command line alone does not make a file a suite.
     """
-    if path.suffix not in YAML_SUFFIXES:
-        return False
     with path.open("rb") as file:
         return _SUITE_KEY.search(file.read(_FIRST_BYTES)) is not None
 

@@ -120,6 +120,13 @@ def test_what_is_named_beside_a_folder_that_holds_it_is_read(
     assert "dist (1 suite)" in line
 
 
+@pytest.mark.parametrize("name", ["Shop.Relevance.YAML", "other.YML", "other.yaml"])
+def test_a_file_that_is_named_is_read_whatever_its_suffix_looks_like(suite: Suite, run: Run, name: str) -> None:
+    suite(MEAN, name=name)
+
+    run(name).assert_outcomes(passed=1)
+
+
 def test_of_tests_in_python_pytest_collects_what_it_would(run: Run, pytester: pytest.Pytester) -> None:
     for name in ("build", "tests"):
         pytester.mkdir(name).joinpath(f"test_{name}.py").write_text("def test_it(): pass")

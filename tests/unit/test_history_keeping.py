@@ -17,12 +17,14 @@ from builders.extension_cases import needs_extension
 from harness.api import Relevance
 from harness.errors import EngineUnreachable, HistoryError, UsageError
 from harness.masking import fingerprint
-from harness.model.run import Status
+from harness.model.run import Engine, Hit, IndexState, Ranking, Run, Status
 from harness.options import RunOptions
 from harness.run import Matrix, run_suites
+from harness.run.notes import explain_not_kept
 from harness.search.testing import FakeSearch
 from harness.store.commits import BRANCH_VARIABLES, COMMIT_VARIABLES, DIRTY, find_commit
 from harness.store.history_files import put_last, read_history, select_of_file, write_entry
+from harness.suites import load_suite
 
 SUITE = """\
 suite: shop
@@ -112,6 +114,16 @@ def test_a_run_with_an_error_is_not_kept(suite, monkeypatch):
     why = "no answer came to 2 queries: shoes, boots"
     assert f"the run is not kept in the history: {why}" in report.suites[0].notes
     assert read_history(Path("kept"), "shop") == []
+
+
+def test_a_run_on_an_index_that_changed_is_not_kept(suite, answers):
+    loaded = load_suite(suite, {})
+    states = IndexState({"a": "1"}, 10), IndexState({"a": "1"}, 9)
+    responses = {query.id: Ranking((Hit("a", 1.0),)) for query in loaded.queries}
+    run = Run(responses, Engine("fake"), "current", "products", states=states)
+    why = "products changed during the run: it had 10 documents and has 9"
+    assert explain_not_kept(loaded, run, RunOptions()) == why
+    assert explain_not_kept(loaded, replace(run, states=states[:1]), RunOptions()) == ""
 
 
 def test_a_skipped_query_is_no_reason_not_to_keep_a_run(suite, answers):

@@ -301,13 +301,24 @@ def test_a_query_that_failed_says_more_than_a_check() -> None:
     assert run_on(search, expecting(a=1)).responses == {"q": BROKEN}
 
 
+@pytest.mark.parametrize(
+    ("judged", "note"),
+    [
+        ("ab", "1 of 2 documents judged relevant is not visible through products: b"),
+        ("abc", "2 of 3 documents judged relevant are not visible through products: b, c"),
+    ],
+)
+def test_the_notes_name_judged_documents_that_are_not_visible(judged: str, note: str) -> None:
+    report = run_suite(make_suite(expecting(**dict.fromkeys(judged, 1))), Index("a", "a"), RunOptions())
+    assert note in report.notes
+
+
 def test_the_report_has_them() -> None:
     from harness.options import RunOptions
     from harness.report.json import dumps_report, loads_report
     from harness.run import make_report
 
     report = run_suite(make_suite(expecting(a=1, b=1)), Index("a", "a"), RunOptions())
-    assert "1 of 2 documents judged relevant is not visible through products: b" in report.notes
     assert report.checks == TargetChecks("products", documents=1, examples=("a",), relevant=2, absent={"b": None})
     assert loads_report(dumps_report(make_report([report]))).suites[0].checks == report.checks
     assert run_suite(make_suite(expecting(a=1)), Index("a", "a"), RunOptions(no_checks=True)).checks is None

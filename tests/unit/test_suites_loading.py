@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from builders.refusals import list_problems
 from harness.config import Configs
 from harness.errors import SuiteError, UsageError
 from harness.metrics import parse_measure
@@ -530,6 +531,12 @@ def test_judgments_for_other_queries_are_left_out_where_the_suite_says_so(write)
     text = SMALL + "judgments: {files: a.qrels, other_queries: ignore}\n"
     suite = load_suite(write(text, a_qrels="shoes 0 a 1\nhats 0 b 1\n"), {})
     assert suite.queries[0].judgments == {"sku-1": 1.0, "a": 1.0}
+
+
+def test_judgments_of_a_query_that_could_not_be_read_are_no_problem_beside_it(write):
+    text = SMALL + "  - {id: hats, text: [hats]}\njudgments: a.qrels\n"
+    path = write(text, a_qrels="shoes 0 a 1\nhats 0 b 1\n")
+    assert list_problems(load_suite, path, {}) == ["6:22 found a list, expected text"]
 
 
 QUERY_FILES = {

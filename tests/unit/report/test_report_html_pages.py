@@ -50,8 +50,11 @@ def test_the_page_asks_for_nothing_else(page):
 def test_every_link_leads_somewhere_and_ids_are_unique(page):
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
+    assert all(ids), "an id is empty"
     assert page.all("a")
     assert {anchor["href"][1:] for anchor in page.all("a")} <= set(ids)
+    labels = {attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes}
+    assert labels <= set(ids)
 
 
 def test_table_headings_are_headings(page):
