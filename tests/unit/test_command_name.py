@@ -19,7 +19,7 @@ FORMER_COMMAND = re.compile(
     rf"|bin/{FORMER}\b|{FORMER}\.toml|{FORMER}_toml|#{FORMER}-|\b_?{FORMER.upper()}_[A-Z]+"
 )
 TELL_THE_RENAME = {
-    "CHANGELOG.md", "docs/reference/settings.md", "harness/config/reading.py", "scripts/bench/compare-checkouts",
+    "CHANGELOG.md", "docs/reference/settings.md", "harness/files/paths.py", "scripts/bench/compare-checkouts",
     "tests/plugin/test_plugin_config.py",
     "tests/unit/test_config.py",
     "tests/unit/test_command_name.py",
