@@ -7,7 +7,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 LONGEST = 49
-FOLDERS = ["extensions/distributed", "extensions/sampling", "extensions/start"]
+FOLDERS = ["extensions/distributed", "extensions/sampling", "extensions/start", "extensions/tuning"]
 """Those in which each test has a short name."""
 
 

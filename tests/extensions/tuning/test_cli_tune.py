@@ -108,7 +108,8 @@ def count_fields(engine):
 
 
 class TestTheDecision:
-    def test_a_gain_is_shown_on_queries_that_no_trial_has_seen(self, shop, tune_json):
+    def test_gain_is_shown_on_unseen_queries(self, shop, tune_json):
+        """A gain is shown on queries that no trial has seen."""
         report = tune_json()
         assert report["decision"] == "gain"
         assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "c"}
@@ -138,7 +139,8 @@ class TestTheDecision:
         held_out = tune_json()["hold_out"]["queries"]
         assert Counter(int(query[1:]) % 2 for query in held_out) == {0: 8, 1: 8}
 
-    def test_today_s_request_stays_where_nothing_is_better(self, shop, tune_json):
+    def test_today_stays_if_nothing_is_better(self, shop, tune_json):
+        """Today's request stays where nothing is better."""
         change_suite("today: a", "today: c")
         report = tune_json()
         assert report["decision"] == "today's request stays"
@@ -153,7 +155,8 @@ class TestTheDecision:
         assert "a gain: field c" in out
         assert "hold-out: only 16 queries changed, so the interval is of differences not rejected" in out
 
-    def test_costs_are_listed_with_the_greatest_loss_first(self, tune_json):
+    def test_greatest_loss_first(self, tune_json):
+        """Costs are listed with the greatest loss first."""
         costs = tune_json()["costs"]
         assert [cost["query"] for cost in costs if cost["chosen"] < cost["today"]] == [cost["query"] for cost in costs][
             :8
@@ -167,14 +170,16 @@ class TestTheDecision:
         assert len(report["hold_out"]["looks"]) == 2
         assert any("this is look 2 at the same hold-out" in warning for warning in report["warnings"])
 
-    def test_a_look_is_known_without_the_file_of_the_hold_out(self, tune_json):
+    def test_look_is_known_without_the_file(self, tune_json):
+        """A look is known without the file of the hold-out."""
         tune_json()
         Path("shop.holdout.json").unlink()
         assert len(tune_json()["hold_out"]["looks"]) == 1
         Path("shop.holdout.json").unlink()
         assert len(tune_json("--measure", "P@1")["hold_out"]["looks"]) == 2
 
-    def test_another_grade_of_a_held_out_query_is_another_look(self, tune_json):
+    def test_another_grade_is_another_look(self, tune_json):
+        """Another grade of a held-out query is another look."""
         [query, *_] = tune_json()["hold_out"]["queries"]
         change_suite(
             f"id: {query}, text: text {query[1:]}, tags: [t{int(query[1:]) % 2}], judgments: {{a: 1",
@@ -184,7 +189,8 @@ class TestTheDecision:
         assert len(report["hold_out"]["looks"]) == 2
         assert any("this is look 2 at the same hold-out" in warning for warning in report["warnings"])
 
-    def test_a_hold_out_of_which_trials_were_sent_queries_is_refused(self, shop, tune):
+    def test_sent_hold_out_refused(self, shop, tune):
+        """A hold-out of which trials were sent queries is refused."""
         tune()
         Path("shop.holdout.json").unlink()
         before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
@@ -223,7 +229,8 @@ class TestTheDecision:
         assert re.search(r"trials of earlier tunings were sent \d+ queries", err)
         assert not Path("shop.holdout.json").exists()
 
-    def test_other_texts_under_the_same_ids_are_other_queries(self, shop, tune, tune_json):
+    def test_other_texts_are_other_queries(self, shop, tune, tune_json):
+        """Other texts under the same ids are other queries."""
         tune()
         Path("shop.holdout.json").unlink()
         for number in range(QUERIES):
@@ -233,7 +240,8 @@ class TestTheDecision:
         report = tune_json("--seed", "2")
         assert (report["decision"], report["is_seen"]) == ("gain", False)
 
-    def test_a_request_without_text_knows_queries_by_the_values_that_it_sends(self, shop, tune):
+    def test_queries_known_by_sent_values(self, shop, tune):
+        """A request without text knows queries by the values that it sends."""
         path = Path("shop.relevance.yaml")
         text = path.read_text().replace("{{text}} {{param:field}}", "{{words}} {{param:field}}")
         path.write_text(re.sub(r"text: text (\d+)", r"text: label \1, params: {words: text \1}", text))
@@ -259,7 +267,8 @@ class TestTheDecision:
         assert (status, out, shop.asked) == (2, "", {})
         assert "trials of earlier tunings were sent" in err
 
-    def test_a_journal_without_texts_continues_and_has_them_then(self, shop, tune_json, tune):
+    def test_journal_without_texts_continues(self, shop, tune_json, tune):
+        """A journal without texts continues, and has them then."""
         tune_json()
         forget_texts()
         report = tune_json()
@@ -270,7 +279,8 @@ class TestTheDecision:
         Path("shop.holdout.json").unlink()
         assert tune("--seed", "2")[0] == 2
 
-    def test_a_database_of_several_suites_tells_their_ids_apart(self, shop, tune):
+    def test_ids_of_several_suites(self, shop, tune):
+        """A database of several suites tells their ids apart."""
         database = ("--storage", "sqlite:///trials.db")
         assert tune(*database)[0] == 0
         path = Path("shop.relevance.yaml")
@@ -294,7 +304,8 @@ class TestTheDecision:
         report = tune_json("--measure", "P@1")
         assert (report["is_seen"], len(report["hold_out"]["looks"])) == (False, 2)
 
-    def test_a_held_out_query_with_the_text_of_one_that_is_tuned_on_is_refused(self, shop, tune):
+    def test_held_out_text_is_tuned_on(self, shop, tune):
+        """A held-out query with the text of one that is tuned on is refused."""
         tune()
         held_out = json.loads(Path("shop.holdout.json").read_text())["queries"]
         tuned = next(number for number in range(QUERIES) if f"q{number}" not in held_out)
@@ -317,7 +328,8 @@ class TestTheDecision:
         assert status == 3
         assert "not decided" in out
 
-    def test_a_request_has_the_value_of_today_that_its_pointer_leads_to(self, shop, tune_json):
+    def test_pointer_leads_to_the_value_of_today(self, shop, tune_json):
+        """A request has the value of today that its pointer leads to."""
         change_suite(
             "field: {choices: [a, b, c, d], today: a}", "size: {from: 1, to: 9, integer: true, pointer: /size}"
         )
@@ -338,7 +350,8 @@ class TestTheDecision:
 
 
 class TestConstraints:
-    def test_a_choice_holds_the_thresholds_that_today_s_request_holds(self, tune_json):
+    def test_choice_holds_the_thresholds_of_today(self, tune_json):
+        """A choice holds the thresholds that today's request holds."""
         change_suite("queries:\n", "thresholds: [every RR@5 >= 0.3]\nqueries:\n")
         report = tune_json()
         assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
@@ -347,7 +360,8 @@ class TestConstraints:
         assert sorted(trial["values"]["field"] for trial in broken) == ["c", "d"]
         assert broken[0]["broken"][0].startswith("every RR@5 >= 0.3: ")
 
-    def test_the_terminal_says_which_a_trial_breaks_and_lists_constraints_once(self, tune):
+    def test_constraints_listed_once(self, tune):
+        """The terminal says which constraints a trial breaks, and lists them once."""
         many = ", ".join(f"mean RR@5 >= 0.{number:02}" for number in range(10, 25))
         change_suite("queries:\n", f"thresholds: [every RR@5 >= 0.3, {many}]\nqueries:\n")
         _, out, _ = tune()
@@ -368,7 +382,8 @@ class TestConstraints:
         report = tune_json()
         assert report["trials"][report["optimum"]["chosen"]]["values"] == {"field": "b"}
 
-    def test_drops_are_those_from_the_baseline_on_the_tuning_queries(self, shop, tune_json, capsys):
+    def test_drops_from_the_baseline(self, shop, tune_json, capsys):
+        """Drops are those from the baseline, on the tuning queries."""
         change_suite("queries:\n", 'thresholds: ["drop RR@5 <= 0.55"]\nqueries:\n')
         change_suite("today: a", "today: c")
         assert main(["baseline", "save", "shop.relevance.yaml", "--url", shop.url, "-q"]) == 0
@@ -429,7 +444,8 @@ class TestTheGate:
         change_suite("queries:\n", "thresholds: [every RR@5 >= 0.22]\nqueries:\n")
         return query
 
-    def test_a_gain_that_fails_the_gate_on_all_queries_is_said_and_not_applied(self, broken, tune, tune_json):
+    def test_gain_that_fails_the_gate(self, broken, tune, tune_json):
+        """A gain that fails the gate on all queries is said, and not applied."""
         before = Path("shop.relevance.yaml").read_text()
         report = tune_json()
         assert (report["decision"], len(report["broken"])) == ("gain", 1)
@@ -447,7 +463,8 @@ class TestTheGate:
         _, out, _ = tune("--candidate", "tuned")
         assert "wrote the request tuned to shop.relevance.yaml" in out
 
-    def test_what_today_s_request_breaks_too_does_not_count(self, shop, tune_json):
+    def test_what_today_breaks_does_not_count(self, shop, tune_json):
+        """What today's request breaks too does not count."""
         change_suite("queries:\n", "thresholds: [every RR@5 >= 0.9]\nqueries:\n")
         assert tune_json()["broken"] == []
 
@@ -467,7 +484,8 @@ class TestTies:
         assert (scores["b"], scores["c"]) == (0.5, 0.5)
         assert any("ties move the score of 1 trial" in note for note in report["notes"])
 
-    def test_a_gain_over_ties_of_today_s_request_is_no_gain(self, shop, tune, tune_json):
+    def test_gain_over_ties_is_no_gain(self, shop, tune, tune_json):
+        """A gain over ties of today's request is no gain."""
         self.tie(shop, "a")
         before = Path("shop.relevance.yaml").read_text()
         report = tune_json()
@@ -482,7 +500,8 @@ class TestTies:
 
 
 class TestTheStudy:
-    def test_it_continues_without_sending_equal_requests_again(self, shop, tune_json):
+    def test_continues_without_equal_requests(self, shop, tune_json):
+        """It continues without sending equal requests again."""
         first = tune_json("--trials", "3")
         again = tune_json("--trials", "5")
         assert [trial["values"] for trial in again["trials"][:3]] == [trial["values"] for trial in first["trials"]]
@@ -592,7 +611,8 @@ class TestTheStudy:
 
 
 class TestRefusals:
-    def test_too_few_queries_for_the_effect_are_said_before_it_goes_on(self, shop, tune):
+    def test_too_few_queries_are_said_first(self, shop, tune):
+        """Too few queries for the effect are said before it goes on."""
         change_suite("choices: [a, b, c, d]", "choices: [a, b, c, d, e, f, g]")
         for number in range(QUERIES):
             for field in "efg":
@@ -614,7 +634,8 @@ class TestRefusals:
         status, _, err = tune(effect=shown)
         assert status == 0, "what it can show is large enough"
 
-    def test_very_few_queries_are_refused_before_anything_is_sent(self, shop, tune):
+    def test_very_few_queries_refused(self, shop, tune):
+        """Very few queries are refused before anything is sent."""
         lines = Path("shop.relevance.yaml").read_text().splitlines(keepends=True)
         Path("shop.relevance.yaml").write_text("".join(lines[: lines.index("queries:\n") + 8]))
         status, _, err = tune()
@@ -628,7 +649,8 @@ class TestRefusals:
         assert "hold-out shows nothing: too few of its queries changed" in said
         assert "with a chance of 80 %" not in said.partition("nothing: too few")[2]
 
-    def test_a_suite_without_parameters_is_refused_with_its_place(self, tune):
+    def test_suite_without_parameters_refused(self, tune):
+        """A suite without parameters is refused, with its place."""
         text = Path("shop.relevance.yaml").read_text()
         start, end = text.index("tune:"), text.index("request:")
         Path("shop.relevance.yaml").write_text(text[:start] + text[end:].replace(" {{param:field}}", ""))
@@ -636,7 +658,8 @@ class TestRefusals:
         assert status == 2
         assert "shop.relevance.yaml:1:1: the suite has no parameters to tune" in err
 
-    def test_an_unknown_request_and_a_request_without_a_parameter_are_refused(self, tune):
+    def test_requests_refused(self, tune):
+        """An unknown request, and a request without a parameter, are refused."""
         change_suite("request: {query", 'requests:\n  other: {query: {match: {title: "{{text}}"}}}\n  shown: {query')
         status, _, err = tune("--request", "show")
         assert (status, "did you mean 'shown'" in err) == (2, True)
@@ -649,7 +672,8 @@ class TestRefusals:
         assert status == 2
         assert "another tuning writes to shop.tune.journal" in err
 
-    def test_a_storage_that_cannot_be_used_is_refused_without_its_password(self, tune):
+    def test_unusable_storage_refused(self, tune):
+        """A storage that cannot be used is refused, without its password."""
         status, _, err = tune("--storage", "nosuchdb://me:secret@host/studies")
         assert status == 2
         assert "secret" not in err
@@ -714,7 +738,8 @@ class TestTheSuite:
         assert out.endswith("\nnothing was written: today's request stays\n")
         assert Path("shop.relevance.yaml").read_text() == before
 
-    def test_the_choice_becomes_a_request_that_is_compared(self, shop, tune, capsys):
+    def test_choice_becomes_a_compared_request(self, shop, tune, capsys):
+        """The choice becomes a request that is compared."""
         _, out, _ = tune("--candidate", "tuned")
         said = out.splitlines()[-1]
         assert said.startswith("wrote the request tuned to shop.relevance.yaml: relevance compare ")
@@ -734,7 +759,8 @@ class TestTheSuite:
         assert (status, shop.asked) == (2, {})
         assert "found --apply and --candidate, expected one of them" in err
 
-    def test_a_suite_that_changed_meanwhile_is_not_written(self, tune, monkeypatch):
+    def test_changed_suite_is_not_written(self, tune, monkeypatch):
+        """A suite that changed meanwhile is not written."""
         send = TrialSender.send
 
         def change(*arguments, **options):

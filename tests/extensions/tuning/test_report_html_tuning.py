@@ -48,7 +48,8 @@ def draw_slices(report):
     return {join_spans(chart.title): chart.chart for chart in find_all(TrialChart, [slices])}
 
 
-def test_the_page_has_the_decision_the_values_and_what_it_costs_whom():
+def test_decision_values_and_costs():
+    """The page has the decision, the values, and what it costs whom."""
     page = Page(render(tuning_report()))
     assert "a gain in nDCG@10: +0.0520 (95 % interval +0.0110 to +0.0940, p 0.0123)" in page.text
     assert "the hold-out was looked at before" in page.text
@@ -74,7 +75,8 @@ def test_the_change_of_the_suite_is_shown_as_a_diff():
     assert "The change of the suite" not in render(tuning_report())
 
 
-def test_a_tuning_without_a_gain_has_its_trials_and_no_optimum():
+def test_tuning_without_a_gain():
+    """A tuning without a gain has its trials, and no optimum."""
     report = undecided_report()
     blocks = build_tuning_blocks(report)
     assert draw_optimum(report) is None
@@ -87,7 +89,8 @@ def test_a_tuning_without_a_gain_has_its_trials_and_no_optimum():
     assert "What it costs whom" not in page.text
 
 
-def test_every_trial_with_a_score_is_drawn_once_by_its_kind():
+def test_trials_are_drawn_by_kind():
+    """Every trial with a score is drawn once, by its kind."""
     report = tuning_report()
     history = draw_history(report)
     assert len(history.dots) == 40
@@ -125,7 +128,8 @@ def test_every_decision_has_a_page(decision):
     assert f">{decision}<" in render(report).replace("&#39;", "'")
 
 
-def test_all_trials_may_have_the_same_score_and_there_may_be_two():
+def test_equal_scores_and_two_trials():
+    """All trials may have the same score, and there may be two."""
     trials = tuple(replace(trial, score=0.5, judged=None, broken=()) for trial in make_trials()[:3])
     report = replace(undecided_report(), trials=trials)
     assert draw_history(report).below == 0
@@ -173,7 +177,8 @@ def test_a_few_low_scores_do_not_squeeze_the_others():
     assert make_plane(620, 190, dots, [0.1]).up.low == 0.1
 
 
-def test_an_axis_without_a_span_has_its_values_in_the_middle():
+def test_axis_without_a_span():
+    """An axis without a span has its values in the middle."""
     assert Axis(0.5, 0.5, 0, 100).place(0.5) == 50
 
 

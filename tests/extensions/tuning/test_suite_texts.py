@@ -73,7 +73,8 @@ def list_changed_lines(change):
     return [line for line in change.list_diff()[2:] if line.startswith(("-", "+"))]
 
 
-def test_values_are_put_in_their_places_and_comments_stay(write):
+def test_values_in_place_and_comments_stay(write):
+    """Values are put in their places, and comments stay."""
     texts = write()
     values = {"title_boost": 3.25, "must_match": "all", "phrase": True, "fields": ["title", "body"], "tie": 0.0}
     [change] = texts.put_values("current", values)
@@ -112,7 +113,8 @@ def test_a_value_that_others_share_is_not_changed(write):
         write(shared).put_values("current", TODAY | {"tie": 0.5})
 
 
-def test_a_pointer_that_leads_into_several_requests_changes_one(write):
+def test_pointer_changes_one_request(write):
+    """A pointer that leads into several requests changes one."""
     other = 'other: {query: {bool: {must: [{multi_match: {query: "{{text}}", tie_breaker: 0.7}}]}}}\n'
     text = SUITE.replace('other: {query: {match: {title: "{{text}} {{param:phrase}}"}}}\n', other)
     text = text.replace("    phrase: {switch: true, today: false}\n", "")
@@ -146,7 +148,8 @@ def test_a_file_of_a_request_is_changed_in_place(write):
     assert change.after.decode() == yaml.safe_dump(BODY).replace("0.3", "0.5") + "# end\n"
 
 
-def test_a_value_with_a_dollar_sign_is_written_so_that_it_is_no_variable(write):
+def test_dollar_sign_is_no_variable(write):
+    """A value with a dollar sign is written so that it is no variable."""
     text = SUITE.replace("all]", "all, '$${A}']")
     [change] = write(text).put_values("current", TODAY | {"must_match": "${A}"})
     assert "today: '$${A}'" in change.after.decode()
@@ -223,7 +226,8 @@ def test_a_request_in_a_file_is_added_to_the_suite(write):
     assert tuned.body == body
 
 
-def test_texts_of_several_lines_and_variables_stay_as_they_are_written(write):
+def test_several_lines_and_variables_stay(write):
+    """Texts of several lines, and variables, stay as they are written."""
     script = "double x = 1;\n\nreturn _score * x;\n"
     current = """
   current:

@@ -28,7 +28,8 @@ QUERIES = st.lists(
 
 
 @given(QUERIES, st.floats(0.05, 0.95), st.integers(0, 99))
-def test_a_hold_out_divides_the_queries_and_leaves_the_same_ones_together(queries, share, seed):
+def test_hold_out_divides_the_queries(queries, share, seed):
+    """A hold-out divides the queries, and leaves the same ones together."""
     families = group_same_queries(queries)
     if len(families) < 2:
         return
@@ -73,7 +74,8 @@ def test_a_grid_has_each_possible_point_once(parameter, seed):
 
 @settings(max_examples=50)
 @given(st.integers(1, 6), st.integers(2, 8), st.data())
-def test_a_choice_is_better_than_today_on_the_tuning_queries_or_it_is_today(trials, queries, data):
+def test_choice_is_better_or_today(trials, queries, data):
+    """A choice is better than today on the tuning queries, or it is today."""
     boost = TunedParameter("boost", ParameterKind.INTEGER, today=0, low=0, high=10)
     score = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     table = {}

@@ -37,13 +37,15 @@ def tune_table(boosts, table, broken=(), weights=None):
 
 
 class TestTheChoice:
-    def test_of_trials_as_good_within_noise_the_nearest_to_today_is_chosen(self):
+    def test_nearest_to_today_is_chosen(self):
+        """Of trials that are as good within noise the nearest to today is chosen."""
         table = [[0.1, 0.2, 0.3, 0.2], [0.5, 0.61, 0.7, 0.6], [0.51, 0.6, 0.7, 0.61], [0.3, 0.4, 0.5, 0.4]]
         optimum = choose_optimum(tune_table([2, 3, 9, 2.5], table))
         assert (optimum.best, optimum.chosen, optimum.flat) == (2, 1, (1, 2))
         assert optimum.distances == {1: pytest.approx(0.1), 2: pytest.approx(0.7)}
 
-    def test_a_trial_that_loses_much_of_the_gain_is_not_as_good_however_noisy(self):
+    def test_noise_excuses_no_large_loss(self):
+        """A trial that loses much of the gain is not as good, however noisy."""
         table = [[0.0, 0.0, 0.0, 0.0], [0.9, 0.0, 0.9, 0.0], [0.0, 0.9, 0.1, 0.1]]
         assert choose_optimum(tune_table([2, 9, 3], table)).flat == (1,)
 
@@ -51,7 +53,8 @@ class TestTheChoice:
         optimum = choose_optimum(tune_table([2, 3], [[0.5, 0.6], [0.6, 0.5]]))
         assert (optimum.best, optimum.chosen) == (0, 0)
 
-    def test_a_trial_that_breaks_a_constraint_is_not_chosen(self):
+    def test_broken_constraint_is_not_chosen(self):
+        """A trial that breaks a constraint is not chosen."""
         table = [[0.1, 0.2], [0.9, 0.9], [0.4, 0.5]]
         assert choose_optimum(tune_table([2, 3, 4], table, broken=[1])).best == 2
 
@@ -141,7 +144,8 @@ class TestTies:
             (TiedScores(LOW, HIGH), TiedScores(LOW, HIGH), TuningDecision.UNDECIDED),
         ],
     )
-    def test_a_gain_or_a_loss_holds_in_every_order_of_ties(self, today, chosen, decision):
+    def test_gain_holds_in_every_order_of_ties(self, today, chosen, decision):
+        """A gain or a loss holds in every order of ties."""
         assert decide_with_ties(today, chosen, WEIGHTS)[0] is decision
 
     def test_how_far_they_move_the_difference_is_kept(self):

@@ -73,7 +73,8 @@ def test_it_is_kept_with_its_looks(tmp_path):
     assert add_look(path, looked, replace(LOOK, created="later")) == looked
 
 
-def test_a_hold_out_that_another_tuning_wrote_meanwhile_is_not_replaced(tmp_path):
+def test_hold_out_of_another_tuning_stays(tmp_path):
+    """A hold-out that another tuning wrote meanwhile is not replaced."""
     path = tmp_path / "shop.holdout.json"
     keep_hold_out(path, load_hold_out(path, QUERIES, None, 1))
     before = path.read_bytes()

@@ -13,7 +13,8 @@ CHANGE = ["--- a/shop.relevance.yaml", "+++ b/shop.relevance.yaml", "-  today: 2
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("report", [tuning_report(), undecided_report()], ids=["gain", "none"])
-def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, report, width, scheme):
+def test_all_can_be_read(open_html, report, width, scheme):
+    """Nothing is cut or wider than the page, and all can be read."""
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     page = open_html(render(report, change=CHANGE), **options)
     for summary in page.locator("details > summary").all():

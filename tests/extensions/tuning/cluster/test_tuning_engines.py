@@ -38,7 +38,9 @@ def suite(cranfield, tmp_path) -> Path:
 
 
 @pytest.mark.cranfield
-def test_what_a_sampler_finds_is_within_the_interval_of_the_grid(suite, engine_url):
+def test_sampler_finds_what_the_grid_finds(suite, engine_url):
+    """What a sampler finds is within the interval of the grid."""
+
     def tune(*words):
         command = [
             sys.executable,

@@ -42,7 +42,8 @@ def test_the_page_shows_what_its_commands_print(capfd):
     assert without_candidate == example.read_text(encoding="utf-8")
 
 
-def test_too_few_queries_are_refused_and_a_gain_that_is_none_is_told(capfd):
+def test_too_few_queries_and_no_gain(capfd):
+    """Too few queries are refused, and a gain that is none is told."""
     (few, refusal), (line, shown) = list_commands(HOLD_OUT)
     assert main(shlex.split(few)[1:]) == 2
     # The page breaks the line.
