@@ -110,7 +110,10 @@ def test_another_package_of_the_name_ends_the_session_with_one_sentence(tmp_path
     assert line.startswith("ERROR: relevance-harness: `import harness` finds ")
     assert "`-p no:relevance`" in line
 
-    without = subprocess.run(
-        [*command, "-p", "no:relevance"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert without.returncode == 0
+
+def test_without_the_plugin_another_package_of_the_name_is_found(tmp_path):
+    (tmp_path / "harness.py").write_text("", encoding="utf-8")
+    (tmp_path / "test_theirs.py").write_text("import harness\ndef test_nothing(): pass\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:relevance"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0

@@ -292,7 +292,7 @@ def test_the_lock_of_a_killed_process_is_let_go(tmp_path: Path) -> None:
 
 
 def test_of_processes_that_ask_at_once_one_runs_it(tmp_path: Path) -> None:
-    together = [process(tmp_path, "run") for _ in range(3)]
+    together = [process(tmp_path, "run") for _ in range(2)]
     for each in together:
         assert each.stdin is not None
         each.stdin.write("go\n")
@@ -300,5 +300,5 @@ def test_of_processes_that_ask_at_once_one_runs_it(tmp_path: Path) -> None:
     for each in together:
         each.communicate()
 
-    assert [each.returncode for each in together] == [0] * 3
+    assert [each.returncode for each in together] == [0] * 2
     assert (tmp_path / "calls").read_bytes() == b"x"
