@@ -8,10 +8,9 @@ import json
 from itertools import count
 from pathlib import Path
 
-import jsonschema
-
 from builders.engine import SHARDS
 from builders.reports import without_timing
+from builders.schemas import make_validator
 from harness.api import Relevance
 from harness.cli import main
 from harness.model.report import RepeatSummary
@@ -63,7 +62,7 @@ def repeated(engine, capsys):
         )
         printed = " ".join(capsys.readouterr().out.split())
         text = Path("r.json").read_text(encoding="utf-8")
-        jsonschema.validate(json.loads(text), report_schema())
+        make_validator(report_schema).validate(json.loads(text))
         return status, loads_report(text).suites[0], printed
 
     return run
