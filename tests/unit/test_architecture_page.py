@@ -4,6 +4,7 @@ import ast
 import builtins
 import re
 import textwrap
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -61,41 +62,30 @@ def exists(path: str) -> bool:
     return any(any(folder.glob(pattern)) for folder in FOLDERS)
 
 
-class Definitions(ast.NodeVisitor):
-    """Collects functions, classes, fields, attributes, constants and imported names; no variables of functions."""
-
-    def __init__(self):
-        self.names = set()
-        self._functions = 0
-
-    def visit_FunctionDef(self, node):
-        self.names.add(node.name)
-        self._functions += 1
-        self.generic_visit(node)
-        self._functions -= 1
-
-    def visit_ClassDef(self, node):
-        self.names.add(node.name)
-        self.generic_visit(node)
-
-    def visit_Name(self, node):
-        if isinstance(node.ctx, ast.Store) and not self._functions:
-            self.names.add(node.id)
-
-    def visit_Attribute(self, node):
-        if isinstance(node.ctx, ast.Store):
-            self.names.add(node.attr)
-        self.generic_visit(node)
-
-    def visit_alias(self, node):
-        self.names.add((node.asname or node.name).split(".")[-1])
+def walk_outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of *tree* that no function has within it."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        yield node
+        if not isinstance(node, ast.FunctionDef):
+            nodes.extend(ast.iter_child_nodes(node))
 
 
 @cache
 def list_definitions(path: Path) -> frozenset[str]:
-    collected = Definitions()
-    collected.visit(parse_module(path))
-    return frozenset(collected.names)
+    """Functions, classes, fields, attributes, constants and imported names of a file; no variables of functions."""
+    names = set()
+    for node in list_nodes(path):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[-1])
+    for node in walk_outside_functions(parse_module(path)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return frozenset(names)
 
 
 @cache

@@ -625,7 +625,7 @@ class TestGivingUp:
     def test_an_engine_that_is_always_busy_is_given_up_once(self, item: bool) -> None:
         connection = Scripted(lambda bodies: answer([busy(503) for _ in bodies]) if item else Answer(503, b"no master"))
 
-        responses = connection.search(*(str(number) for number in range(10_000)), attempts=9, concurrency=4)
+        responses = connection.search(*(str(number) for number in range(3_000)), attempts=9, concurrency=4)
 
         assert set(ids(responses)) == {"ERROR"}
         assert re.match(

@@ -230,14 +230,14 @@ def large(suite, queries):
     return replace(suite, queries=many, verdicts=(suite.verdicts[0], *verdicts))
 
 
-def test_thousands_of_queries_make_a_page_that_still_opens(report, suite):
-    text = render(replace(report, suites=(large(suite, 1_500),)))
+def test_many_queries_make_a_page_that_still_opens(report, suite):
+    text = render(replace(report, suites=(large(suite, 700),)))
     page = Page(text)
-    assert sum("data-outcome" in row for row in page.all("tr")) == 1_500
+    assert sum("data-outcome" in row for row in page.all("tr")) == 700
     assert len(page.all("details")) == Limits().details + 1
-    assert len(text) < 8_000_000
-    assert "This page omits the rankings of 1,000 queries with better scores than those shown" in page.text
-    assert "This page omits 1,001 thresholds that held" in page.text
+    assert len(text) < 5_000_000
+    assert "This page omits the rankings of 200 queries with better scores than those shown" in page.text
+    assert "This page omits 201 thresholds that held" in page.text
 
 
 def test_the_failed_threshold_is_listed_however_many_hold(report, suite):
