@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import SearchError
+from harness.gate.selection import list_read_fields
 from harness.model.request import SearchRequest
 from harness.model.suite import Query
 from harness.run.plan import SearchPlan, count_requested_hits
@@ -52,6 +53,7 @@ class NeededHits:
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
+        read_fields = list_read_fields(self.plan.suite, self.plan.template.name)
         with closing(self._stream_in_window(requests, budget)) as stream:
             for streamed in stream:
                 # The request as it was made: hooks may have changed the one that was sent.
@@ -62,7 +64,7 @@ class NeededHits:
                 depth = self._count_needed_hits(request, request.built_for)
                 response = cut_with_tail(streamed.response, request, depth, self._dialect)
                 if not self._dialect.has_indexes:
-                    response = keep_read_values(response, self.plan.suite, self.plan.template.name)
+                    response = keep_read_values(response, read_fields)
                 yield StreamedResponse(
                     streamed.position, streamed.request, response, streamed.resent, streamed.lacks_further_hit
                 )

@@ -40,16 +40,15 @@ def cut_with_tail(response: Response, request: SearchRequest, depth: int, dialec
     return truncate_ranking(response, depth)
 
 
-def keep_read_values(response: Response, suite: Suite, request: str) -> Response:
+def keep_read_values(response: Response, read_fields: Sequence[str]) -> Response:
     """
-    *response* to *request* without the values of fields that no expectation of *suite* reads.
+    *response* without the values of fields other than *read_fields*, those that `list_read_fields` finds.
 
     A service returns values of all fields that the suite shows. Those that are compared are stored as they are, and all
     others may have a secret.
     """
     if not isinstance(response, Ranking):
         return response
-    read_fields = list_read_fields(suite, request)
     hits = tuple(_drop_values(hit, read_fields) for hit in response.hits)
     tail = tuple(_drop_values(hit, read_fields) for hit in response.tail)
     return replace(response, hits=hits, tail=tail)
@@ -106,9 +105,10 @@ def search_tails(
             seconds = time.perf_counter() - begun
             return replace(run, tails=TailSearch(queries_searched, size, seconds, len(open_queries), str(error)))
         responses = dict(run.responses)
+        read_fields = list_read_fields(suite, run.request)
         for request, answer in zip(requests, answers, strict=True):
             response = _add_tail(responses[request.query], answer, request, dialect)
-            responses[request.query] = keep_read_values(response, suite, run.request)
+            responses[request.query] = keep_read_values(response, read_fields)
         run = replace(run, responses=responses)
         size_searched = size
     if queries_searched == 0:
@@ -121,8 +121,8 @@ def _has_open_tail(response: Response | None) -> bool:
     """Whether unknown documents may tie with the last hit."""
     if not isinstance(response, Ranking):
         return False
-    groups = group_ties(response)
-    return bool(groups) and not groups[-1].closed
+    # Without groups it is unknown which documents tie.
+    return not response.closed and bool(group_ties(response))
 
 
 def _make_deeper(request: SearchRequest, suite: Suite, size: int, size_searched: int) -> SearchRequest | None:

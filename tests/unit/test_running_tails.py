@@ -11,6 +11,7 @@ from builders.executions import cell_of, finish, search_suite
 from builders.suites import BODY, make_suite
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
+from harness.gate.selection import list_read_fields
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking, TailSearch
 from harness.model.suite import HttpRequest, Query, RequestTemplate, Suite, Target, Threshold
@@ -225,6 +226,21 @@ def test_only_queries_that_go_on_are_asked_again_and_for_ids_alone() -> None:
     ]
     assert run.tails is not None
     assert run.tails.queries == 1
+
+
+def test_which_fields_are_read_is_found_out_once_and_not_for_each_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    found_out = []
+
+    def list_fields(suite: Suite, request: str) -> tuple[str, ...]:
+        found_out.append(request)
+        return list_read_fields(suite, request)
+
+    monkeypatch.setattr("harness.run.tails.list_read_fields", list_fields)
+    tested = make_tied_suite(queries=20)
+    search = FakeSearch({query.id: TIED[:20] for query in tested.queries})
+    run = search_tails(tested, search_suite(tested, search), search)
+    assert run.tails is not None
+    assert (run.tails.queries, found_out) == (20, ["current"])
 
 
 def test_a_deeper_answer_that_begins_otherwise_is_not_believed() -> None:
