@@ -251,9 +251,21 @@ def _decode(content: str | bytes) -> str:
         raise WrongJson(f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8", offset) from None
 
 
-def dump_line(adapter: TypeAdapter[Any], value: object) -> str:
-    """*value* as JSON text on one line, as `escape_json` gives it."""
-    return escape_json(_encode(adapter.dump_python(value, mode="json"), indent=None))
+class LineWriter(Generic[T]):
+    """Writes values of a *kind*, each as JSON text on one line, as `escape_json` gives it."""
+
+    def __init__(self, kind: type[T]) -> None:
+        # The adapter of a dataclass itself takes no configuration.
+        self._adapter = TypeAdapter(list[kind], config=ConfigDict(ser_json_inf_nan="strings"))  # type: ignore[valid-type]
+
+    def dump(self, value: T) -> str:
+        """*value* as a line, without a line break."""
+        try:
+            # Writing text at once takes half of the time of making plain values first: scripts/bench/report-page.
+            text = self._adapter.dump_json([value]).decode()
+        except PydanticSerializationError:
+            text = _encode(self._adapter.dump_python([value], mode="json"), indent=None)
+        return escape_json(text[1:-1])
 
 
 def _encode(plain: Json, indent: int | None) -> str:

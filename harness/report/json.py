@@ -9,9 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
-from harness.files.versioned import VersionedJson, dump_line, escape_json_commands
+from harness.files.versioned import LineWriter, VersionedJson, escape_json_commands
 from harness.model.inspection import QueryInspection
 from harness.model.report import QueryReport, Report
 from harness.model.run import Unit, Verdict
@@ -32,8 +30,8 @@ NO_QUERIES = '\n      "queries": []'
 
 
 @cache
-def _make_query_adapter() -> TypeAdapter[QueryReport]:
-    return TypeAdapter(QueryReport)
+def _make_query_writer() -> LineWriter[QueryReport]:
+    return LineWriter(QueryReport)
 
 
 def dumps_report(report: Report) -> str:
@@ -53,7 +51,7 @@ def dump_report_parts(report: Report) -> Iterator[str]:
         before, _, rest = rest.partition(NO_QUERIES)
         yield f"{before}{NO_QUERIES[:-1]}"
         for place, query in enumerate(suite.queries):
-            yield f"{',' if place else ''}\n        {dump_line(_make_query_adapter(), query)}"
+            yield f"{',' if place else ''}\n        {_make_query_writer().dump(query)}"
         yield "\n      ]" if suite.queries else "]"
     yield rest
 

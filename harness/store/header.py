@@ -219,8 +219,10 @@ def make_header(
 def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
     """One fingerprint of all *values*, secrets masked."""
     chained = ""
+    # One encoder for all: `json.dumps` would make one for each query.
+    encoder = json.JSONEncoder(default=_make_plain)
     for value in values:
-        chained = fingerprint([chained, mask(json.dumps(value, default=_make_plain))])
+        chained = fingerprint([chained, mask(encoder.encode(value))])
     return chained
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -418,8 +419,9 @@ class Journal:
                 self._file = self._create(self._repaired + data)
             self._file.flush()
             # Where the system has no locks, another run may have put its file in this place.
-            if self._path.exists() and not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
-                raise self._refuse_second_writer()
+            with suppress(FileNotFoundError, NotADirectoryError):
+                if not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
+                    raise self._refuse_second_writer()
         except OSError as error:
             raise UsageError(f"{self._path}: the journal could not be written: {error.strerror or error}") from None
 

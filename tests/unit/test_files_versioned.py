@@ -1,5 +1,6 @@
 """The one form of JSON files: versions, and the place of what is wrong."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.json import PlacedJson, WrongJson, build_tree, parse_json
-from harness.files.versioned import VersionedJson
+from harness.files.versioned import LineWriter, VersionedJson
 
 
 @dataclass(frozen=True)
@@ -115,3 +116,12 @@ def test_a_wrong_text_has_its_column(text: str, column: int, sentence: str) -> N
 def test_a_tree_has_what_a_file_can_hold(text: str) -> None:
     with pytest.raises(WrongJson):
         build_tree(text, PlacedJson)
+
+
+@pytest.mark.parametrize("name", ["Zelt „groß“ \x7f", "##[x]", "half \ud83d"])
+def test_a_line_has_what_a_file_has(name: str) -> None:
+    shelf = Shelf(name, ("a",), float("inf"))
+    line = LineWriter(Shelf).dump(shelf)
+    assert line.isascii()
+    assert json.loads(line) == json.loads(PRINTED.dumps(shelf))
+    assert '"width":"Infinity"' in line

@@ -32,7 +32,7 @@ from harness.report.document import (
     make_notes,
     split_marked,
 )
-from harness.report.html.charts import choose_shade, place_meter, plot_bins
+from harness.report.html.charts import Strip, choose_shade, place_meter, plot_bins
 from harness.report.overview import format_mean_change
 from harness.report.run_sentences import (
     describe_place,
@@ -218,6 +218,29 @@ def _mark_sign(change: str) -> Markup:
     return Markup('<span class="since {}">{}</span>').format(css_class, change)
 
 
+# A table of queries has thousands of the following two, which templates take three times as long to print:
+# scripts/bench/report-page. Their texts are numbers that `sentences` and `charts` made, with nothing to escape.
+
+
+def print_figure(text: str, value: float | None, step: str = "") -> Markup:
+    """A cell of a table with a number as *text*; the page's script sorts by *value*, and *step* is its colour."""
+    css_class = f"number {step}" if step else "number"
+    sorted_by = "" if value is None else f' data-v="{value}"'
+    return Markup(f'<td class="{css_class}"{sorted_by}>{text}</td>')
+
+
+def print_strip(strip: Strip) -> Markup:
+    """The grades of the first hits of a query as small cells in their colours."""
+    parts = [f'<span class="strip" role="img" aria-label="{strip.label}">']
+    for shade, text in strip.cells:
+        if shade:
+            parts.append(f'<i class="{shade}">{text}</i>')
+        else:
+            parts.append(f"<i>{text}</i>")
+    parts.append("</span>")
+    return Markup("".join(parts))
+
+
 @cache
 def _make_environment() -> Environment:
     """What jinja renders the templates with: filters and tests by the names that templates use."""
@@ -232,6 +255,7 @@ def _make_environment() -> Environment:
         "counted": count,
         "difference": format_difference,
         "tally": format_tally,
+        "figure": print_figure,
         "grade_text": format_grade,
         "heading": _print_heading,
         "joined": join_spans,
@@ -248,6 +272,7 @@ def _make_environment() -> Environment:
         "score": format_score,
         "shade": choose_shade,
         "since": _mark_sign,
+        "strip": print_strip,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
         "change": format_mean_change,
         "changed": format_query_change,
