@@ -24,6 +24,8 @@ import execnet
 import pytest
 import xdist.newhooks
 
+import harness.plugin
+
 __all__ = ["IN_A_WORKER", "IN_TWO_WORKERS"]
 
 IN_A_WORKER = ("-p", "builders.workers")
@@ -92,7 +94,7 @@ class Controller:
             worker = Worker(self, node)
             printed = io.StringIO()
             with redirect_stdout(printed):
-                status = pytest.main(list(self.config.invocation_params.args), plugins=[worker])
+                status = pytest.main(list(self.config.invocation_params.args), plugins=[worker, harness.plugin])
             assert status not in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR), printed.getvalue()
             self.config.hook.pytest_testnodedown(node=node, error=None)
             if worker.stop:

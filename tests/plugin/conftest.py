@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import builders.loaded  # noqa: F401
+import harness.plugin
 from builders.engine import ScriptedEngine
 
 collect_ignore = ["examples"]  # run by tests, in folders of their own
@@ -59,7 +60,12 @@ def run(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def with_options(*options: str) -> pytest.RunResult:
-        return pytester.runpytest("-p", "relevance", "--relevance-url", engine.url, "-W", "error", *options)
+        words = ("--relevance-url", engine.url, "-W", "error", *options)
+        if "xdist" in options:
+            # A process of a worker is told the name of the plugin.
+            return pytester.runpytest("-p", "relevance", *words)
+        # For the name pytest reads a file of every installed package, which is a fifth of a short session.
+        return pytester.runpytest_inprocess(*words, plugins=[harness.plugin])
 
     return with_options
 
