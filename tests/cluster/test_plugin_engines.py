@@ -15,6 +15,7 @@ import pytest
 
 import builders.loaded  # noqa: F401
 from builders.waiting import wait_until
+from builders.workers import IN_TWO_WORKERS
 from harness.embedded.jars import cache_folder
 from harness.report.json import loads_report
 
@@ -60,14 +61,14 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *options: pytester.runpytest("-p", "relevance", "-W", "error", "-v", *options)
 
 
-@pytest.mark.parametrize("workers", [[], IN_TWO], ids=["alone", "two-workers"])
+@pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS], ids=["alone", "two-workers"])
 def test_a_suite_builds_its_index_and_runs_once(
     suite_name: str,
     run: Run,
     engine_url: str,
     call: Callable[..., object],
     pytester: pytest.Pytester,
-    workers: list[str],
+    workers: tuple[str, ...],
 ) -> None:
     options = ["--relevance-url", engine_url, "--relevance-report=report.json", *workers]
 
