@@ -7,11 +7,10 @@ pytest.importorskip("numpy")
 import doctest
 import re
 import sys
+from importlib import import_module
 from math import inf, nan
 
 import numpy as np
-import pandas
-import polars
 
 import harness.api.arrays
 from harness.api import evaluate_arrays, evaluate_frames
@@ -249,7 +248,12 @@ class TestArrays:
             evaluate_codes(run, CodedJudgments(np.array([0]), np.array([0]), np.array([1])), 100, [AP])
 
 
-@pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
+@pytest.fixture(params=["pandas", "polars"])
+def library(request):
+    """Imported here, as each process that collects would import both for a second and more."""
+    return import_module(request.param)
+
+
 class TestFrames:
     @pytest.mark.parametrize("profile", ["standard", "trec", "quepid"])
     def test_scores_are_those_of_dicts(self, library, profile):
@@ -260,8 +264,8 @@ class TestFrames:
         run = library.DataFrame(dict(zip(("query", "document"), zip(*rows, strict=True), strict=True)))
         run = (
             run.assign(score=range(len(rows), 0, -1))
-            if library is pandas
-            else run.with_columns(polars.Series("score", range(len(rows), 0, -1)))
+            if library.__name__ == "pandas"
+            else run.with_columns(library.Series("score", range(len(rows), 0, -1)))
         )
         judgments = library.DataFrame(dict(zip(("query", "document", "grade"), zip(*grades, strict=True), strict=True)))
         expected = evaluate(CODED_RANKINGS, CODED_JUDGMENTS, ARRAY_MEASURES, profile=Profile(profile)).scores
@@ -411,6 +415,8 @@ def test_a_grade_that_is_no_finite_number_is_refused_on_every_path(grade, shown,
 
 
 def test_a_frame_whose_rows_are_not_computed():
+    import polars
+
     lazy = polars.LazyFrame(FRAME_RUN)
     with pytest.raises(
         UsageError, match=r"run is of type LazyFrame, whose rows are not computed; pass its collect\(\)"
@@ -419,6 +425,8 @@ def test_a_frame_whose_rows_are_not_computed():
 
 
 def test_a_frame_with_a_column_twice():
+    import pandas
+
     judgments = pandas.DataFrame([["q", "a", 1, 2]], columns=["query", "document", "grade", "grade"])
     with pytest.raises(UsageError, match="the frame of the judgments has 2 columns 'grade', expected one"):
         evaluate_frames(pandas.DataFrame(FRAME_RUN), judgments, measures=["RR"])
@@ -434,6 +442,8 @@ def test_offsets_of_every_type_of_whole_numbers(kind):
 
 
 def test_a_number_in_a_frame_that_is_too_large():
+    import pandas
+
     grades = pandas.Series([10**400], dtype=object)  # pandas before 3 would fail to find a type
     judgments = pandas.DataFrame({"query": ["q"], "document": ["a"], "grade": grades})
     with pytest.raises(

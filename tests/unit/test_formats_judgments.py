@@ -326,20 +326,28 @@ def test_a_parquet_table_without_the_columns_is_told(write):
 
 FLOATS = "has floating-point numbers; write it as integers or strings"
 
+# Columns are made in the test: the first that is made imports pandas, which each process that collects would pay for.
+
 
 @pytest.mark.parametrize(
     ("ids", "problem"),
     [
-        (arrow.array([1.0]), FLOATS),
-        (arrow.array([1.0], arrow.float32()).dictionary_encode(), FLOATS),
-        (arrow.array([True]), "has values of the type bool; expected strings or whole numbers"),
-        (arrow.array([date(2026, 1, 2)]), "has values of the type date32[day]; expected strings or whole numbers"),
-        (arrow.array([Decimal(1)]), "has values of the type decimal128(1, 0); expected strings or whole numbers"),
+        (lambda: arrow.array([1.0]), FLOATS),
+        (lambda: arrow.array([1.0], arrow.float32()).dictionary_encode(), FLOATS),
+        (lambda: arrow.array([True]), "has values of the type bool; expected strings or whole numbers"),
+        (
+            lambda: arrow.array([date(2026, 1, 2)]),
+            "has values of the type date32[day]; expected strings or whole numbers",
+        ),
+        (
+            lambda: arrow.array([Decimal(1)]),
+            "has values of the type decimal128(1, 0); expected strings or whole numbers",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["query", "document"])
 def test_what_is_no_id_in_parquet_is_told_with_its_column(write, name, ids, problem):
-    parquet.write_table(arrow.table({"query": ["q"], "document": ["a"], "grade": [1], name: ids}), "j.parquet")
+    parquet.write_table(arrow.table({"query": ["q"], "document": ["a"], "grade": [1], name: ids()}), "j.parquet")
     assert refuse_judgments(Path("j.parquet")) == f"j.parquet: the column '{name}' {problem}"
 
 
@@ -351,14 +359,14 @@ def test_a_column_of_lists_in_parquet_is_no_column_of_ids(write):
 @pytest.mark.parametrize(
     "ids",
     [
-        arrow.array([7], arrow.uint8()),
-        arrow.array(["7"], arrow.large_string()),
-        arrow.array([b"7"], arrow.binary(1)),
-        arrow.array(["7"]).dictionary_encode(),
+        lambda: arrow.array([7], arrow.uint8()),
+        lambda: arrow.array(["7"], arrow.large_string()),
+        lambda: arrow.array([b"7"], arrow.binary(1)),
+        lambda: arrow.array(["7"]).dictionary_encode(),
     ],
 )
 def test_texts_and_whole_numbers_in_parquet_are_ids(write, ids):
-    parquet.write_table(arrow.table({"query": ids, "document": ids, "grade": [Decimal("1.5")]}), "j.parquet")
+    parquet.write_table(arrow.table({"query": ids(), "document": ids(), "grade": [Decimal("1.5")]}), "j.parquet")
     assert read_judgments(Path("j.parquet")) == {"7": {"7": 1.5}}
 
 

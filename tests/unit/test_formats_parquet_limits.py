@@ -13,12 +13,13 @@ ROWS = 300
 ID = "x" * 40_000
 LIMIT = 2**20
 
+# Made in the test: together they are 60 MB, in each process that collects.
 TYPES = {
-    "texts": pyarrow.array([ID] * ROWS),
-    "large texts": pyarrow.array([ID] * ROWS, pyarrow.large_string()),
-    "bytes": pyarrow.array([ID.encode()] * ROWS),
-    "bytes of one length": pyarrow.array([ID.encode()] * ROWS, pyarrow.binary(len(ID))),
-    "a dictionary": pyarrow.array([ID] * ROWS).dictionary_encode(),
+    "texts": lambda: pyarrow.array([ID] * ROWS),
+    "large texts": lambda: pyarrow.array([ID] * ROWS, pyarrow.large_string()),
+    "bytes": lambda: pyarrow.array([ID.encode()] * ROWS),
+    "bytes of one length": lambda: pyarrow.array([ID.encode()] * ROWS, pyarrow.binary(len(ID))),
+    "a dictionary": lambda: pyarrow.array([ID] * ROWS).dictionary_encode(),
 }
 
 
@@ -31,7 +32,7 @@ def write(path, queries, **options):
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_one_long_id_in_many_rows_is_refused(tmp_path, monkeypatch, kind):
-    path = write(tmp_path / "q.parquet", TYPES[kind], dictionary_pagesize_limit=2**30)
+    path = write(tmp_path / "q.parquet", TYPES[kind](), dictionary_pagesize_limit=2**30)
     assert path.stat().st_size < 2500
     monkeypatch.setattr(records, "MOST_DECODED", LIMIT)
     with pytest.raises(
@@ -44,7 +45,7 @@ def test_one_long_id_in_many_rows_is_refused(tmp_path, monkeypatch, kind):
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
 def test_an_encoding_of_differences_is_no_way_around_it(tmp_path, monkeypatch, encoding):
     encodings = {"query": encoding}
-    path = write(tmp_path / "q.parquet", TYPES["texts"], use_dictionary=False, column_encoding=encodings)
+    path = write(tmp_path / "q.parquet", TYPES["texts"](), use_dictionary=False, column_encoding=encodings)
     monkeypatch.setattr(records, "MOST_DECODED", LIMIT)
     with pytest.raises(FormatError, match=r"more than 1 MB when what is repeated|unpacks to"):
         read_judgments(path)
@@ -52,7 +53,7 @@ def test_an_encoding_of_differences_is_no_way_around_it(tmp_path, monkeypatch, e
 
 def test_the_values_of_grades_count_too(tmp_path, monkeypatch):
     path = tmp_path / "q.parquet"
-    columns = {"query": ["q"] * ROWS, "document": [f"d{number}" for number in range(ROWS)], "grade": TYPES["texts"]}
+    columns = {"query": ["q"] * ROWS, "document": [f"d{number}" for number in range(ROWS)], "grade": TYPES["texts"]()}
     parquet.write_table(pyarrow.table(columns), path, compression="zstd", dictionary_pagesize_limit=2**30)
     monkeypatch.setattr(records, "MOST_DECODED", LIMIT)
     with pytest.raises(FormatError, match="more than 1 MB when what is repeated"):

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from builders.extras import skip_without
 from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at
 from harness.cli import main
 from harness.extensions.distributed import scheduler
@@ -19,7 +20,7 @@ from harness.extensions.distributed.scheduler import is_scheduler_verified, list
 from harness.options import RunOptions
 from harness.run import Matrix
 
-pytest.importorskip("distributed", reason="the extra dask is not installed")
+skip_without("distributed")
 
 
 QUIET = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s"}

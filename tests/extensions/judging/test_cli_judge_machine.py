@@ -12,7 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("openai")
+from builders.extras import skip_without
+
+skip_without("openai")
 
 import harness.search
 from extensions.judging.builders.judged_shop import make_hit

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
+from builders.extras import skip_without
+
+skip_without("openai")
 
 from builders.ports import closed_port
 from extensions.judging.builders.llm_server import Reply, ScriptedModel, grade, refuse

@@ -2,8 +2,9 @@
 
 import pytest
 
-pytest.importorskip("optuna")
-pytest.importorskip("cmaes")
+from builders.extras import skip_without
+
+skip_without("optuna", "cmaes")
 
 import json
 import os

@@ -2,8 +2,9 @@
 
 import pytest
 
-pytest.importorskip("optuna")
-pytest.importorskip("cmaes")
+from builders.extras import skip_without
+
+skip_without("optuna", "cmaes")
 
 from harness.errors import UsageError
 from harness.extensions.tuning.study import StudySettings, describe_storage_error, hide_login, open_study

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
+from builders.extras import skip_without
+
+skip_without("openai")
 
 ROOT = Path(__file__).parents[4]
 INSTALLED = ROOT / ".venv-model" / "installed"

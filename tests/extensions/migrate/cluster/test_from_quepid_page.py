@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from builders.extras import skip_without
 from builders.pages import JudgingPage
 from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands, type_command
 from extensions.judging.builders.llm_server import ScriptedModel, grade
 
-for _package in ("werkzeug", "waitress", "krippendorff", "openai"):
-    pytest.importorskip(_package, reason="people and a machine judge with the extras judge and llm")
+skip_without("werkzeug", "waitress", "krippendorff", "openai")
 
 DOCS = Path(__file__).parents[4] / "docs"
 PAGE = (DOCS / "guides" / "judging-together.md").read_text(encoding="utf-8")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("optuna")
-pytest.importorskip("cmaes")
+from builders.extras import skip_without
+
+skip_without("optuna", "cmaes")
 
 ROOT = Path(__file__).parents[4]
 QUERIES = 225

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("optuna")
+from builders.extras import skip_without
+
+skip_without("optuna")
 
 from builders.typed_page import BLOCK, assert_shown, split_commands, type_command
 from harness.cli import main
