@@ -127,6 +127,19 @@ def test_a_query_that_a_shared_verdict_does_not_blame_passes() -> None:
     assert outcome.status is Status.PASSED
 
 
+@pytest.mark.parametrize(
+    ("blamed", "expected"),
+    [((), Status.INCONCLUSIVE), (("q2",), Status.INCONCLUSIVE), (("q1",), Status.PASSED)],
+)
+def test_an_inconclusive_shared_verdict_is_that_of_the_queries_it_blames_or_of_all(
+    blamed: tuple[str, ...], expected: Status
+) -> None:
+    inconclusive = verdict("every", Status.INCONCLUSIVE, blamed=blamed)
+    outcome = find_outcome(of_query("q2", shared=("every",)), report(inconclusive, queries=(query("q1"), query("q2"))))
+
+    assert outcome.status is expected
+
+
 def test_a_query_expected_to_fail_is_forgiven_what_a_shared_verdict_blames_it_for() -> None:
     failed = verdict("every", Status.FAILED, blamed=("q",))
     outcome = find_outcome(of_query("q", shared=("every",), xfail=WAIVER), report(failed, queries=(query("q"),)))
