@@ -345,8 +345,8 @@ def describe_no_judgments(path: Path) -> str:
     """
     The problem of a suite that scores, unless it is loaded to pool its first judgments.
 
-    >>> describe_no_judgments(Path("my shop.relevance.yaml")).partition("; ")[2].split("; ")[1]
-    "grade hits with `relevance judge 'my shop.relevance.yaml'`"
+    >>> describe_no_judgments(Path("shop.relevance.yaml")).split("; ")[0]
+    'the suite has no judgments'
     """
     remedy = find_remedy(Remedy.GRADE, f"; grade hits with `{{command}} {shlex.quote(str(path))}`")
     expected = "expected 'judgments' in its queries, or files under 'judgments'"

@@ -1,6 +1,7 @@
 """What is wrong in a suite: one test a mistake, each with its whole message: place, found, expected, nearest, caret."""
 
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,6 +9,7 @@ import yaml
 from builders.extension_cases import needs_extension
 from harness.errors import SuiteError
 from harness.suites import load_suite, load_suites
+from harness.suites.loading import describe_no_judgments
 
 SHOP = """\
 suite: shop
@@ -752,6 +754,12 @@ def test_a_suite_without_judgments_names_the_command_that_grades_hits(shop):
         "shop.relevance.yaml:9:1: the suite has no judgments; expected 'judgments' in its queries, or files under "
         "'judgments'; grade hits with `relevance judge shop.relevance.yaml`\n"
     )
+
+
+@needs_extension("judging")
+def test_the_suite_to_grade_is_quoted_for_a_shell():
+    message = describe_no_judgments(Path("my shop.relevance.yaml"))
+    assert message.endswith("; grade hits with `relevance judge 'my shop.relevance.yaml'`")
 
 
 def test_a_hexadecimal_grade_beyond_all_numbers_is_refused_like_any_other(shop):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from harness.extensions import Remedy, find_remedy
 from harness.extensions.tuning.asking import list_decidable
 from harness.extensions.tuning.decision import (
     TODAY,
@@ -353,9 +354,10 @@ def warn_of_unjudged(
     ]
     if worse:
         least = min(trial.judged or 0.0 for trial in worse)
+        remedy = find_remedy(Remedy.GRADE, "; `{command}` grades what was not judged")
         warnings.append(
             f"{count(len(worse), 'trial')} of {len(trials) - 1} lost with fewer judged hits than today's request, down "
-            f"to {least:.0%}: they may be better than they score; `relevance judge` grades what was not judged"
+            f"to {least:.0%}: they may be better than they score{remedy}"
         )
     return warnings
 
