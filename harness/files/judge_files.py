@@ -154,6 +154,8 @@ class JudgeFile:
     """The number of answers in the file."""
     _appended: tuple[int, int] | None = None
     """The file and its size in bytes after the last line that was appended here."""
+    _is_interrupted: bool = False
+    """Whether an answer may be in the file that is not counted."""
 
     @property
     def place(self) -> BesideFile:
@@ -226,12 +228,12 @@ class JudgeFile:
 
     def begin_run(self) -> None:
         """Say that a machine begins to grade; a file without `end_run` behind it is not whole. Raises as `record`."""
-        self._write_line(_format_mark("begin", self._size))
+        self._write_mark("begin")
         self.is_open = True
 
     def end_run(self) -> None:
         """Say that the machine ended, whatever it graded. Raises as `record`."""
-        self._write_line(_format_mark("end", self._size))
+        self._write_mark("end")
         self.is_open = False
 
     def check_writable(self) -> None:
@@ -282,8 +284,17 @@ class JudgeFile:
         except UnicodeEncodeError:
             what = f"document {answer.document!r} of query {answer.query!r}"
             raise UsageError(f"{what} has an id or a comment that is no valid text") from None
+        self._is_interrupted = True
         self._write_line(line)
         self._size += 1
+        self._is_interrupted = False
+
+    def _write_mark(self, name: str) -> None:
+        """Append a line with the number of answers before it."""
+        if self._is_interrupted:
+            self._size = len(_parse_lines(self.path, self.place.read(), self.questions).answers)
+            self._is_interrupted = False
+        self._write_line(_format_mark(name, self._size))
 
     def _write_line(self, line: bytes) -> None:
         """Append *line*, and wait until it is on the disk."""

@@ -1,6 +1,7 @@
 """Whose grades are the judgments of a suite: people's, and those of machines in the order of `judges`."""
 
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from builders.extension_cases import needs_extension
 from harness.errors import FormatError, SuiteError, UsageError
+from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
 from harness.files.query_samples import build_sample_path, draw_sample, read_sample, write_sample
 from harness.model.judging import JudgeAnswer, MachineAnswer
@@ -300,6 +302,28 @@ def test_a_machine_s_file_that_is_whole_counts_also_after_further_runs(tmp_path:
     file.end_run()
     assert load(path).queries[1].machine_graded == {"sku-5", "sku-6"}
     assert not JudgeFile.read(kept).is_open
+
+
+@pytest.mark.parametrize(("owner", "name", "answers"), [(BesideFile, "open_to_append", 1), (os, "fsync", 2)])
+def test_ctrl_c_before_or_after_an_answer_is_written_leaves_a_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, answers: int
+) -> None:
+    """With the end of the run the file said that it lacked an answer, and was refused from then on."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path = write_suite(tmp_path)
+    file = JudgeFile(build_judge_path(path, "gpt"), fingerprint_questions(load_unchecked(path, None).suite))
+    file.begin_run()
+    file.record(JudgeAnswer("tents", "sku-3", 1.0, machine=HOW))
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            file.record(JudgeAnswer("tents", "sku-4", 0.0, machine=HOW))
+    file.end_run()
+    kept = JudgeFile.read(file.path)
+    assert (len(kept.answers), kept.is_open) == (answers, False)
 
 
 @pytest.mark.parametrize("lines", [2, 3, 4])
