@@ -51,7 +51,8 @@ def dump_report_parts(report: Report) -> Iterator[str]:
         before, _, rest = rest.partition(NO_QUERIES)
         yield f"{before}{NO_QUERIES[:-1]}"
         for place, query in enumerate(suite.queries):
-            yield f"{',' if place else ''}\n        {_make_query_writer().dump(query)}"
+            # A copy: the rows that are made to be written need not be in memory behind the line.
+            yield f"{',' if place else ''}\n        {_make_query_writer().dump(query.change())}"
         yield "\n      ]" if suite.queries else "]"
     yield rest
 

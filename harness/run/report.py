@@ -18,8 +18,8 @@ from harness.gate.decide_variants import (
     list_lost_measures,
 )
 from harness.gate.stability import explain_changed_target, find_unstable_queries
-from harness.gate.ties import has_sort, is_tie, suggest_tie_break
-from harness.metrics.ranking import gain_of
+from harness.gate.ties import has_sort, has_ties, is_tie, suggest_tie_break
+from harness.metrics.ranking import gain_function
 from harness.metrics.score import outcome_of
 from harness.model.kept import Reference
 from harness.model.report import (
@@ -273,8 +273,8 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
 
 def find_missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
     """The documents of positive gain, best first, and then the expected ones that *ranking* does not hold."""
-    returned = {hit.id for hit in ranking.hits}
-    wanted = dict.fromkeys([*_sort_relevant(query, gain), *_list_expected(query)])
+    returned = set(ranking.ids)
+    wanted = dict.fromkeys([*_sort_relevant(query, _list_gains(query, gain)), *_list_expected(query)])
     return tuple(
         MissingDocument(document, query.judgments.get(document)) for document in wanted if document not in returned
     )
@@ -430,13 +430,16 @@ def _do_scores_rise(ranking: Ranking, template: RequestTemplate | None) -> bool:
 
 
 def _describe_ranking(ranking: Ranking, query: Query, shared: _SharedFacts) -> tuple[RankedDocument, ...]:
+    hits = ranking.list_hits_from(0)
     tied_places: set[int] = set()
-    for place, (hit, following) in enumerate(pairwise(ranking.hits)):
-        if is_tie(hit, following, exact=ranking.exact_scores):
-            tied_places |= {place, place + 1}
+    if has_ties(ranking):
+        for place, (hit, following) in enumerate(pairwise(hits)):
+            if is_tie(hit, following, exact=ranking.exact_scores):
+                tied_places |= {place, place + 1}
     described = shared.described.get(query.id, {})
+    gains = _list_gains(query, shared.suite.gain)
     documents = []
-    for place, hit in enumerate(ranking.hits):
+    for place, hit in enumerate(hits):
         title = hit.title or shared.titles.get(hit.id)
         texts = None
         if hit.id in described:
@@ -446,7 +449,7 @@ def _describe_ranking(ranking: Ranking, query: Query, shared: _SharedFacts) -> t
                 rank=place + 1,
                 id=hit.id,
                 grade=query.judgments.get(hit.id),
-                gain=_compute_gain(query, hit.id, shared.suite.gain),
+                gain=gains.get(hit.id),
                 score=hit.score,
                 title=title,
                 tied=place in tied_places,
@@ -477,25 +480,27 @@ def _describe_texts(hit: Hit, title: str | None, shared: _SharedFacts) -> Docume
 
 
 def _describe_ideal(query: Query, shared: _SharedFacts) -> tuple[RankedDocument, ...]:
-    gain = shared.suite.gain
-    best = _sort_relevant(query, gain)[: shared.suite.depth]
+    gains = _list_gains(query, shared.suite.gain)
+    best = _sort_relevant(query, gains)[: shared.suite.depth]
     return tuple(
         RankedDocument(
             rank=rank,
             id=document,
             grade=query.judgments[document],
-            gain=_compute_gain(query, document, gain),
+            gain=gains[document],
             title=shared.titles.get(document),
         )
         for rank, document in enumerate(best, start=1)
     )
 
 
-def _sort_relevant(query: Query, gain: Gain) -> list[str]:
+def _sort_relevant(query: Query, gains: Mapping[str, float]) -> list[str]:
     """Documents of positive gain: the greatest gain first, equal ones by grade, then by id."""
-    ordered = sorted((-gain_of(gain, grade), -grade, document) for document, grade in query.judgments.items())
-    return [document for negative_gain, _, document in ordered if negative_gain < 0]
+    relevant = [(-gains[document], -grade, document) for document, grade in query.judgments.items()]
+    return [document for negative_gain, _, document in sorted(relevant) if negative_gain < 0]
 
 
-def _compute_gain(query: Query, document: str, gain: Gain) -> float | None:
-    return gain_of(gain, query.judgments[document]) if document in query.judgments else None
+def _list_gains(query: Query, gain: Gain) -> dict[str, float]:
+    """What each judged document of *query* gains."""
+    compute_gain = gain_function(gain)
+    return {document: compute_gain(grade) for document, grade in query.judgments.items()}

@@ -239,7 +239,9 @@ class Section(RunRecord):
     def end(self, run: Run) -> None:
         """Write the rest of the whole *run*, and those of its responses that changed since they were written."""
         for query, response in run.responses.items():
-            if self._written.get(query) != response:
+            written = self._written.get(query)
+            # To compare a ranking with itself would make its hits.
+            if written is not response and written != response:
                 self.add(query, response)
         masked = self._mask_run(run)
         repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in masked.repeats)

@@ -18,7 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import FormatError
-from harness.model.run import Failure, Ranking, Response, Run
+from harness.model.run import Failure, HitColumns, Ranking, Response, Run
 from harness.model.suite import Json
 from harness.store.header import JOURNAL_SCHEMA, CellKey, Header, find_problem
 from harness.words import listed
@@ -245,12 +245,19 @@ def write_line(value: Json) -> bytes:
 
 def write_response(query: str, response: Response) -> bytes:
     """The line of the *response* to *query*, without its checksum."""
-    if isinstance(response, Ranking):
-        name, adapter = "ranking", make_adapter(Ranking)
-    else:
-        name, adapter = "failure", make_adapter(Failure)
     # json.dumps escapes a lone surrogate, which pydantic's own writer refuses.
-    return write_line({"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)})
+    if isinstance(response, Failure):
+        failure = make_adapter(Failure).dump_python(response, mode="json", exclude_defaults=True)
+        return write_line({"query": query, "failure": failure})
+    columns = response.columns
+    if columns is not None:
+        response = response.change(HitColumns((), ()))
+    ranking = make_adapter(Ranking).dump_python(response, mode="json", exclude_defaults=True)
+    if columns is not None:
+        # What the adapter would write, of hits that nothing else needs: scripts/bench/runner --by-hand.
+        hits = [{"id": document, "score": score} for document, score in zip(columns.ids, columns.scores, strict=True)]
+        ranking = {"hits": hits, **ranking}
+    return write_line({"query": query, "ranking": ranking})
 
 
 @cache
