@@ -166,9 +166,9 @@ def _choose_divisors(settings: Settings) -> Callable[[int], Sequence[float]]:
 
 
 def _sum_discounted(gains: Sequence[float], settings: Settings) -> float:
-    return exact_sum(
-        gain / divisor for gain, divisor in zip(gains, _choose_divisors(settings)(len(gains)), strict=True)
-    )
+    divisors = _choose_divisors(settings)(len(gains))
+    # Most hits have no gain: scripts/bench/runner --by-hand.
+    return exact_sum(gain / divisor for gain, divisor in zip(gains, divisors, strict=True) if gain)
 
 
 def _sum_discounts(settings: Settings) -> float | None:

@@ -245,6 +245,19 @@ class Settings:
     cutoff: int | None
     gain: Gain
     values: Mapping[str, Parameter | None] = field(default_factory=dict)
+    level: float = field(init=False, repr=False, compare=False)
+    """
+    The least relevant grade: *rel*; where a scale's top is named instead, any grade above 0. Found once, as each score
+    reads it: scripts/bench/runner --by-hand.
+    """
+
+    def __post_init__(self) -> None:
+        level = 1.0
+        if self.given("rel"):
+            level = self.number("rel")
+        elif self.given("max"):
+            level = SMALLEST_POSITIVE
+        object.__setattr__(self, "level", level)
 
     def number(self, name: str) -> float:
         """The value of a parameter that is a number."""
@@ -264,13 +277,6 @@ class Settings:
     def given(self, name: str) -> bool:
         """Whether an optional parameter has a value."""
         return self.values.get(name) is not None
-
-    @property
-    def level(self) -> float:
-        """The least relevant grade: *rel*; where a scale's top is named instead, any grade above 0."""
-        if self.given("rel"):
-            return self.number("rel")
-        return SMALLEST_POSITIVE if self.given("max") else 1.0
 
     @property
     def least_judged(self) -> float:

@@ -336,8 +336,9 @@ def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
     Returns:
         Scores in the order of the queries, then of the measures.
     """
-    # Many queries have few combinations of tags: scripts/bench/runner.
+    # Many queries have few combinations of tags, and few measures: scripts/bench/runner.
     measures_by_tags: dict[tuple[str, ...], tuple[Measure, ...]] = {}
+    scorers: dict[str, _Scorer] = {}
     scores: list[Score] = []
     for query in suite.queries:
         if query.thresholds:
@@ -347,18 +348,20 @@ def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
         else:
             measures = _measures_of_tags(suite, query.tags)
             measures_by_tags[query.tags] = measures
-        scores += _score_query(suite, query, measures, run.responses.get(query.id))
+        scores += _score_query(suite, query, measures, run.responses.get(query.id), scorers)
     return tuple(scores)
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
     """One query's score of one measure, which need not be one of the suite's."""
-    [score] = _score_query(suite, query, [measure], run.responses.get(query.id))
+    [score] = _score_query(suite, query, [measure], run.responses.get(query.id), {})
     return score
 
 
-def _score_query(suite: Suite, query: Query, measures: Iterable[Measure], response: Response | None) -> Iterator[Score]:
-    """The score of *query* by each of *measures*."""
+def _score_query(
+    suite: Suite, query: Query, measures: Iterable[Measure], response: Response | None, scorers: dict[str, _Scorer]
+) -> Iterator[Score]:
+    """The score of *query* by each of *measures*, whose *scorers* are kept by their text."""
     outcome, reason = outcome_of(query, response)
     if not isinstance(response, Ranking):
         yield from (Score(query.id, measure.text, None, outcome, reason) for measure in measures)
@@ -374,7 +377,10 @@ def _score_query(suite: Suite, query: Query, measures: Iterable[Measure], respon
     graded: dict[tuple[int | None, bool], GradedRanking] = {}
     for measure in measures:
         try:
-            scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
+            scorer = scorers.get(measure.text)
+            if scorer is None:
+                scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
+                scorers[measure.text] = scorer
             ranking = graded.get(scorer.depth)
             if ranking is None or not scorer.is_built_in:  # a user's formula may change the lists that it is given
                 ranking = scorer.grade(documents, query.judgments, scores)
