@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("fcntl", reason="this system has no pipes in folders")
 
-from builders.extension_cases import map_cases
+from builders.extension_cases import map_cases, needs_extension
 from harness.cli import main
 
 SECRET = "hunter2xyz"
@@ -113,6 +113,7 @@ def test_nothing_is_opened_in_a_folder_that_is_a_link_out_of_the_root(suites, tm
     assert read_tree(outside) == before
 
 
+@needs_extension("history")
 @pytest.mark.parametrize("command", [["show", "shop.relevance.yaml"], ["pack", "--keep", "0"]])
 @pytest.mark.parametrize("linked", ["folder", "file"])
 def test_a_history_leads_nowhere_else(suites, tmp_path, capsys, command, linked):

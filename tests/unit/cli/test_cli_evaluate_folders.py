@@ -102,7 +102,11 @@ def test_the_first_of_many_files_alone_are_named(folder, capsys):
     ("words", "told"),
     [
         (["--qrels", "qrels", "--run", "run.parquet"], "run.parquet is a file"),
-        (["--qrels", "qrels.parquet", "--run", "run.parquet", "--scheduler", "tcp://x:1"], "run.parquet is a file"),
+        pytest.param(
+            ["--qrels", "qrels.parquet", "--run", "run.parquet", "--scheduler", "tcp://x:1"],
+            "run.parquet is a file",
+            marks=needs_extension("distributed"),
+        ),
         (["--qrels", "qrels.parquet", "--run", "empty"], "empty: the folder has no .parquet file"),
     ],
 )
