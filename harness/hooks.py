@@ -23,10 +23,9 @@ from harness.masking import Masker, find_login_values
 from harness.metrics.ranking import exact_number, finite
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Definitions, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response
-from harness.search import ResponseStream, Search, StreamedResponse, in_order
 from harness.search.definitions import References
 from harness.search.hits import MalformedAnswer, drop_repeated_hits, is_text
-from harness.search.protocol import Inspector
+from harness.search.protocol import Inspector, ResponseStream, Search, StreamedResponse, in_order
 
 CLIENT_HOOK = "pytest_relevance_client"
 REQUEST_HOOK = "pytest_relevance_request"

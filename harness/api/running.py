@@ -23,7 +23,7 @@ from harness.api.evaluation import Scores, evaluate
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
 from harness.extensions import load_extensions
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.gate.selection import QueryFilter
 from harness.masking import Environment
 from harness.model.report import QueryReport, RankedDocument, SuiteReport

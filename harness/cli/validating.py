@@ -16,12 +16,11 @@ from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.github import open_github_step, report_errors_to
 from harness.cli.shared_options import make_run_options
 from harness.config import Configs
-from harness.gate.selection import gates_anything
+from harness.gate.conditions import gates_anything
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
 from harness.model.suite import Measure, Suite
 from harness.report.safe_text import make_loggable
-from harness.report.sentences import format_value
 from harness.suites import load_suites
 from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state
 from harness.words import count, grouped, listed
@@ -99,5 +98,7 @@ def _describe_groups(suite: Suite) -> list[str]:
     weights = [query.weight for query in suite.queries]
     # A weight of a variable has no value here: variables need not be set.
     if are_weighted(weights) and not any(map(math.isnan, weights)):
+        from harness.report.sentences import format_value
+
         lines.append(f"weights: from {format_value(min(weights))} to {format_value(max(weights))}")
     return lines

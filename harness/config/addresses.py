@@ -1,4 +1,4 @@
-"""The URL and the stated engine of a server, and names of variables, as in suites, relevance.toml and options."""
+"""Servers as suites, relevance.toml and options name them: kinds, URLs, stated engines; and names of variables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from harness.words import did_you_mean
+
+SERVICES = ["engine", "http", "solr", "typesense", "weaviate"]
+"""The kinds of server, of which `harness.search.dialects` has the dialects. All but the first are asked over HTTP."""
 
 _NO_LOGIN = (
     "a URL must not contain a login; name its environment variables under [clusters.NAME] in relevance.toml: "

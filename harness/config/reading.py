@@ -8,14 +8,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.config.places import ConfigProblems, find_places
 from harness.errors import ConfigError, InputError, Problem
 from harness.files.opening import TextSource, read_source
 from harness.files.paths import CONFIG_NAME, FORMER_NAME
-from harness.model.judging import MachineJudge
 from harness.model.request import AddressOrigin, Cluster
-from harness.model.suite import Mark
+
+if TYPE_CHECKING:
+    from harness.model.judging import MachineJudge
+    from harness.model.suite import Mark
 
 _MOST_BYTES = 2**20
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from harness.config.addresses import VARIABLE_PATTERN, find_engine_problem, find_url_problem, uses_tls
+from harness.config.addresses import SERVICES, VARIABLE_PATTERN, find_engine_problem, find_url_problem, uses_tls
 from harness.config.places import ConfigProblems
 from harness.files.judge_files import JUDGE_NAME
 from harness.model.judging import MachineJudge
@@ -76,10 +76,6 @@ def _find_proxy_problem(url: str) -> str | None:
     if "@" in url:
         return "a URL must not contain a login; name its variables: proxy_username_env and proxy_password_env"
     return find_url_problem(url)
-
-
-SERVICES = ["engine", "http", "solr", "typesense", "weaviate"]
-"""The kinds of server; `harness.search.DIALECTS` has the dialect of each. All but the first are asked over HTTP."""
 
 
 def _find_service_problem(text: str) -> str | None:

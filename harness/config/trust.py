@@ -14,6 +14,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.config.addresses import VARIABLE_PATTERN, find_url_problem, lacks_scheme
 from harness.config.reading import Config, read_config
@@ -21,11 +22,13 @@ from harness.errors import ConfigError, Option, UsageError
 from harness.files.border import is_quotable
 from harness.files.paths import CONFIG_NAME, config_path, shorten_path
 from harness.masking import names_login
-from harness.model.judging import MachineJudge
 from harness.model.request import AddressOrigin, Cluster
-from harness.model.suite import Target
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from harness.model.judging import MachineJudge
+    from harness.model.suite import Target
 
 CONFIG_VARIABLE = "RELEVANCE_CONFIG"
 """The environment variable that names the trusted file."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 
+from harness.gate.conditions import is_for_request
 from harness.gate.cut_answers import add_cut_answers, find_cut_answers
 from harness.gate.decide_agreements import decide_agreement
 from harness.gate.decide_answers import decide_expectation, decide_latency, read_requested_depth
@@ -24,7 +25,6 @@ from harness.gate.selection import (
     GatedThreshold,
     QueryFilter,
     collect_thresholds,
-    is_for_request,
     is_per_query,
     is_selected,
     select_scope,

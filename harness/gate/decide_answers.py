@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from harness.gate.conditions import list_named_documents
 from harness.gate.finding import (
     Finding,
     add_left_out,
@@ -19,7 +20,7 @@ from harness.gate.finding import (
 from harness.id_forms import describe_invisible
 from harness.metrics.score import failure_text
 from harness.model.run import Failure, Ranking, Response, Run, Status, TargetChecks, Unit
-from harness.model.suite import Before, Condition, HitCount, InTop, LatencyCondition, Operator, Query, Suite
+from harness.model.suite import Before, HitCount, InTop, LatencyCondition, Operator, Query, Suite
 from harness.words import count, listed
 
 
@@ -116,15 +117,6 @@ def decide_expectation(
         reason = f"cannot be decided: whether {unread[0]} is visible is unknown, as it could not be looked up"
         return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     return finding
-
-
-def list_named_documents(condition: Condition) -> tuple[str, ...]:
-    """The documents that *condition* names; none where it is about the number of hits."""
-    if isinstance(condition, Before):
-        return condition.document, condition.other
-    if isinstance(condition, InTop):
-        return (condition.document,)
-    return ()
 
 
 def _decide_in_top(condition: InTop, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:

@@ -22,34 +22,17 @@ from harness.metrics.score import gain_text, score_of
 from harness.model.run import Ranking, Run, Status, Unit
 from harness.model.suite import (
     PEOPLE,
-    Condition,
     DropCondition,
     Measure,
     Operator,
     Query,
     ScoreCondition,
-    StatisticKind,
     Suite,
 )
 from harness.words import count, listed
 
 _LEVEL = 0.05
 """How often each of the two bounds may be wrong, at all sizes of a sample together."""
-
-
-def explain_not_estimable(condition: Condition) -> str:
-    """Why a threshold with *condition* cannot be estimated; empty where it can be."""
-    if isinstance(condition, DropCondition):
-        if condition.since is not None:
-            return "a drop since several runs cannot be estimated, only one since the baseline"
-        if condition.every or condition.relative:
-            return "only 'drop MEASURE <= NUMBER' can be estimated, for the mean and not in per cent"
-        return ""
-    if isinstance(condition, ScoreCondition) and condition.statistic is StatisticKind.MEAN:
-        if condition.operator is Operator.EQUAL:
-            return "an estimate cannot be equal to a number"
-        return ""
-    return "only a mean or a drop of a mean can be estimated"
 
 
 def decide_estimate(condition: ScoreCondition | DropCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import zip_longest
 from unicodedata import category, normalize
 
 from harness.errors import UsageError
+from harness.gate.conditions import is_for_request, iterate_thresholds
 from harness.model.run import Status, Unit, Verdict
 from harness.model.suite import (
     AgreementCondition,
@@ -188,42 +189,6 @@ def is_selected(threshold: GatedThreshold, query_filter: QueryFilter) -> bool:
     return not query_filter.queries and threshold.threshold.tag in query_filter.tags
 
 
-def is_for_request(threshold: Threshold, suite: Suite, request: str) -> bool:
-    """Whether a run of *suite* with *request* decides *threshold*, which may name the requests that it is for."""
-    template = suite.requests.get(request)
-    if template is not None and not template.gates:
-        return False
-    return not threshold.requests or request in threshold.requests
-
-
-def gates_anything(suite: Suite, request: str) -> bool:
-    """
-    Whether a run of *suite* with *request* may fail.
-
-    It does not where the request has ``gate: false``, or where all thresholds are for other requests. A suite without
-    any threshold fails where a query has no answer.
-    """
-    template = suite.requests.get(request)
-    if template is not None and not template.gates:
-        return False
-    thresholds = list(_iterate_thresholds(suite))
-    if not thresholds:
-        return True
-    return any(is_for_request(threshold, suite, request) for threshold in thresholds)
-
-
-def list_for_other_requests(suite: Suite, request: str) -> list[Threshold]:
-    """The thresholds of *suite* and of its queries that a run with *request* does not decide."""
-    return [threshold for threshold in _iterate_thresholds(suite) if not is_for_request(threshold, suite, request)]
-
-
-def _iterate_thresholds(suite: Suite) -> Iterator[Threshold]:
-    """The thresholds of *suite*, then those of its queries."""
-    yield from suite.thresholds
-    for query in suite.queries:
-        yield from query.thresholds
-
-
 def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
     """The queries that a threshold is about, in the suite's order."""
     if threshold.query is not None:
@@ -252,7 +217,7 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
     """
     if request is None:
         request = next(iter(suite.requests), "")
-    for threshold in _iterate_thresholds(suite):
+    for threshold in iterate_thresholds(suite):
         condition = threshold.condition
         if not isinstance(condition, BaselineCondition | AgreementCondition):
             continue
@@ -265,7 +230,7 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
 def count_history_runs(suite: Suite, request: str) -> int:
     """How many runs of the history the thresholds of *suite* and of its queries for *request* look back, at most."""
     most = 0
-    for threshold in _iterate_thresholds(suite):
+    for threshold in iterate_thresholds(suite):
         if is_for_request(threshold, suite, request):
             most = max(most, count_runs(threshold.condition))
     return most
@@ -281,7 +246,7 @@ def count_runs(condition: Condition) -> int:
 def list_read_fields(suite: Suite, request: str) -> tuple[str, ...]:
     """The fields of hits that the expectations of *suite* and of its queries read in a run with *request*."""
     fields: dict[str, None] = {}
-    for threshold in _iterate_thresholds(suite):
+    for threshold in iterate_thresholds(suite):
         if isinstance(threshold.condition, FieldExpectation) and is_for_request(threshold, suite, request):
             fields[threshold.condition.field] = None
     return tuple(fields)

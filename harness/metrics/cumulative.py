@@ -23,11 +23,11 @@ from harness.metrics.definition import (
     Settings,
 )
 from harness.metrics.ranking import GradedRanking, gain_function, gains_of, ideal_gains
-from harness.model.inspection import RankContribution
 from harness.model.suite import GainKind
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch
+    from harness.model.inspection import RankContribution
     from harness.statistics.tests import FloatArray
 
 Discount = str
@@ -309,6 +309,8 @@ def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContr
     >>> [(rank.document, round(rank.adds, 4), round(rank.loses, 4)) for rank in found]
     [('x', 0.0, 3.0), ('a', 1.8928, -1.8928)]
     """
+    from harness.model.inspection import RankContribution
+
     gains = _list_gains(ranking, settings)
     end = _find_ideal_end(ranking, settings) if "ideal" in settings.values else settings.cutoff
     ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)

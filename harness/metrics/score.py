@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics.cumulative import DISCOUNTED, contributions
@@ -25,8 +26,6 @@ from harness.metrics.registry import (
     settings_for,
     settings_of,
 )
-from harness.model.inspection import Contributions
-from harness.model.judging import UnjudgedBounds
 from harness.model.run import Failure, FailureKind, Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import (
@@ -41,6 +40,10 @@ from harness.model.suite import (
     Suite,
     Threshold,
 )
+
+if TYPE_CHECKING:
+    from harness.model.inspection import Contributions
+    from harness.model.judging import UnjudgedBounds
 
 GREATEST_SCORE = 1e100
 """Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
@@ -265,6 +268,8 @@ def unjudged_bounds(
     >>> bounds.judged, bounds.if_worst, bounds.as_judged, bounds.if_best
     (0.5, 0.5, 0.5, 1.0)
     """
+    from harness.model.judging import UnjudgedBounds
+
     hits = grade_ranking(ranking, grades, measure.cutoff)
     unjudged = [document for document, grade in zip(hits.ids, hits.grades, strict=True) if grade is None]
     scores: list[float | None] = []
@@ -293,6 +298,8 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
 
     None where the profile of *suite* has a formula of its own for the measure, or a grade has no gain.
     """
+    from harness.model.inspection import Contributions
+
     measure = parse_measure(DEFAULT_MEASURE)
     for measure_of_query in measures_of(suite, query):
         if measure_of_query.name in DISCOUNTED:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.gate import compute_comparison_status, compute_exit_status
+from harness.gate.decide import compute_comparison_status, compute_exit_status
 from harness.model.report import SuiteReport
 from harness.model.run import Status, Verdict
 from harness.pytest_plugin.session import FAILURE

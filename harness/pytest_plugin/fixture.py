@@ -8,7 +8,7 @@ from harness.api import Relevance
 from harness.api.running import SuiteRun
 from harness.config import Configs
 from harness.errors import HarnessError
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.model.run import Run
 from harness.model.suite import Suite
 from harness.options import RunOptions

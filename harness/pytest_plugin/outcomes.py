@@ -8,7 +8,7 @@ from datetime import date
 from typing import Protocol
 
 from harness.errors import HarnessError
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.selection import collect_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model.inspection import Contributions

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from harness.gate.conditions import gates_anything, is_for_request
 from harness.gate.selection import (
     GatedThreshold,
     QueryFilter,
     assign_ids,
     collect_thresholds,
-    gates_anything,
-    is_for_request,
     is_per_query,
     is_selected,
     make_query_ids,

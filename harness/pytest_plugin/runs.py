@@ -12,7 +12,8 @@ from pathlib import Path
 from harness.config import Configs
 from harness.errors import ConfigError, HarnessError, Problem, SuiteError, UsageError
 from harness.files.paths import shorten_path
-from harness.gate.selection import QueryFilter, count_history_runs, gates_anything, needs_baseline, select
+from harness.gate.conditions import gates_anything
+from harness.gate.selection import QueryFilter, count_history_runs, needs_baseline, select
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import Problem, SearchError
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.model.report import Report, SuiteReport
 from harness.model.run import Status, Verdict
 from harness.model.suite import Mark

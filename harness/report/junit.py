@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from harness import __version__
 from harness.errors import SearchError
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.gate.finding import list_by_cause
 from harness.gate.selection import assign_ids
 from harness.model.report import MissingSuite, QueryReport, Report, SuiteReport

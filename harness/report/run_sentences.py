@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.extensions import Remedy, find_command, find_remedy
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.gate.grammar import TOLERANCE
 from harness.id_forms import suggest_instead
 from harness.model.comparison import MovedDocument

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from harness import __version__
 from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.gate.selection import QueryFilter, check_query_ids, check_tags, select
 from harness.gate.variants import remove_variants
 from harness.masking import Masker
@@ -45,8 +45,8 @@ from harness.run.connections import (
 )
 from harness.run.finished import FinishedSuite
 from harness.run.plan import plan_searches
-from harness.search import find_dialect
 from harness.search.connection import Closing
+from harness.search.dialects import find_dialect
 from harness.store.commits import find_commit
 from harness.store.header import make_header
 from harness.words import did_you_mean, grouped, one_of

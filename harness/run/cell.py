@@ -14,20 +14,19 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, LoginRefused, SearchError
-from harness.gate import decide
+from harness.gate.conditions import gates_anything, list_for_other_requests
+from harness.gate.decide import decide
 from harness.gate.selection import (
     QueryFilter,
     Selection,
     count_history_runs,
-    gates_anything,
     interleave_blamed,
     list_blamed_queries,
-    list_for_other_requests,
     list_read_fields,
     needs_baseline,
 )
 from harness.gate.variants import add_variant_queries, split_run
-from harness.masking import Masker, keep_small, redact, shorten_vectors
+from harness.masking import Masker, keep_small, shorten_vectors
 from harness.metrics.score import score_run
 from harness.model.kept import HistoryEntry, Reference
 from harness.model.request import Cluster, SearchRequest, SentRequest
@@ -35,6 +34,7 @@ from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Repeat
 from harness.model.suite import Suite
 from harness.options import RunOptions
 from harness.process import gc_paused
+from harness.redaction import redact
 from harness.run.checks import TargetCheck, Targets
 from harness.run.connections import FixtureBuilds, retarget
 from harness.run.finished import FinishedSuite
@@ -44,14 +44,14 @@ from harness.run.report import DecidedRun, assemble
 from harness.run.streams import CountedSearch, NeededHits, RecordedSearch, ResponseSource, WatchedSearch
 from harness.run.tails import search_tails
 from harness.run.watching import TargetWatch, find_target_references, open_point_in_time, watch_target
-from harness.search import find_dialect
 from harness.search.answers import is_blocked
+from harness.search.dialects import find_dialect
 from harness.search.msearch import PREFERENCE
 from harness.store.header import NOT_ASKED
 
 if TYPE_CHECKING:
     from harness.run.look_ups import MissingByQuery
-    from harness.search import Search
+    from harness.search.protocol import Search
     from harness.store.journal import RunRecord
 
 QUERIES_TITLED = 1000

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.decide_answers import list_named_documents
+from harness.gate.conditions import list_named_documents
 from harness.gate.selection import list_read_fields
 from harness.hooks import HookedSearch
 from harness.id_forms import describe_difference
@@ -34,15 +34,15 @@ from harness.model.run import (
 )
 from harness.model.suite import Json, Suite
 from harness.run.plan import SearchPlan
-from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST
+from harness.search.dialects import find_dialect
 from harness.search.fields import list_parents
 from harness.search.lookup import KnownDocuments, LookUp, LookUps, find_similar, look_up_documents
 from harness.search.protocol import LookUpOptions
 from harness.words import count, find_nearest
 
 if TYPE_CHECKING:
-    from harness.search import Dialect, Search
+    from harness.search.protocol import Dialect, Search
 
 _EXAMPLES = 3
 """Documents of a target that are named where none of those that were meant is there."""

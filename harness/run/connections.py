@@ -17,12 +17,12 @@ from harness.hooks import CLIENT_HOOK, Hooks, load_installed_hooks
 from harness.model.request import AddressOrigin, Cluster
 from harness.model.suite import Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
-from harness.search import find_dialect
 from harness.search.connection import Closing
+from harness.search.dialects import find_dialect
 
 if TYPE_CHECKING:
     from harness.masking import Masker
-    from harness.search import Search
+    from harness.search.protocol import Search
 
 
 def _refuse_engine(cluster: Cluster, suite: Suite, target: Target) -> None:
@@ -93,7 +93,7 @@ def keep_own_cluster(
 
 @dataclass(frozen=True, slots=True)
 class StatedEngine:
-    """What suite and configuration say of the engine of a server; see `harness.search.open_search`."""
+    """What suite and configuration say of the engine of a server; see `harness.search.dialects.open_search`."""
 
     engine: str | None = None
     """What the target says of its own server, which is not asked then."""
@@ -249,7 +249,7 @@ class Connections(Closing):
             raise UsageError(place, *error.parts) from None
 
     def _connect(self, cluster: Cluster, stated: StatedEngine, budget: float | None) -> OpenCluster:
-        from harness.search import open_search
+        from harness.search.dialects import open_search
 
         client, of_hook = self._options.client, None
         try:

@@ -13,7 +13,6 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import group_ties
-from harness.masking import redact
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
 from harness.model.inspection import Explanation, QueryInspection, TiedDocuments
@@ -23,9 +22,10 @@ from harness.model.run import Ranking
 from harness.model.suite import Suite
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions
+from harness.redaction import redact
 from harness.run import Runner
 from harness.run.cell import AnsweredCell, conclude_cell
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 from harness.search.score_parts import find_part_differences
 from harness.words import did_you_mean
 

@@ -26,15 +26,15 @@ from harness.run.checks import RESPELLED
 from harness.run.plan import count_requested_hits
 from harness.run.report import find_missing_documents
 from harness.run.tails import SEARCHED
-from harness.search import find_dialect
 from harness.search.answers import add_window_hint
 from harness.search.batches import split_into_batches
+from harness.search.dialects import find_dialect
 from harness.search.lookup import KnownDocuments, LookUp, find_similar, look_up_documents, read_documents
 from harness.search.protocol import LookUpOptions
 from harness.words import counted
 
 if TYPE_CHECKING:
-    from harness.search import Dialect, Search
+    from harness.search.protocol import Dialect, Search
 
 
 MissingByQuery: TypeAlias = Mapping[str, tuple[MissingDocument, ...]]

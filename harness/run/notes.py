@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.config import ENGINES
-from harness.gate.selection import (
-    QueryFilter,
-    Selection,
-    collect_thresholds,
-    gates_anything,
-    list_for_other_requests,
-    needs_baseline,
-)
+from harness.gate.conditions import gates_anything, list_for_other_requests
+from harness.gate.selection import QueryFilter, Selection, collect_thresholds, needs_baseline
 from harness.gate.stability import explain_changed_target
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import gain_of
@@ -79,7 +73,7 @@ def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str
 
 def _describe_requests(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
     """What was sent otherwise than the suite alone says: where, by which code, with which body, on which index."""
-    from harness.search import find_dialect
+    from harness.search.dialects import find_dialect
 
     template = suite.requests.get(run.request)
     if options.keeps_cluster:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from harness.gate.selection import list_read_fields
 from harness.model.request import SearchRequest
 from harness.model.suite import RequestTemplate, Suite, iterate_members
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 
 
 @dataclass(frozen=True, slots=True)

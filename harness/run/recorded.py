@@ -27,7 +27,7 @@ from harness.store.header import NOT_ASKED
 from harness.store.journal import RunRecord
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search.protocol import Search
 
 
 def make_rerun(cell: Cell, earlier: FinishedSuite) -> RunRecord | None:

@@ -10,7 +10,7 @@ from harness.errors import SearchError
 from harness.gate.cut_answers import may_limit_hits
 from harness.model.request import SearchRequest
 from harness.model.suite import Json
-from harness.search import Search
+from harness.search.protocol import Search
 from harness.suites.depth import SKIPPING_KEYS, find_rendered_body, skips_hits
 
 MOST_RENDERED = 50

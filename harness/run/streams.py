@@ -23,8 +23,9 @@ from harness.model.suite import Query
 from harness.run.plan import SearchPlan, count_requested_hits
 from harness.run.tails import cut_with_tail, keep_read_values
 from harness.run.watching import TargetWatch
-from harness.search import Dialect, ResponseStream, StreamedResponse, find_dialect
 from harness.search.answers import exceeds_window
+from harness.search.dialects import find_dialect
+from harness.search.protocol import Dialect, ResponseStream, StreamedResponse
 
 if TYPE_CHECKING:
     from harness.store.journal import RunRecord

@@ -14,10 +14,10 @@ from harness.model.request import SearchRequest
 from harness.model.run import Hit, Ranking, Response, Run, TailSearch
 from harness.model.suite import Suite
 from harness.run.plan import count_requested_hits
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 
 if TYPE_CHECKING:
-    from harness.search import Dialect, Search
+    from harness.search.protocol import Dialect, Search
 
 SEARCHED = 1000
 """How deep a search goes that is made again."""

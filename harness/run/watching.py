@@ -13,11 +13,11 @@ from harness.model.request import SearchRequest
 from harness.model.run import Definitions, IndexState
 from harness.model.suite import Suite
 from harness.model.timing import ShardCopy
-from harness.search import find_dialect
 from harness.search.definitions import EVERYTHING, References
+from harness.search.dialects import find_dialect
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search.protocol import Search
 
 _SECONDS_FOR_STATE = 5.0
 """How long one request of a look may take."""

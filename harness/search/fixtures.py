@@ -15,9 +15,9 @@ from typing import Any
 
 from harness.errors import FixtureError, Option, SearchError
 from harness.model.suite import Fixture, Json, Mark
-from harness.search import Search
 from harness.search.engine import SERVERLESS, EngineSearch
 from harness.search.indexes import Document, Indexes, Marker, read_documents
+from harness.search.protocol import Search
 from harness.search.server_health import Clock
 
 BUILD = 1

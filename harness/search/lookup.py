@@ -19,13 +19,13 @@ from harness.id_forms import find_other_names, list_spellings
 from harness.metrics.score import failure_text
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
-from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST, exceeds_window
 from harness.search.batches import split_into_batches
+from harness.search.dialects import find_dialect
 from harness.search.protocol import IDS_ONLY, LookUpOptions
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search.protocol import Search
 
 IDS_AT_ONCE = 100
 HITS_AT_ONCE = 1000

@@ -85,7 +85,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def connect(self, cluster: Cluster, options: ConnectOptions) -> Search:
-        """Connect to *cluster* and identify its server; see `harness.search.open_search`."""
+        """Connect to *cluster* and identify its server; see `harness.search.dialects.open_search`."""
 
     @abstractmethod
     def describe(self, request: SearchRequest, cluster: Cluster) -> SentRequest:

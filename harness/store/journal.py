@@ -25,9 +25,10 @@ from harness.files.beside import BesideFile
 from harness.files.locks import lock_open_file
 from harness.files.writing import PRIVATE, create_part
 from harness.gate.stability import explain_changed_target
-from harness.masking import Masker, redact
+from harness.masking import Masker
 from harness.model.run import Engine, IndexState, Ranking, Response, Run
 from harness.options import ALL_QUERIES, Shard
+from harness.redaction import redact
 from harness.store.header import COMPARED, NOT_ASKED, CellKey, Header
 from harness.store.journal_lines import (
     BEGINNING,

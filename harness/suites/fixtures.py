@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import SuiteError
-from harness.gate.decide_answers import list_named_documents
+from harness.gate.conditions import list_named_documents
 from harness.model.suite import Fixture, Mark, Query
-from harness.search.indexes import read_ids
 from harness.suites.files import SuiteFiles
 from harness.suites.grades import Judgments
 from harness.suites.reading import Reading
@@ -84,6 +83,8 @@ def read_fixture(shape: FixtureShape, reading: Reading, files: SuiteFiles) -> Fi
     file = files.find(shape.documents)
     if file is None or (shape.id is not None and shape.id.unset):
         return FixtureFile(fixture)
+    from harness.search.indexes import read_ids
+
     try:
         return FixtureFile(fixture, file.name, read_ids(file.path, file.name, id_field))
     except SuiteError as error:

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.files.beside import BesideFile
 from harness.suites.shape import SCHEMA_REMARK, suite_schema
 
 SCHEMA_NAME = "relevance.schema.json"
@@ -41,6 +40,8 @@ def read_schema_state(folder: Path) -> SchemaState:
     # Path.exists raises an error in a folder that may not be entered.
     if not os.path.lexists(path):
         return SchemaState.MISSING
+    from harness.files.beside import BesideFile
+
     try:
         content = json.loads(BesideFile(path, follows_links=True).read())
     except (OSError, ValueError, RecursionError):
@@ -79,6 +80,8 @@ def update_schema(folder: Path) -> Path | None:
     if read_schema_state(folder) is SchemaState.CURRENT:
         return None
     path = folder / SCHEMA_NAME
+    from harness.files.beside import BesideFile
+
     try:
         # A link into the folder stays.
         BesideFile(path.resolve(), (folder,)).write(render_schema())

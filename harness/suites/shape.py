@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 
-from harness.config.shape import SERVICES
+from harness.config.addresses import SERVICES
 from harness.model.suite import GainKind, Mark, Profile
 from harness.suites.scalars import (
     BESIDE_A_BODY,
@@ -56,7 +56,8 @@ class UnknownKey:
 class Shape(BaseModel):
     """A mapping with known keys only; unknown ones are added to the list in the validation context."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Built when a suite is read, and then only what that has, once with what stands in it: scripts/bench/startup.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @classmethod
     @cache

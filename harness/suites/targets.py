@@ -11,7 +11,6 @@ from harness.errors import ConfigError
 from harness.files.paths import CONFIG_NAME
 from harness.masking import names_login
 from harness.model.suite import Mark, RequestTemplate, Suite, Target
-from harness.search import find_dialect
 from harness.suites.reading import Reading
 from harness.suites.scalars import format_optional
 from harness.suites.shape import RequestShape, TargetShape
@@ -136,6 +135,8 @@ def _choose_service(shape: TargetShape, service: str, node: MappingNode, problem
     stated: str | None = shape.service
     if stated is None:
         return service
+    from harness.search.dialects import find_dialect
+
     goes_over_http = find_dialect(stated).takes_http_requests
     if goes_over_http == find_dialect(service).takes_http_requests:
         return stated

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
-from harness.gate.decide_estimates import explain_not_estimable
+from harness.gate.conditions import explain_not_estimable
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure

@@ -2,7 +2,7 @@
 
 import json
 
-import harness.search
+import harness.search.dialects
 from harness.cli import main
 from harness.model.run import IndexFacts
 from harness.search.testing import FakeSearch
@@ -39,7 +39,7 @@ class ChangingSearch(FakeSearch):
 def answer_changing(monkeypatch):
     """Have a search answer that can change."""
     search = ChangingSearch()
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: search)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: search)
     return search
 
 

@@ -31,7 +31,7 @@ from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.model.request import Cluster
 from harness.pytest_plugin.node import RemoteNode
-from harness.search import open_search
+from harness.search.dialects import open_search
 from harness.search.engine import EngineSearch
 
 EMBEDDED = "opensearch"

@@ -32,7 +32,7 @@ from harness.run.plan import plan_searches
 from harness.run.recorded import reuse_recorded_run
 from harness.run.streams import NeededHits, RecordedSearch
 from harness.run.watching import TargetWatch
-from harness.search import Search
+from harness.search.protocol import Search
 from harness.store.journal import RunRecord
 
 

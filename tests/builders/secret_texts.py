@@ -8,8 +8,8 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
-from harness.masking import redact
 from harness.model.run import Failure, Ranking
+from harness.redaction import redact
 
 SECRET = "hunter2"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from builders.gating import TODAY, threshold
 from harness.api import SuiteRun
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model.run import Engine, Response, Run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.cli import main
 from harness.model.request import Cluster
-from harness.search import open_search
+from harness.search.dialects import open_search
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 """A block: its language, empty for one that names none, and its text."""

@@ -31,7 +31,8 @@ from harness.model.run import Failure, Ranking, Response, Status
 from harness.model.scores import Outcome
 from harness.options import RunOptions
 from harness.run import run_suites
-from harness.search import Search, open_search
+from harness.search.dialects import open_search
+from harness.search.protocol import Search
 
 pytestmark = pytest.mark.cluster
 

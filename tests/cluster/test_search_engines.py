@@ -14,7 +14,7 @@ import pytest
 from harness.errors import SearchError
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Failure, FailureKind, IndexState, Ranking, Response
-from harness.search import open_search
+from harness.search.dialects import open_search
 from harness.search.engine import EngineSearch
 from harness.search.server_health import Retries
 from harness.suites import load_suite

@@ -17,7 +17,7 @@ from harness.errors import FixtureError, HarnessError, SuiteError
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Ranking
 from harness.model.suite import Fixture
-from harness.search import open_search
+from harness.search.dialects import open_search
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index, read_recipe
 from harness.search.indexes import KEY, Marker, read_marker

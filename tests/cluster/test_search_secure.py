@@ -25,8 +25,8 @@ from harness.gate.stability import explain_changed_target
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Definitions, Engine, Failure, Ranking, Run
 from harness.model.suite import Fixture
-from harness.search import open_search
 from harness.search.definitions import find_references
+from harness.search.dialects import open_search
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import ensure_index
 

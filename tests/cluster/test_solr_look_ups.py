@@ -13,7 +13,7 @@ from harness.model.request import AddressOrigin, Cluster
 from harness.model.run import Ranking, Status
 from harness.options import RunOptions
 from harness.run import FinishedSuite, Runner
-from harness.search import find_dialect, open_search
+from harness.search.dialects import find_dialect, open_search
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 

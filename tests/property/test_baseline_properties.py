@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders.gating import TODAY, threshold
 from builders.suites import make_suite
 from harness.errors import BaselineError
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.masking import fingerprint
 from harness.metrics import Cutoff, parse_measure
 from harness.metrics.registry import DEFINITIONS

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, ranking
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status
 from harness.model.suite import (
     Before,

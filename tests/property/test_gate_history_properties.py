@@ -9,7 +9,7 @@ from builders.executions import search_suite
 from builders.gating import TODAY
 from builders.histories import entry_of
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.ties import compute_bands, truncate_ranking
 from harness.metrics import parse_measure
 from harness.metrics.score import measures_of, score_run

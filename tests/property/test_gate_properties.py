@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, empty_run, queries_of, scores_of
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.finding import format_observed, is_met
 from harness.metrics import parse_measure
 from harness.model.run import Status

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders.executions import search_suite
 from builders.gating import TODAY
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import score_run
 from harness.model.kept import BaselineFile

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.means import are_weighted, mean, mean_of, scale_by_weights
 from harness.metrics import parse_measure
 from harness.model.run import Engine, Run, Status

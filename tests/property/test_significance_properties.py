@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.model.run import Status
 from harness.statistics.tests import least_p, sign_flip
 

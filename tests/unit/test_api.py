@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import harness.api.evaluation
-import harness.search
+import harness.search.dialects
 from builders.suite_runs import make_suite_run
 from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import ARGUMENT_KINDS
@@ -495,7 +495,7 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
         opened.append((cluster.url, client, FakeSearch({"q": ["a"]})))
         return opened[-1][-1]
 
-    monkeypatch.setattr(harness.search, "open_search", open_search)
+    monkeypatch.setattr(harness.search.dialects, "open_search", open_search)
     (tmp_path / "small.relevance.yaml").write_text(SUITE)
     client = object()
     with Relevance(tmp_path, environ={}) as relevance:
@@ -511,7 +511,7 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
 
 
 def test_a_run_can_be_copied_and_sent_to_another_process(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch({"q": ["a"]}))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: FakeSearch({"q": ["a"]}))
     match = '{title: {query: "{{text}}", operator: and}}'
     (tmp_path / "small.relevance.yaml").write_text(SUITE.replace('{title: "{{text}}"}', match))
     run = Relevance(tmp_path, environ={}).run("small.relevance.yaml")
@@ -528,7 +528,7 @@ def test_a_server_that_was_away_is_asked_again_by_the_next_call(tmp_path, monkey
             raise away.pop()
         return FakeSearch({"q": ["a"]})
 
-    monkeypatch.setattr(harness.search, "open_search", open_search)
+    monkeypatch.setattr(harness.search.dialects, "open_search", open_search)
     (tmp_path / "small.relevance.yaml").write_text(SUITE)
     with Relevance(tmp_path, environ={}) as relevance:
         with pytest.raises(AssertionError, match="does not answer"):
@@ -553,7 +553,7 @@ def test_a_list_of_tags_is_as_good_as_a_tuple(monkeypatch):
 def test_another_file_of_baselines_may_be_compared_with(tmp_path, monkeypatch):
     suite, kept = tmp_path / "shop.relevance.yaml", tmp_path / "mine.json"
     suite.write_text(SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0"))
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch({"q": ["a"]}))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: FakeSearch({"q": ["a"]}))
     assert main(["baseline", "save", str(suite), "--baseline", str(kept), "--quiet"]) == 0
     with Relevance(environ={}) as relevance:
         with pytest.raises(AssertionError, match="there is no baseline"):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from builders.extension_cases import needs_extension
 from harness.api import Relevance
 from harness.api.choices import merge_options
@@ -31,7 +31,7 @@ OVER_HTTP = REST + 'target: {cluster: "http://one"}\nrequest: {http: {path: "/s?
 @pytest.fixture
 def search(monkeypatch):
     search = FakeSearch({"q": ["a"]})
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: search)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: search)
     return search
 
 

@@ -9,7 +9,7 @@ import pytest
 from builders.gating import TODAY, threshold
 from builders.suites import make_suite
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics.score import score_run

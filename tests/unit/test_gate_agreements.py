@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import ranking
 from harness.errors import GrammarError
-from harness.gate import compute_comparison_status, decide
+from harness.gate.decide import compute_comparison_status, decide
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status, Verdict

@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, ranking, threshold
 from builders.suites import BODY, make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.decide_answers import DOUBT_OF_SERVICE
 from harness.gate.expectations import parse_expectation
 from harness.gate.stability import explain_changed_target

@@ -11,7 +11,7 @@ from dataclasses import replace
 import harness.gate.decide_drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, threshold
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.model.run import Status
 from harness.model.scores import Outcome
 from harness.model.suite import Waiver

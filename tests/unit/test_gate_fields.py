@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import TODAY
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.decide_answers import DOUBT_OF_SERVICE
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.selection import list_read_fields

@@ -7,7 +7,7 @@ import pytest
 from builders.gating import TODAY, reference_of, threshold
 from builders.histories import entries_of, make_kept_suite, ranking_of, run_of
 from harness.errors import GrammarError
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import count_history_runs, needs_baseline
 from harness.metrics import parse_measure

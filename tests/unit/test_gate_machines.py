@@ -10,8 +10,8 @@ import pytest
 from builders.gating import TODAY, ranking, threshold
 from builders.suites import make_suite
 from harness.errors import GrammarError
-from harness.gate import decide
-from harness.gate.decide_estimates import explain_not_estimable
+from harness.gate.conditions import explain_not_estimable
+from harness.gate.decide import decide
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run

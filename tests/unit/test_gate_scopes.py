@@ -14,7 +14,7 @@ import pytest
 from builders.gating import TODAY, threshold
 from builders.histories import entries_of
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.expectations import parse_suite_expectation
 from harness.metrics.score import score_run
 from harness.model.kept import History, Reference

@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, scores_of, threshold
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.metrics import parse_measure
 from harness.model.run import Status
 from harness.model.scores import Outcome, Score

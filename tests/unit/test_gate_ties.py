@@ -7,7 +7,8 @@ import pytest
 
 from builders.gating import TODAY, threshold
 from builders.suites import BODY, make_suite
-from harness.gate import decide, ties
+from harness.gate import ties
+from harness.gate.decide import decide
 from harness.gate.ties import has_ties, read_ties, suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run

@@ -7,7 +7,7 @@ import pytest
 from builders.extension_cases import needs_extension
 from builders.gating import threshold
 from builders.suites import make_suite
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.metrics.unjudged import bound_differences

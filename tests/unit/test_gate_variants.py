@@ -7,7 +7,7 @@ import pytest
 from builders.gating import TODAY, threshold
 from builders.suites import make_suite
 from harness.errors import GrammarError, UndefinedScore
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics import Definition, Needs, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry

@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import empty_run, reference_of, scores_of, threshold
 from builders.suites import make_suite
-from harness.gate import compute_exit_status, decide
+from harness.gate.decide import compute_exit_status, decide
 from harness.gate.selection import QueryFilter
 from harness.model.report import QueryReport, SuiteReport
 from harness.model.run import Engine, Status, Verdict

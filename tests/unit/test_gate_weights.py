@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 
 from builders.gating import scores_of
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.grammar import parse_threshold
 from harness.model.kept import Reference
 from harness.model.run import Engine, Ranking, Run, Status

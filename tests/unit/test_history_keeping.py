@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import harness.run.keeping
-import harness.search
+import harness.search.dialects
 import harness.store.history_files
 from builders.extension_cases import needs_extension
 from harness.api import Relevance
@@ -53,7 +53,7 @@ def suite(tmp_path, monkeypatch):
 def answers(monkeypatch):
     """What the cluster answers, by query; a text is the reason for which it does not answer."""
     known = {"shoes": ["a", "b"], "boots": ["a", "b"]}
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch(known))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: FakeSearch(known))
     return known
 
 
@@ -109,7 +109,7 @@ def test_a_run_with_an_error_is_not_kept(suite, monkeypatch):
     def refuse(*_, **__):
         raise EngineUnreachable("http://one:9200 does not answer")
 
-    monkeypatch.setattr(harness.search, "open_search", refuse)
+    monkeypatch.setattr(harness.search.dialects, "open_search", refuse)
     report = run(suite, history=Path("kept"))
     why = "no answer came to 2 queries: shoes, boots"
     assert f"the run is not kept in the history: {why}" in report.suites[0].notes
@@ -139,7 +139,7 @@ def test_without_a_history_nothing_is_written_or_said(suite, answers):
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_a_query_is_sent(suite, monkeypatch):
-    monkeypatch.setattr(harness.search, "open_search", None)
+    monkeypatch.setattr(harness.search.dialects, "open_search", None)
     Path("kept").write_text("")
     with pytest.raises(HistoryError, match="the history kept cannot be written"):
         run(suite, history=Path("kept"))
@@ -482,7 +482,7 @@ def test_a_file_that_cannot_be_read_is_found_before_a_query_is_sent(suite, answe
     suite.write_text(SINCE)
     run(suite, history=Path("kept"))
     next(Path("kept", "shop").iterdir()).write_text("{")
-    monkeypatch.setattr(harness.search, "open_search", None)
+    monkeypatch.setattr(harness.search.dialects, "open_search", None)
     with pytest.raises(HistoryError, match="not JSON"):
         run(suite, history=Path("kept"))
 

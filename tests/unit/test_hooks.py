@@ -22,7 +22,7 @@ from harness.hooks import HOOK_ENTRY_POINTS, load_installed_hooks
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking
 from harness.model.suite import Query
-from harness.search import StreamedResponse
+from harness.search.protocol import StreamedResponse
 
 SUITE = """\
 suite: shop

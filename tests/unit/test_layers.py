@@ -186,6 +186,7 @@ LATE = {
     "harness.cli": {"harness.cli.added_options", "harness.cli.next_steps"},  # the help imports click and nothing else
     "harness.cli.run": {"harness.cli.running"},
     "harness.cli.validate": {"harness.cli.validating"},
+    "harness.cli.validating": {"harness.report.sentences"},
     "harness.cli.streams": {"harness.report.safe_text"},  # for errors alone
     "harness.pytest_plugin.node": {"harness.embedded"},
     # Every session of pytest imports these two, if the package is installed.

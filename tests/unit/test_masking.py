@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gate.ties import is_tie
-from harness.masking import Masker, _write_pattern, redact
+from harness.masking import Masker, _write_pattern
 from harness.model.run import Engine, Hit, IndexState, Ranking, Run
+from harness.redaction import redact
 
 
 def test_each_value_becomes_the_name_of_its_variable():

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 import harness
-import harness.search
+import harness.search.dialects
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model.run import Engine, Status
@@ -56,7 +56,7 @@ def search(monkeypatch):
             raise EngineUnreachable("http://away:9200 does not answer")
         return fake
 
-    monkeypatch.setattr(harness.search, "open_search", open_search)
+    monkeypatch.setattr(harness.search.dialects, "open_search", open_search)
     return fake
 
 
@@ -270,8 +270,10 @@ def cells_of(report):
 
 def test_every_suite_runs_with_every_request_on_every_index_over_one_connection(folder, search, monkeypatch):
     opened = []
-    open_search = harness.search.open_search
-    monkeypatch.setattr(harness.search, "open_search", lambda *a, **k: opened.append(a) or open_search(*a, **k))
+    open_search = harness.search.dialects.open_search
+    monkeypatch.setattr(
+        harness.search.dialects, "open_search", lambda *a, **k: opened.append(a) or open_search(*a, **k)
+    )
     matrix = Matrix(("current", "candidate"), ("v1", "v2"))
     report = run(write_two(folder, "one"), write_two(folder, "bad"), matrix=matrix)
     four = [("current", "v1"), ("current", "v2"), ("candidate", "v1"), ("candidate", "v2")]

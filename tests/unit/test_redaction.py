@@ -3,12 +3,12 @@
 from dataclasses import dataclass, fields, replace
 
 from builders.secret_texts import SECRET, find_staying, mask
-from harness.masking import UNMASKED_FIELDS, redact
 from harness.model.inspection import Explanation
 from harness.model.report import MeasureSummary, MissingDocument, QueryReport, RankedDocument, SuiteReport
 from harness.model.run import Engine, Hit, HitColumns, IndexState, Ranking, Run, Status, Verdict
 from harness.model.scores import Outcome
 from harness.model.suite import Profile, Waiver
+from harness.redaction import UNMASKED_FIELDS, redact
 
 
 def report(secret):

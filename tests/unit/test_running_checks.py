@@ -13,7 +13,7 @@ import pytest
 from builders.executions import answered_by, cell_of, finish, run_suite, search_suite, with_hooks
 from builders.suites import BODY, make_suite
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.masking import Masker
@@ -36,7 +36,8 @@ from harness.model.suite import Display, HttpRequest, Query, RequestTemplate, Su
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.plan import plan_searches
-from harness.search import ResponseStream, StreamedResponse, lookup
+from harness.search import lookup
+from harness.search.protocol import ResponseStream, StreamedResponse
 from harness.search.testing import FakeSearch
 from harness.store.header import make_header
 from harness.store.journal import Journal, read_content

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import harness.embedded
-import harness.search
+import harness.search.dialects
 from harness.config import Configs
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.hooks import Hooks
@@ -41,7 +41,7 @@ class Openings:
 @pytest.fixture
 def openings(monkeypatch):
     stand_in = Openings()
-    monkeypatch.setattr(harness.search, "open_search", stand_in)
+    monkeypatch.setattr(harness.search.dialects, "open_search", stand_in)
     return stand_in
 
 

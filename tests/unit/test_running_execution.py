@@ -10,7 +10,7 @@ from builders.executions import answered_by, cell_of
 from builders.gating import threshold
 from builders.suites import make_suite
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.gate.expectations import parse_expectation
 from harness.masking import Masker
 from harness.metrics import parse_measure
@@ -36,7 +36,7 @@ from harness.run.cell import conclude_cell
 from harness.run.look_ups import QUERIES_LOCATED
 from harness.run.recorded import make_rerun
 from harness.run.tails import SEARCHED
-from harness.search import in_order
+from harness.search.protocol import in_order
 from harness.search.testing import FakeSearch
 from harness.store.baseline import make_baseline
 from harness.store.baseline_files import write_baselines

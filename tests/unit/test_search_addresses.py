@@ -21,8 +21,8 @@ from harness.errors import EngineUnreachable, EntryPoint, UsageError
 from harness.model.request import AddressOrigin, Cluster, SearchRequest
 from harness.model.run import Ranking
 from harness.model.suite import HttpRequest
-from harness.search import open_search
 from harness.search.addresses import AddressRefused, refuse_address
+from harness.search.dialects import open_search
 
 SUITE, TRUSTED, GIVEN = AddressOrigin.SUITE, AddressOrigin.CONFIGURATION, AddressOrigin.COMMAND_LINE
 SEARCH = HttpRequest("GET", "/search", "$.ids")

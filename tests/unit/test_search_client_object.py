@@ -19,7 +19,7 @@ from harness.errors import EngineUnreachable, LoginRefused, UsageError
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
 from harness.run.notes import describe_connection
-from harness.search import open_search
+from harness.search.dialects import open_search
 
 NOWHERE = Cluster("given")
 FOUND = item_of([("a", 2.0)])

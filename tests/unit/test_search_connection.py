@@ -32,11 +32,13 @@ from harness.model.run import Failure, FailureKind, IndexState, Ranking, Respons
 from harness.model.suite import HttpRequest
 from harness.model.timing import ShardCopy
 from harness.process import gc_paused
-from harness.search import Search, answers, http_service, open_search, server_health
+from harness.search import answers, http_service, server_health
 from harness.search.answers import AnswerLimits, find_answer_limits
 from harness.search.connection import AnswerTooLarge, run_within
+from harness.search.dialects import open_search
 from harness.search.engine_state import NEWEST_DOCUMENT, SHARD_STATS
 from harness.search.msearch import Entry
+from harness.search.protocol import Search
 from harness.search.server_health import Clock, Retries
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})

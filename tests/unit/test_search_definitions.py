@@ -11,8 +11,8 @@ from builders.engine import Fault, ScriptedEngine
 from harness.gate.stability import explain_changed_target
 from harness.model.request import Cluster
 from harness.model.run import Definitions, Engine, IndexState, Run
-from harness.search import open_search
 from harness.search.definitions import EVERYTHING, References, find_references
+from harness.search.dialects import open_search
 
 PROPERTIES = {
     "title": {"type": "text", "fields": {"raw": {"type": "keyword"}}},

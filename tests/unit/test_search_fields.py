@@ -10,7 +10,8 @@ import pytest
 from builders.engine import Fault, ScriptedEngine
 from harness.errors import SearchError
 from harness.model.request import Cluster
-from harness.search import fields, open_search
+from harness.search import fields
+from harness.search.dialects import open_search
 from harness.search.fields import find_named_fields, list_unknown_fields
 
 TITLE = {"match": {"title": "x"}}

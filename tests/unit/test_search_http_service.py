@@ -29,7 +29,7 @@ from harness.model.request import AddressOrigin, Cluster, SearchRequest
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
 from harness.model.run import Response as SearchResponse
 from harness.model.suite import HttpRequest, Mark
-from harness.search import open_search
+from harness.search.dialects import open_search
 from harness.search.http_service import HttpSearch, WebConnection
 from harness.search.login import Login
 from harness.search.server_health import MOST_REFUSALS, Clock, Retries

@@ -35,8 +35,8 @@ from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Engine, Hit, Ranking
 from harness.model.suite import HttpRequest
 from harness.run.notes import describe_connection
-from harness.search import open_search
 from harness.search.connection import explain_unreachable
+from harness.search.dialects import open_search
 from harness.search.login import Login, list_login_remarks, make_tls_options, read_login
 from harness.search.login import Proxy as ProxyAddress
 

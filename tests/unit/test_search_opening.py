@@ -27,7 +27,7 @@ from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Engine, Failure, FailureKind, Ranking
-from harness.search import open_search
+from harness.search.dialects import open_search
 from harness.search.lookup import LookUp, look_up_documents
 from harness.search.transport import list_urls
 

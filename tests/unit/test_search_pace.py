@@ -14,9 +14,9 @@ from builders.engine import ROOT, ScriptedEngine
 from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Engine, Failure, Ranking
 from harness.model.suite import HttpRequest
-from harness.search import find_dialect
 from harness.search.answers import TIME_SPENT
 from harness.search.connection import Answer
+from harness.search.dialects import find_dialect
 from harness.search.engine import EngineSearch
 from harness.search.http_service import HttpSearch
 from harness.search.pace import Pace

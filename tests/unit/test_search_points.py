@@ -10,7 +10,7 @@ from harness.cli import main
 from harness.errors import SuiteError
 from harness.model.request import Cluster, SearchRequest
 from harness.report.json import loads_report
-from harness.search import open_search
+from harness.search.dialects import open_search
 from harness.suites import load_suite
 
 SUITE = """\

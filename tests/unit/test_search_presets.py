@@ -10,12 +10,12 @@ import pytest
 
 from builders.refusals import list_problems
 from harness.config import Configs
-from harness.config.shape import SERVICES
+from harness.config.addresses import SERVICES
 from harness.errors import SuiteError
 from harness.model.request import AddressOrigin, Cluster
 from harness.model.run import Failure, FailureKind, Ranking
 from harness.model.suite import HttpRequest, Suite
-from harness.search import DIALECTS
+from harness.search.dialects import DIALECTS
 from harness.search.jsonpaths import find_path_problem
 from harness.search.presets import PRESETS, find_offsets, find_preset_problem
 from harness.search.service_answers import read_service_answer

@@ -18,7 +18,7 @@ from harness.model.request import Cluster, SearchRequest
 from harness.model.run import Failure, FailureKind, Ranking
 from harness.model.run import Response as SearchResponse
 from harness.model.suite import DocumentsRequest, HttpRequest
-from harness.search import find_dialect, open_search
+from harness.search.dialects import find_dialect, open_search
 from harness.search.service_documents import (
     LONGEST_IDS,
     explain_unwritable,

@@ -9,7 +9,7 @@ import pytest
 from harness.errors import EngineUnreachable
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking
-from harness.search import Search
+from harness.search.protocol import Search
 from harness.search.testing import FakeSearch
 
 

@@ -12,7 +12,7 @@ from harness.model.request import Cluster, SearchRequest, SentRequest
 from harness.model.run import Engine, Hit, Ranking
 from harness.options import RunOptions
 from harness.run import run_suites
-from harness.search import DIALECTS
+from harness.search.dialects import DIALECTS
 from harness.search.protocol import ConnectOptions, Dialect, ResponseStream, Search, StreamedResponse
 
 BOOKS = {

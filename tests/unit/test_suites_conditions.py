@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.gate.decide_estimates import explain_not_estimable
+from harness.gate.conditions import explain_not_estimable
 from harness.gate.grammar import parse_threshold
 from harness.model.suite import UnresolvedCondition
 from harness.suites import load_suite

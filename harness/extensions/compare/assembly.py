@@ -17,7 +17,7 @@ from harness.extensions.compare.coverage import cover_sides
 from harness.extensions.compare.model import ComparisonReport, JudgedHits, QueryComparison, Side, SideComparison
 from harness.extensions.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
 from harness.extensions.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
-from harness.gate import compute_comparison_status, decide
+from harness.gate.decide import compute_comparison_status, decide
 from harness.gate.decide_scores import JUDGED
 from harness.gate.finding import compute_merit, describe_changed_question, read_weights
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from harness.masking import UNMASKED
 from harness.model.comparison import Agreement, Comparison, MeasurePlan, MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.run import Verdict
 from harness.model.suite import Profile
 from harness.model.timing import ReportTiming
+from harness.redaction import UNMASKED
 
 
 class SideKind(StrEnum):

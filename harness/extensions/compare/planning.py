@@ -8,9 +8,10 @@ from harness.errors import UsageError
 from harness.extensions.compare.model import PlanReport
 from harness.extensions.compare.preparing import PreparedComparison
 from harness.extensions.compare.scores import tabulate_scores
-from harness.masking import Masker, redact
+from harness.masking import Masker
 from harness.means import are_weighted
 from harness.model.comparison import MeasurePlan
+from harness.redaction import redact
 from harness.report.document import (
     Column,
     ColumnKind,

@@ -51,10 +51,11 @@ from harness.extensions.compare.sides import (
 from harness.files.query_ids import check_common_queries
 from harness.files.runs import FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
-from harness.masking import Masker, redact
+from harness.masking import Masker
 from harness.metrics.score import common_measures
 from harness.model.suite import Gain, Measure, Profile, Suite, Threshold
 from harness.options import RunOptions
+from harness.redaction import redact
 from harness.store.baseline import read_entry
 from harness.store.kept import refuse_unanswered
 from harness.store.what_changed import describe_changes_since, find_changed_questions, make_questions

@@ -28,16 +28,16 @@ from harness.extensions.judging.pools_and_lint import Lint, read_judged
 from harness.extensions.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, describe_outdated, fingerprint_questions, read_judge_files
-from harness.masking import redact
 from harness.metrics.score import failure_text
 from harness.model.request import ANY_TEXT
 from harness.model.run import Failure, Hit, Ranking
 from harness.model.suite import Mark, Suite
 from harness.options import RunOptions
+from harness.redaction import redact
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import move_to_target
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 from harness.suites import load_suites
 from harness.suites.display import list_shown_fields
 from harness.suites.requests import choose_template

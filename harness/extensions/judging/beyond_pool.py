@@ -15,13 +15,13 @@ from harness.errors import HarnessError, SearchError, UsageError
 from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
 from harness.extensions.judging.texts import TextOptions, look_up_texts, read_pooled_texts
-from harness.masking import redact
 from harness.metrics.score import failure_text
 from harness.model.run import Failure, Hit, Ranking, Response
 from harness.model.suite import Query, Suite, select_by_id
+from harness.redaction import redact
 from harness.run.cell import AnsweredCell
 from harness.run.plan import plan_searches
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 from harness.suites.display import list_shown_fields
 from harness.suites.requests import choose_template
 

@@ -26,15 +26,17 @@ from harness.files.border import conceal, is_quotable
 from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import check_ids, read_records
-from harness.masking import Masker, redact
+from harness.masking import Masker
 from harness.model.request import SearchRequest
 from harness.model.suite import Mark, Suite
 from harness.options import RunOptions
+from harness.redaction import redact
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import Connections, OpenCluster, make_masker, move_to_target
-from harness.search import Search, find_dialect
+from harness.search.dialects import find_dialect
 from harness.search.lookup import LookUp, find_similar, look_up_documents
+from harness.search.protocol import Search
 from harness.suites import load_suites
 from harness.suites.depth import find_size
 from harness.suites.display import list_shown_fields

@@ -14,7 +14,7 @@ from harness.model.request import ANY_TEXT
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Display, Suite
 from harness.run.look_ups import add_looked_up_texts
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 from harness.search.lookup import LookUp, look_up_documents
 from harness.search.protocol import LookUpOptions
 from harness.search.texts import cut_snippet
@@ -23,7 +23,7 @@ from harness.suites.requests import build_request
 from harness.words import grouped
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search.protocol import Search
 
 
 @dataclass(frozen=True, slots=True)

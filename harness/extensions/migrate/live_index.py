@@ -17,7 +17,7 @@ from harness.extensions.migrate.json_nodes import read_import
 from harness.model.suite import Display, Json, Mark, Profile
 from harness.options import RunOptions
 from harness.run.connections import Connections
-from harness.search import find_dialect
+from harness.search.dialects import find_dialect
 from harness.search.fields import list_parents
 from harness.search.protocol import IndexField, Inspector, SampledDocument
 from harness.words import did_you_mean, listed

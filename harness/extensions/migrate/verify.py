@@ -30,9 +30,9 @@ from harness.model.suite import Gain, Json, Measure, Profile, Query, Suite
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
-from harness.search import Dialect, find_dialect
 from harness.search.bodies import deepen, find_deepest_size
-from harness.search.protocol import Inspector, RatedQuery
+from harness.search.dialects import find_dialect
+from harness.search.protocol import Dialect, Inspector, RatedQuery
 from harness.search.rank_eval import URL_PARAMS
 from harness.suites import load_suites
 from harness.suites.requests import build_requests, move_to_index

@@ -12,8 +12,8 @@ from harness.errors import SearchError
 from harness.model.request import SearchRequest
 from harness.model.run import Failure
 from harness.pages import Topic
-from harness.search import Search, find_dialect
-from harness.search.protocol import IndexField
+from harness.search.dialects import find_dialect
+from harness.search.protocol import IndexField, Search
 from harness.words import count, listed
 
 _SECONDS_FOR_STATE = 10.0

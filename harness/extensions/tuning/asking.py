@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import EngineUnreachable
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.gate.selection import needs_baseline
 from harness.gate.ties import find_bands
 from harness.masking import fingerprint

@@ -41,7 +41,8 @@ from harness.extensions.tuning.trials import (
     estimate_pilot_spread,
     gather_scores,
 )
-from harness.gate.selection import collect_thresholds, is_for_request
+from harness.gate.conditions import is_for_request
+from harness.gate.selection import collect_thresholds
 from harness.means import are_weighted
 from harness.statistics.paired import EQUAL
 from harness.suites.parameters import fill_parameters

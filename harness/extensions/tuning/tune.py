@@ -14,7 +14,8 @@ from harness.extensions.tuning.model import TuningReport
 from harness.extensions.tuning.preparing import TuningOptions, choose_storage, name_study, prepare_tuning
 from harness.extensions.tuning.study import StudySettings, open_study
 from harness.extensions.tuning.trials import TuningProgress, make_trials
-from harness.masking import Masker, redact
+from harness.masking import Masker
+from harness.redaction import redact
 
 
 def tune(

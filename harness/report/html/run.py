@@ -9,7 +9,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from harness.errors import SearchError
-from harness.gate import compute_exit_status
+from harness.gate.decide import compute_exit_status
 from harness.means import are_weighted
 from harness.model.report import BaselineSummary, MeasureSummary, MissingSuite, QueryReport, Report, SuiteReport
 from harness.model.run import Status, Verdict

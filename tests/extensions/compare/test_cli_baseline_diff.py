@@ -3,7 +3,7 @@
 import pytest
 
 import harness.extensions.compare.scores
-import harness.search
+import harness.search.dialects
 from builders.changing import (
     ANOTHER_QUESTION,
     SUITE,

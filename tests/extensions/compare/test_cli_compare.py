@@ -18,7 +18,7 @@ import harness.extensions.compare.command
 import harness.extensions.compare.scores
 import harness.extensions.compare.sides
 import harness.run.cell
-import harness.search
+import harness.search.dialects
 import harness.store.baseline
 import harness.suites.loading
 from extensions.compare.builders.comparing import compare, refused, told
@@ -82,7 +82,7 @@ def shop(tmp_path, monkeypatch):
     (tmp_path / "relevance.toml").write_text(toml)
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     shop = Shop()
-    monkeypatch.setattr(harness.search, "open_search", shop.open)
+    monkeypatch.setattr(harness.search.dialects, "open_search", shop.open)
     return shop
 
 
@@ -479,7 +479,7 @@ def test_an_engine_that_is_away_is_3_and_no_traceback(shop, capsys, monkeypatch)
             raise EngineUnreachable("nobody answers")
         return _Door(shop, cluster.url)
 
-    monkeypatch.setattr(harness.search, "open_search", away)
+    monkeypatch.setattr(harness.search.dialects, "open_search", away)
     status, report = told(capsys, "cluster:default", "cluster:staging", *SUITE_WORDS)
     assert (status, len(report.candidate.unanswered), report.agreement) == (3, 3, None)
 

@@ -132,7 +132,7 @@ class TestAllRequests:
     @pytest.fixture
     def searched(self, runs, monkeypatch):
         """Engines that answer each request by the field that it searches; gives the fields, as they were searched."""
-        import harness.search
+        import harness.search.dialects
         from harness.search.testing import FakeSearch
 
         answers = {"title": FIRST, "brand": SECOND, "tags": THIRD}
@@ -146,7 +146,7 @@ class TestAllRequests:
                 self._rankings = dict(answers[field])
                 return super().stream(requests, budget=budget)
 
-        monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Shop({}))
+        monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: Shop({}))
         suite = Path("shop.relevance.yaml")
         suite.write_text(suite.read_text() + REQUEST.format("last", "tags"))
         return asked

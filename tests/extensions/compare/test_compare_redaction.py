@@ -5,8 +5,8 @@ from dataclasses import replace
 from builders.secret_texts import SECRET, find_staying, mask
 from extensions.compare.builders.comparisons import comparison_report, unjudged_report, verdicts
 from harness.extensions.compare.model import ComparisonReport
-from harness.masking import redact
 from harness.model.comparison import MovedDocument
+from harness.redaction import redact
 
 
 def comparison(secret):

@@ -20,7 +20,7 @@ from extensions.history.builders.planted_history import (
 from harness.extensions.history.model import ChangeKind
 from harness.extensions.history.steps import find_drifts, find_steps
 from harness.extensions.history.timeline import build_timelines, list_changes
-from harness.gate import decide
+from harness.gate.decide import decide
 from harness.metrics.score import score_run
 from harness.model.kept import History, HistoryFigure
 from harness.model.run import Status

@@ -12,7 +12,7 @@ import threading
 import webbrowser
 from types import SimpleNamespace
 
-import harness.search
+import harness.search.dialects
 from builders.pages import JudgingPage
 from extensions.judging.builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index, set_up_shop
 from harness.cli import main
@@ -651,7 +651,7 @@ def test_a_search_that_fails_is_a_sentence_without_secrets(folder, judge, monkey
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE.replace('"{{text}}"}}}', '"{{text}}"}}, stats: ["${RELEVANCE_TOKEN}"]}'))
     index = Index({})
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: index)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: index)
 
     def search(page):
         index._error = EngineUnreachable("no answer to s3cret-word")
@@ -754,7 +754,7 @@ def test_a_suite_that_is_not_there_and_a_folder_of_several_are_refused(folder, c
 
 def test_an_engine_that_is_gone_is_said_with_its_status(folder, judge, capsys, monkeypatch):
     gone = EngineUnreachable("cannot reach http://one:9200: connection refused")
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch({}, error=gone))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: FakeSearch({}, error=gone))
     assert judge() == 3
     told = capsys.readouterr()
     assert "connection refused" in told.err

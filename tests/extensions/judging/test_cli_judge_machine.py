@@ -16,7 +16,7 @@ from builders.extras import skip_without
 
 skip_without("openai")
 
-import harness.search
+import harness.search.dialects
 from extensions.judging.builders.judged_shop import make_hit
 from extensions.judging.builders.llm_server import Reply, ScriptedModel, grade, refuse
 from harness.cli import main
@@ -63,7 +63,7 @@ def model():
 def folder(tmp_path, monkeypatch, model):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: Index({}))
     (tmp_path / "guide.md").write_text("Look at the brand first.")
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     configure(tmp_path, model)
@@ -154,7 +154,7 @@ def test_a_dry_run_needs_no_client(folder, model, monkeypatch):
 
 
 def test_a_client_that_is_not_installed_is_told_before_a_query_is_sent(folder, model, monkeypatch, capsys):
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: pytest.fail("a query was sent"))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: pytest.fail("a query was sent"))
     monkeypatch.setitem(sys.modules, "openai", None)
     assert run() == 2
     assert "needs the package openai: pip install 'relevance-harness[llm]'" in capsys.readouterr().err
@@ -357,7 +357,7 @@ def test_a_key_that_others_could_read_on_its_way_is_told(folder, model, capsys, 
     [({"api_key_env": "NO_SUCH_KEY"}, "the variable NO_SUCH_KEY, the key of the judge 'gpt', is not set")],
 )
 def test_what_cannot_be_asked_is_told_before_a_query_is_sent(folder, model, setting, message, capsys, monkeypatch):
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: pytest.fail("a query was sent"))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: pytest.fail("a query was sent"))
     configure(folder, model, **setting)
     assert run() == 2
     assert message in capsys.readouterr().err
@@ -373,9 +373,9 @@ def test_the_grades_of_a_machine_are_not_written_into_the_suite(folder, model, c
 SLOW = """
 import sys
 sys.path[:0] = {paths!r}
-import harness.search
+import harness.search.dialects
 from test_cli_judge_machine import Index
-harness.search.open_search = lambda *_, **__: Index({{}})
+harness.search.dialects.open_search = lambda *_, **__: Index({{}})
 from harness.cli import main
 sys.exit(main({words!r}))
 """

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import harness.extensions.judging.commands.team
-import harness.search
+import harness.search.dialects
 from builders.pages import JudgingPage
 from extensions.judging.builders.judged_shop import SUITE, set_up_shop
 from harness.cli import main

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
@@ -94,7 +94,7 @@ def engine(monkeypatch):
         ("products-next", "boots"): ["007", "d"],
     }
     index = Index(rankings, documents)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: index)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: index)
     return index
 
 
@@ -259,7 +259,7 @@ def test_a_query_without_an_answer_is_3_and_the_others_are_written(folder, engin
 
 
 def test_an_engine_that_is_down_is_3_and_writes_a_head(folder, monkeypatch, capsys):
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: _down())
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: _down())
     assert pool("--output", "csv=u.csv") == 3
     assert "shop  no query was answered" in capsys.readouterr().out
     assert len((folder / "u.csv").read_text().splitlines()) == 1
@@ -278,7 +278,7 @@ def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, caps
             return Ranking((Hit("x", title="X"), Hit("a")))
 
     service = Service({}, engine=Engine("http"))
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: service)
     assert main(["judgments", "pool", "api.relevance.yaml", "-q", "--output", "csv=u.csv"]) == 0
     [row] = table(folder / "u.csv")
     assert (row["document"], row["title"], row["snippet"]) == ("x", "X", "")
@@ -474,7 +474,7 @@ def test_an_id_field_that_the_index_has_not_is_told_instead_of_each_document(
 ):
     engine = FakeSearch({"": Ranking()})
     engine.fields = fields
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: engine)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: engine)
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE.replace("index: products}", "index: products, id_field: sku}").replace("-next", ""))
     assert lint("--json") == 1
@@ -514,7 +514,7 @@ def test_a_document_in_one_of_the_requests_indexes_is_there(folder, engine, monk
         return Index._respond(only_next, request)
 
     monkeypatch.setattr(only_next, "_respond", respond)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: only_next)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: only_next)
     assert lint() == 0
     assert {one.index for one in only_next.look_ups} == {"products", "products-next"}
 
@@ -529,7 +529,7 @@ def test_an_engine_without_an_answer_is_3_and_the_rest_is_told(folder, engine, c
 
 
 def test_an_engine_that_is_down_is_3(folder, monkeypatch, capsys):
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: _down())
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: _down())
     assert lint() == 3
     assert "shop.relevance.yaml: nobody is there" in capsys.readouterr().err
 
@@ -588,7 +588,7 @@ def test_a_service_is_not_asked_for_documents(folder, monkeypatch, capsys):
     (folder / "api.relevance.yaml").write_text(API)
     (folder / "relevance.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
     service = FakeSearch({}, engine=Engine("http"))
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: service)
     assert main(["judgments", "lint", "api.relevance.yaml"]) == 0
     assert "documents cannot be looked up by id in an HTTP service" in capsys.readouterr().err
     assert service.requests == []

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from extensions.judging.builders.judged_shop import DOCUMENTS, SUITE, set_up_shop
 from harness.cli import main
 from harness.errors import EngineUnreachable
@@ -141,7 +141,7 @@ def test_a_server_that_does_not_answer_leaves_the_days(folder, age, monkeypatch)
     def refuse(*_, **__):
         raise EngineUnreachable("cannot connect to http://one:9200")
 
-    monkeypatch.setattr(harness.search, "open_search", refuse)
+    monkeypatch.setattr(harness.search.dialects, "open_search", refuse)
     give(folder, "a", 2.0, title="Title of a")
     status, out, err = age("--before", "2026-05-01")
     assert status == 3
@@ -216,7 +216,7 @@ class Service(FakeSearch):
 
 def test_of_a_service_the_documents_that_it_returns_are_compared(folder, monkeypatch, capsys):
     service = Service({})
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: service)
     (folder / "relevance.toml").write_text(
         '[clusters.api]\nurl = "http://one:8000"\nservice = "http"\nrequests = ["GET /search"]\n'
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from harness.cli import main
 from harness.model.run import Hit, Ranking
 from harness.report.json import loads_report
@@ -60,7 +60,7 @@ def opened(monkeypatch):
         opened.append(ByRequest({}))
         return opened[-1]
 
-    monkeypatch.setattr(harness.search, "open_search", open_search)
+    monkeypatch.setattr(harness.search.dialects, "open_search", open_search)
     return opened
 
 

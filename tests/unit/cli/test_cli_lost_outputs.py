@@ -12,7 +12,7 @@ import pytest
 import harness.cli.running
 import harness.report.outputs
 import harness.run.keeping
-import harness.search
+import harness.search.dialects
 from builders.extension_cases import map_cases, needs_extension
 from builders.histories import entry_of, make_kept_suite, run_of
 from harness.api import Relevance
@@ -51,7 +51,7 @@ def answers(tmp_path, monkeypatch):
     """What the engine answers, by query; the folder has suites, and parts of a run."""
     monkeypatch.chdir(tmp_path)
     known = {"shoes": ["a", "b"], "boots": ["a", "b"], **{f"q{n}": ["a", "b"] for n in range(40)}}
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch(known))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: FakeSearch(known))
     Path("relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     write_suite(PASSES)
     queries = "".join(f"  - {{id: q{n}, text: text {n}, judgments: {{a: 1}}}}\n" for n in range(40))

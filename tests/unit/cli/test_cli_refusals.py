@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from builders.extension_cases import map_cases
 from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
 from harness.cli import main
@@ -136,7 +136,7 @@ def folder(original, tmp_path, monkeypatch):
     monkeypatch.chdir(copy)
     monkeypatch.delenv("CI", raising=False)
     answers = {"shoes": ["a", "b"], "boots": ["a", "b"]}
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch(answers))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: FakeSearch(answers))
     return copy
 
 

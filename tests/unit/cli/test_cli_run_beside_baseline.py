@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from harness.cli import main
 from harness.masking import fingerprint
 from harness.model.run import Failure, FailureKind, Hit, IndexFacts
@@ -52,7 +52,7 @@ def shop(tmp_path, monkeypatch):
 def engine(monkeypatch):
     fake = Changing(SAVED)
     fake.facts = facts({"title": {"type": "text"}}, 1)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: fake)
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: fake)
     return fake
 
 

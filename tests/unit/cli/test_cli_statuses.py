@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-import harness.search
+import harness.search.dialects
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
@@ -43,7 +43,7 @@ def run(tmp_path, monkeypatch, capsys):
         tmp_path.joinpath("shop.relevance.yaml").write_text(suite)
         responses = {"q": ["a"], "r": ["x", "b"]} | dict.fromkeys(unanswered, Failure(FailureKind.ERROR, "down"))
         fake = FakeSearch(responses)
-        monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: fake)
+        monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: fake)
         tmp_path.joinpath("summary.md").unlink(missing_ok=True)
         reports = ["--github", "--output", "json=report.json", "--output", "codequality=quality.json"]
         status = main(["run", "shop.relevance.yaml", *reports, *words])

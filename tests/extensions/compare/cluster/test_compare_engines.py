@@ -19,7 +19,7 @@ from harness.extensions.compare.model import ComparisonReport, SideKind
 from harness.extensions.compare.outputs import loads_comparison
 from harness.model.request import Cluster
 from harness.options import RunOptions
-from harness.search import open_search
+from harness.search.dialects import open_search
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "guides" / "compare.md").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """A suite of two queries with documents to judge, and the index that it searches."""
 
-import harness.search
+import harness.search.dialects
 from harness.model.run import Hit, Ranking
 from harness.search.testing import FakeSearch
 from harness.search.texts import make_snippet, read_texts
@@ -51,4 +51,4 @@ def set_up_shop(folder, monkeypatch):
     """Write the suite and its relevance.toml into *folder*, and have the index answer every search."""
     (folder / "relevance.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
     (folder / "shop.relevance.yaml").write_text(SUITE)
-    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
+    monkeypatch.setattr(harness.search.dialects, "open_search", lambda *_, **__: Index({}))

@@ -21,7 +21,7 @@ BODY = (
 def on_node(opensearch_url, request):
     """Sends to the embedded node, and removes the indexes that a test made."""
     from harness.model.request import Cluster
-    from harness.search import open_search
+    from harness.search.dialects import open_search
 
     with open_search(Cluster("test", url=opensearch_url, timeout=30.0), {}) as search:
         made = []
