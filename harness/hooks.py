@@ -214,7 +214,7 @@ def _restore_order(changed: Ranking, before: Response) -> Ranking:
     if not keeps_scores:
         changed = replace(changed, exact_scores=True)
     is_sorted = any(hit.sort is not None for hit in hits_before.values())
-    ids = dict.fromkeys(hit.id for hit in changed.hits)
+    ids = dict.fromkeys(changed.ids)
     keeps_order = list(ids) == [document for document in hits_before if document in ids]
     # What orders the hits now; a hook that drops hits keeps the order of the others, one that adds hits does not:
     #

@@ -269,7 +269,7 @@ def evaluate(
         skip_undefined=read_argument("skip_undefined", skip_undefined),
     )
     near_ids = describe_near_ids(
-        JudgedRanking([hit.id for hit in response.hits], grades.get(query, {})) for query, response in responses.items()
+        JudgedRanking(response.ids, grades.get(query, {})) for query, response in responses.items()
     )
     if near_ids:
         warnings.warn(near_ids, UserWarning, stacklevel=2)

@@ -105,8 +105,8 @@ def _pair_rankings(queries: Sequence[str], inputs: GateInputs, reference: Refere
         first, second = reference.run.responses[query], inputs.run.responses[query]
         assert isinstance(first, Ranking), "only queries with a ranking on both sides are compared"
         assert isinstance(second, Ranking), "only queries with a ranking on both sides are compared"
-        before = tuple(hit.id for hit in first.hits[:depth])
-        as_returned = tuple(hit.id for hit in second.hits[:depth])
+        before = first.ids[:depth]
+        as_returned = second.ids[:depth]
         after = as_returned
         possible_orders: list[Sequence[str]] = [(document,) for document in as_returned]
         if inputs.ignores_ties:

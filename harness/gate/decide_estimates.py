@@ -173,7 +173,7 @@ def _is_judged(query: Query, cutoff: int, runs: Sequence[Run]) -> bool:
     for run in runs:
         response = run.responses.get(query.id)
         if isinstance(response, Ranking):
-            documents += [hit.id for hit in response.hits[:cutoff]]
+            documents += response.ids[:cutoff]
     # The score also depends on the best documents, which the ideal ranking has. Of equal grades those by people come
     # first, since any of them may be in the ideal ranking.
     grades = {**query.judgments, **people_grades}

@@ -402,7 +402,7 @@ def _continue_ranking(query: Query, ranking: Ranking, requested: RequestedDepth)
        may be negative.
     3. The best judged documents raise a measure above what `<=` allows.
     """
-    returned = {hit.id for hit in ranking.hits}
+    returned = set(ranking.ids)
     not_returned = [document for document in query.judgments if document not in returned]
     best_first = sorted(not_returned, key=lambda document: -query.judgments[document])
     worst_first = reversed(best_first)

@@ -302,7 +302,7 @@ def compute_agreement(agreement: Measure, ranking: Ranking, of_variant: Ranking,
     if not of_variant.hits:
         return 0.0
     cutoff = agreement.cutoff or depth
-    first = [hit.id for hit in ranking.hits[:cutoff]]
+    first = ranking.ids[:cutoff]
     second = restore_tie_order(ranking, of_variant, depth=cutoff)
     return agreement_value(agreement, first, second, depth=depth)
 
@@ -342,7 +342,7 @@ def compute_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Rankin
     if isinstance(returned, Ranking) and has_ties(of_variant):
         ordered, ordered_of_variant = _order_both(suite, returned, of_variant)
         order = restore_tie_order(ordered, ordered_of_variant, depth=suite.depth)
-        if list(order) != [hit.id for hit in ordered_of_variant.hits]:
+        if order != ordered_of_variant.ids:
             # A profile may sort by score: falling scores keep this order.
             hits = tuple(Hit(document, score=-position) for position, document in enumerate(order))
             of_variant = replace(of_variant, hits=hits, tail=())

@@ -243,7 +243,7 @@ def _list_ids(response: Response) -> tuple[str, ...] | None:
     """The ids of the hits, in the order of the ranking; None where there is no ranking."""
     if not isinstance(response, Ranking):
         return None
-    return tuple(hit.id for hit in response.hits)
+    return response.ids
 
 
 def _find_cause(run: Run, query: str, repeat: Repeat) -> Instability:

@@ -136,15 +136,15 @@ def truncate_ranking(ranking: Ranking, depth: int) -> Ranking:
     columns = ranking.columns
     # Few hits tie with the first below the cut: scripts/bench/runner --by-hand.
     if columns is not None and not has_close_scores(columns.scores[depth - 1 : depth + 1]):
-        return ranking.cut(depth, tail=(), closed=True)
+        return ranking.keep_first(depth, tail=(), closed=True)
     last, *below = ranking.list_hits_from(depth - 1)
     tied: list[Hit] = []
     for hit in below:
         if not is_tie(last, hit, exact=ranking.exact_scores):
             # It ends the group of ties: no document below it can belong to the group.
-            return ranking.cut(depth, tail=tuple(tied), closed=True)
+            return ranking.keep_first(depth, tail=tuple(tied), closed=True)
         tied.append(hit)
-    return ranking.cut(depth, tail=(*tied, *ranking.tail))
+    return ranking.keep_first(depth, tail=(*tied, *ranking.tail))
 
 
 def is_tie(first: Hit, second: Hit, *, exact: bool) -> bool:
@@ -327,7 +327,7 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
           with them in the baseline and are not elsewhere in today's ranking.
     """
     ranking_before, ranking_today = order_by_profile(before, suite.profile), order_by_profile(after, suite.profile)
-    if [hit.id for hit in ranking_before.hits] == [hit.id for hit in ranking_today.hits]:
+    if ranking_before.ids == ranking_today.ids:
         return None
     groups_before, groups_today = group_ties(ranking_before), group_ties(ranking_today)
     # Hits without groups: it is unknown which of them tie.
@@ -415,7 +415,7 @@ def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[s
         else:
             order += group.shown
     # No groups: it is unknown which documents tie.
-    return tuple(order) or tuple(hit.id for hit in second.hits)
+    return tuple(order) or second.ids
 
 
 def reorder_ties(reference: Ranking, candidate: Ranking) -> Ranking:
@@ -424,9 +424,8 @@ def reorder_ties(reference: Ranking, candidate: Ranking) -> Ranking:
 
     The same object comes back where no tie is reordered.
     """
-    documents = [hit.id for hit in candidate.hits]
-    order = restore_tie_order(reference, candidate, depth=max(len(reference.hits), len(documents)))
-    if list(order) == documents:
+    order = restore_tie_order(reference, candidate, depth=max(len(reference.ids), len(candidate.ids)))
+    if order == candidate.ids:
         return candidate
     hits_by_id = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}
     reordered = []
@@ -580,7 +579,7 @@ def _list_candidates(
     if group.closed:
         return tuple(candidates)
     # What tied with them in the baseline may still do so, below the last hit, unless it is elsewhere by now.
-    returned = {hit.id for hit in today.hits}
+    returned = set(today.ids)
     for other_group in before:
         may_tie = _has_score_of(group, other_group)
         if not is_same_text and len(group.shown) > 1:

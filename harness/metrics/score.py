@@ -308,7 +308,7 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
     scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
     if scorer.has_own_formula:
         return None
-    documents, scores = [hit.id for hit in ranking.hits], [hit.score for hit in ranking.hits]
+    documents, scores = ranking.ids, ranking.scores
     try:
         ranks = contributions(scorer.grade(documents, query.judgments, scores), scorer.settings(query.judgments))
     except MeasureError:
@@ -378,9 +378,7 @@ def _score_query(
         yield from (Score(query.id, measure.text, None, Outcome.UNDEFINED, reason) for measure in measures)
         return
     # In lists: a user's formula may change what it is given.
-    columns = response.columns
-    documents = list(response.ids)
-    scores = [hit.score for hit in response.hits] if columns is None else list(columns.scores)
+    documents, scores = list(response.ids), list(response.scores)
     graded: dict[tuple[int | None, bool], GradedRanking] = {}
     for measure in measures:
         try:

@@ -120,9 +120,9 @@ def _list_possible_differences(
 def _score_ranking(suite: Suite, measure: Measure, ranking: Ranking, grades: Mapping[str, float]) -> float:
     return score_query(
         measure,
-        [hit.id for hit in ranking.hits],
+        ranking.ids,
         grades,
         gain=suite.gain,
         profile=suite.profile,
-        scores=[hit.score for hit in ranking.hits],
+        scores=ranking.scores,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, TypeAlias
@@ -172,10 +172,16 @@ class Ranking(LateFields):
         return columns if isinstance(columns, HitColumns) else None
 
     @property
-    def ids(self) -> Sequence[str]:
+    def ids(self) -> tuple[str, ...]:
         """The ids of its hits."""
-        columns = self.late_maker
-        return columns.ids if isinstance(columns, HitColumns) else [hit.id for hit in self.hits]
+        columns = self.columns
+        return tuple([hit.id for hit in self.hits]) if columns is None else columns.ids
+
+    @property
+    def scores(self) -> tuple[float | None, ...]:
+        """The scores of its hits."""
+        columns = self.columns
+        return tuple([hit.score for hit in self.hits]) if columns is None else columns.scores
 
     @property
     def returned(self) -> int:
@@ -189,7 +195,7 @@ class Ranking(LateFields):
             return self.hits[place:]
         return tuple(map(Hit, columns.ids[place:], columns.scores[place:]))
 
-    def cut(self, depth: int, **fields: Any) -> Ranking:
+    def keep_first(self, depth: int, **fields: Any) -> Ranking:
         """The ranking with its first *depth* hits, and with other *fields*."""
         columns = self.columns
         if columns is None:

@@ -161,11 +161,14 @@ def _format_command(command: str, names: Sequence[str], searched: Mapping[str, s
         names: Its arguments.
         searched: Its options, with which the same is searched as in the run.
     """
+    words = command.split()
     options = format_options(searched)
     # A name that begins with a dash would be read as an option.
     if any(name.startswith("-") for name in names):
-        return shlex.join([*command.split(), *options, "--", *names])
-    return shlex.join([*command.split(), *names, *options])
+        words += [*options, "--", *names]
+    else:
+        words += [*names, *options]
+    return shlex.join(words)
 
 
 # The result of a report in one line.

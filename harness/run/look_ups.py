@@ -509,8 +509,7 @@ def _continues(deep: Response | None, ranking: Response, requested: int) -> bool
     """
     if not isinstance(ranking, Ranking) or not isinstance(deep, Ranking):
         return True
-    shown = [hit.id for hit in ranking.hits]
-    if [hit.id for hit in deep.hits[: len(shown)]] != shown:
+    if deep.ids[: len(ranking.ids)] != ranking.ids:
         return False
     return ranking.returned >= requested or deep.returned == ranking.returned
 

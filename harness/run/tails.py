@@ -141,10 +141,10 @@ def _add_tail(response: Response, deep: Response, request: SearchRequest, dialec
     """Add the tail from *deep*, the response to *request*, if *deep* begins with the hits of *response*."""
     if not isinstance(response, Ranking):
         return response
-    found = cut_with_tail(deep, request, len(response.hits), dialect)
+    found = cut_with_tail(deep, request, len(response.ids), dialect)
     if not isinstance(found, Ranking):
         return response
-    if [hit.id for hit in found.hits] != [hit.id for hit in response.hits]:
+    if found.ids != response.ids:
         return response
     indexes = tuple(sorted({*response.indexes, *found.indexes}))
     return replace(response, tail=found.tail, closed=found.closed, indexes=indexes)

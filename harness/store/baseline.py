@@ -191,7 +191,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
             queries[query.id] = replace(
                 kept,
                 bands=compute_bands(suite, query, ranking, measures_of(suite, query)),
-                engine_scores=tuple(hit.score for hit in ranking.hits),
+                engine_scores=ranking.scores,
                 sort=sort,
                 exact_scores=ranking.exact_scores,
                 short=len(ranking.hits) < suite.depth,

@@ -230,7 +230,7 @@ def _read_response(raw: Json) -> Response:
     response: Response
     if "ranking" in raw:
         ranking: Ranking = make_adapter(Ranking).validate_python(raw["ranking"])
-        if len({hit.id for hit in ranking.hits}) < len(ranking.hits):
+        if len(set(ranking.ids)) < len(ranking.hits):
             raise ValueError("a document is in a ranking twice")
         response = ranking
     else:

@@ -42,7 +42,7 @@ def keep_query(
         question=question.fingerprint,
         text=question.text,
         judgments=fingerprint_judgments(query),
-        ranking=tuple(hit.id for hit in ranking.hits),
+        ranking=ranking.ids,
         scores=values,
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),

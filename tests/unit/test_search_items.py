@@ -58,14 +58,14 @@ class TestRanking:
         read_late = ranking(answer(hit("b", 2.0), hit("é", 1.0), hit("c", 0.5)))
         assert read_late.columns == HitColumns(("b", "é", "c"), (2.0, 1.0, 0.5))
         assert (list(read_late.ids), read_late.returned) == (["b", "é", "c"], 3)
-        assert read_late.cut(2, closed=True).columns == HitColumns(("b", "é"), (2.0, 1.0))
+        assert read_late.keep_first(2, closed=True).columns == HitColumns(("b", "é"), (2.0, 1.0))
         whole = Ranking((Hit("b", 2.0), Hit("é", 1.0), Hit("c", 0.5)), total=3, took=3)
         assert whole.columns is None
         assert (list(whole.ids), whole.returned) == (["b", "é", "c"], 3)
         assert whole == read_late
         for place in (1, 3):
             assert read_late.list_hits_from(place) == whole.list_hits_from(place) == whole.hits[place:]
-        assert whole.cut(2, closed=True) == read_late.cut(2, closed=True)
+        assert whole.keep_first(2, closed=True) == read_late.keep_first(2, closed=True)
         assert pickle.loads(pickle.dumps(read_late)) == whole
         assert read_late.change(total=4) == replace(whole, total=4)
 

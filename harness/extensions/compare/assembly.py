@@ -93,8 +93,7 @@ def assemble_comparison(
     rankings = _pair_rankings(scored)
     agreements = {}
     for query, (before, after) in rankings.items():
-        ids = ([hit.id for hit in before.hits], [hit.id for hit in after.hits])
-        agreements[query] = compare_rankings(*ids, depth=depth, p=options.p)
+        agreements[query] = compare_rankings(before.ids, after.ids, depth=depth, p=options.p)
     queries = _compare_queries(scored, rankings, agreements, depth)
     measures, untested = compare_measures(names, scored, options.how)
     first_measure = next((measure.text for measure in common_measures(suite)), None)

@@ -282,9 +282,9 @@ def _score_run(run: Run, suite: Suite, judgments: FileScorer | None) -> tuple[Sc
     return tuple(scores)
 
 
-def _list_ids(response: Response) -> list[str]:
+def _list_ids(response: Response) -> tuple[str, ...]:
     """The documents of a ranking; none of a failure."""
-    return [hit.id for hit in response.hits] if isinstance(response, Ranking) else []
+    return response.ids if isinstance(response, Ranking) else ()
 
 
 def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:

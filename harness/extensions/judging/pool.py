@@ -49,7 +49,7 @@ def cover_queries(suite: Suite, pooled: PooledRun, measure: Measure, depth: int)
             continue
         bounds = unjudged_bounds(
             measure,
-            [hit.id for hit in response.hits],
+            response.ids,
             query.judgments,
             worst=worst,
             best=best,
