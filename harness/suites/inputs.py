@@ -110,7 +110,7 @@ def _list_texts_of_suite(root: MappingNode) -> list[str]:
     from harness.suites.shape import SuiteShape
     from harness.suites.yaml import ListNode, MappingNode
 
-    keys_without_files = SuiteShape.model_fields.keys() - FILE_KEYS
+    keys_without_files = SuiteShape.known_keys.keys() - FILE_KEYS
     texts: list[str] = []
     pairs = [*root.items()]
     pairs += [(repeat.key, repeat.value) for repeat in root.repeats]

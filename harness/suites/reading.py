@@ -1,4 +1,4 @@
-"""Suite file -> text -> nodes -> variables (``${NAME}``) -> shape (pydantic), with all problems."""
+"""Suite file -> text -> nodes -> variables (``${NAME}``) -> shape, with all problems."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import ValidationError
+from typing import TypeVar
 
 from harness.config import Configs
 from harness.errors import InputError, SuiteError
@@ -19,9 +17,10 @@ from harness.masking import SHORTEST_SECRET
 from harness.model.suite import Mark
 from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.given_body import GivenBody, make_body_node, replace_body
+from harness.suites.kinds import Mistakes, Place, Shape
 from harness.suites.presets import FilledPreset, PresetFilling
 from harness.suites.request_files import RequestFiles
-from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
+from harness.suites.shape import QueryShape, SuiteShape
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, compose, describe, resolve
 from harness.words import shorten
 
@@ -258,59 +257,35 @@ def _has_requests_with(key: str, suite: MappingNode) -> bool:
 
 def _validate_suite(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
     """The shape of the valid parts, and the top keys of the others, whose problems are noted."""
-    shape, unknown, places = _validate(SuiteShape, root, problems)
-    misspelled = frozenset(key.meant for key in unknown if key.meant)
-    if shape is not None:
+    shape, mistakes = _validate(SuiteShape, root, problems)
+    misspelled = frozenset(unknown.meant for unknown in mistakes.unknown if unknown.meant)
+    if not mistakes.found:
         return shape, misspelled
+    places = [mistake.place for mistake in mistakes.found]
     broken = misspelled.union(str(place[0]) for place in places)
-    return SuiteShape.model_validate(_drop_invalid(root, places), context=[]), broken
+    return SuiteShape.read_mapping(_drop_invalid(root, places), Mistakes(), ()), broken
 
 
 def read_query(entry: MappingNode, problems: Problems) -> QueryShape | None:
     """The shape of a query in a query file; None where it has problems, which are noted."""
-    shape, unknown, _ = _validate(QueryShape, entry, problems)
-    return None if unknown else shape
+    shape, mistakes = _validate(QueryShape, entry, problems)
+    return None if mistakes.found or mistakes.unknown else shape
 
 
-def _validate(
-    model: type[AShape], node: MappingNode, problems: Problems
-) -> tuple[AShape | None, list[UnknownKey], list[tuple[int | str, ...]]]:
-    """The shape of *node*, or None and the places of its problems; unknown keys are noted and left out."""
-    unknown: list[UnknownKey] = []
-    failures: list[Any] = []
-    shape = None
-    try:
-        shape = model.model_validate(node, context=unknown)
-    except ValidationError as error:
-        failures = error.errors(include_url=False)
-    for key in unknown:
-        problems.note(key.mark, str(key))
-    for failure in failures:
-        _note_failure(failure, problems, with_key=model is QueryShape)
-    return shape, unknown, [failure["loc"] for failure in failures]
+def _validate(model: type[AShape], node: MappingNode, problems: Problems) -> tuple[AShape, Mistakes]:
+    """The shape of *node*, which has no meaning where there are mistakes; these are noted."""
+    mistakes = Mistakes()
+    shape = model.read_mapping(node, mistakes, ())
+    for unknown in mistakes.unknown:
+        problems.note(unknown.mark, str(unknown))
+    for mistake in mistakes.found:
+        # The place of a problem in a query file is a whole line.
+        key = f"{mistake.place[0]}: " if model is QueryShape and not mistake.is_missing else ""
+        problems.note(mistake.mark, f"{key}{mistake.message}", "no value" if mistake.is_empty else "")
+    return shape, mistakes
 
 
-_EXPECTED = {"list_type": "a list", "dict_type": "a mapping"}
-"""What is expected by the type of pydantic's failures."""
-
-
-def _note_failure(failure: Any, problems: Problems, *, with_key: bool) -> None:
-    """Note a failure of pydantic's with our own message, at its node; *with_key* if that is a whole line of a file."""
-    node, kind, message, place = failure["input"], failure["type"], failure["msg"], failure["loc"]
-    mark = failure.get("ctx", {}).get("mark") or node.mark
-    if kind == "missing":
-        problems.note(mark, f"the key {place[-1]!r} is missing")
-        return
-    # The messages of our own validators are complete.
-    if kind != "harness":
-        message = f"found {describe(node)}, expected {_EXPECTED.get(kind, message)}"
-    if with_key and place:
-        message = f"{place[0]}: {message}"
-    is_empty = isinstance(node, ScalarNode) and node.empty
-    problems.note(mark, message, "no value" if is_empty else "")
-
-
-def _drop_invalid(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:
+def _drop_invalid(root: MappingNode, places: Sequence[Place]) -> MappingNode:
     """*root* without the top keys at *places*, and without single queries if only these are invalid."""
     dropped_keys: set[int | str] = set()
     dropped_queries: set[int | str] = set()

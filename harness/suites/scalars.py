@@ -1,5 +1,5 @@
 """
-The leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
+The leaves of a suite: text, names, numbers, dates and JSON values, as kinds.
 
 The type of a leaf depends on its key: if an id is expected, `007` is the id "007"; if a number is expected, "abc" is
 an error. A number whose variable is not set yet is NaN, a whole number None. That happens only when a suite is checked
@@ -11,13 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Any, NoReturn
-
-from pydantic import PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
 from harness.config import find_index_problem
-from harness.model.suite import Json, Mark
+from harness.model.suite import Json
+from harness.suites.kinds import Leaf, Refused, expect_scalar, refuse
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe, resolve, resolve_number
 
 EXPECTED_WEIGHT = "expected a finite number above 0"
@@ -31,21 +28,6 @@ def is_weight(number: float) -> bool:
 def format_optional(value: object) -> str | None:
     """*value* as a plain text, without its place; None if there is none."""
     return None if value is None else str(value)
-
-
-def refuse(message: str, mark: Mark | None = None) -> NoReturn:
-    """Fail the validation with a message, at *mark* instead of the place of the whole value."""
-    raise PydanticCustomError("harness", "{message}", {"message": message, "mark": mark})
-
-
-def expect_scalar(node: Node, expected: str) -> ScalarNode:
-    """*node* if it is a scalar that is not empty."""
-    if not isinstance(node, ScalarNode) or node.empty:
-        # An unquoted placeholder leaves an empty mapping behind.
-        has_braces = isinstance(node, MappingNode) and not node
-        hint = '; put {{text}} in quotes: "{{text}}"' if has_braces else ""
-        refuse(f"found {describe(node)}, expected {expected}{hint}", node.mark)
-    return node
 
 
 def read_text(node: Node) -> ScalarNode:
@@ -208,7 +190,7 @@ def read_masked(node: Node) -> Json:
         return node.masked
     try:
         return read_json(node)
-    except PydanticCustomError:
+    except Refused:
         # A path or a header of an HTTP request may be .inf, which is no value of JSON.
         return str(node)
 
@@ -244,44 +226,35 @@ BESIDE_A_BODY = ("index", "body", "file", "http", "routing", "url_params", "targ
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}
 
-Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
-Characters = Annotated[Any, PlainValidator(read_characters), WithJsonSchema(_SCALAR)]
-Indexes = Annotated[Any, PlainValidator(read_indexes), WithJsonSchema(_SCALAR)]
-Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
-Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
-Number = Annotated[float, PlainValidator(read_number), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
-Weight = Annotated[
-    Any, PlainValidator(read_weight), WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]})
-]
-Positive = Annotated[
-    Any, PlainValidator(read_positive), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]})
-]
-Truth = Annotated[Any, PlainValidator(read_truth), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE]})]
-Gate = Annotated[bool, PlainValidator(read_gate), WithJsonSchema({"type": "boolean"})]
-Day = Annotated[
-    Any,
-    PlainValidator(read_date),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _VARIABLE]}
-    ),
-]
-JsonValue = Annotated[Any, PlainValidator(read_json), WithJsonSchema({})]
-JsonObject = Annotated[dict[str, Any], PlainValidator(read_json_object), WithJsonSchema({"type": "object"})]
-RequestBody = Annotated[
-    dict[str, Any],
-    PlainValidator(read_json_object),
-    WithJsonSchema(
-        {
-            "type": "object",
-            "properties": {
-                "gate": {
-                    "description": "A part of the body. For `gate: false`, write the body below the key `body`.",
-                    "type": ["array", "object"],
-                }
-            },
-            "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]},
-        }
-    ),
-]
-Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
-Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]
+Text = Leaf(read_text, _SCALAR)
+Characters = Leaf(read_characters, _SCALAR)
+Indexes = Leaf(read_indexes, _SCALAR)
+Name = Leaf(read_name, _SCALAR)
+Marker = Leaf(read_marker, {"type": "string"})
+Number = Leaf(read_number, {"anyOf": [{"type": "number"}, _VARIABLE]})
+Weight = Leaf(read_weight, {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]})
+Positive = Leaf(read_positive, {"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]})
+Truth = Leaf(read_truth, {"anyOf": [{"type": "boolean"}, _VARIABLE]})
+Gate = Leaf(read_gate, {"type": "boolean"})
+Day = Leaf(
+    read_date, {"anyOf": [{"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _VARIABLE]}
+)
+
+JsonValue = Leaf(read_json, {})
+JsonObject = Leaf(read_json_object, {"type": "object"})
+RequestBody = Leaf(
+    read_json_object,
+    {
+        "type": "object",
+        "properties": {
+            "gate": {
+                "description": "A part of the body. For `gate: false`, write the body below the key `body`.",
+                "type": ["array", "object"],
+            }
+        },
+        "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]},
+    },
+)
+
+Grade = Leaf(read_grade, {"type": ["number", "string"]})
+Key = Leaf(lambda key: key, {"type": "string"})

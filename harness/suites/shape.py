@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import Annotated, Any, Literal, TypeAlias
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
+from typing import Any
 
 from harness.config.addresses import SERVICES
-from harness.model.suite import GainKind, Mark, Profile
+from harness.model.suite import GainKind, Profile
+from harness.suites.kinds import (
+    LIST_BRANCH,
+    MAPPING_BRANCH,
+    TEXT_BRANCH,
+    Branches,
+    ListOf,
+    MappingOf,
+    Schema,
+    Shape,
+    accept_words,
+    key,
+)
 from harness.suites.scalars import (
     BESIDE_A_BODY,
     Characters,
@@ -29,141 +37,48 @@ from harness.suites.scalars import (
     Text,
     Truth,
     Weight,
-    expect_scalar,
-    refuse,
 )
-from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe
-from harness.words import did_you_mean, find_nearest, one_of, unknown_key
+from harness.suites.yaml import MappingNode, Node, ScalarNode
+from harness.words import find_nearest
 
-
-@dataclass(frozen=True, slots=True)
-class UnknownKey:
-    """A key that is not allowed in its mapping."""
-
-    mark: Mark
-    key: str
-    known: tuple[str, ...]
-
-    @property
-    def meant(self) -> str | None:
-        """The key that was probably meant."""
-        return find_nearest(self.key, self.known)
-
-    def __str__(self) -> str:
-        return unknown_key(self.key, self.known)
-
-
-class Shape(BaseModel):
-    """A mapping with known keys only; unknown ones are added to the list in the validation context."""
-
-    # Built when a suite is read, and then only what that has, once with what stands in it: scripts/bench/startup.
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    @classmethod
-    @cache
-    def list_keys(cls) -> tuple[str, ...]:
-        """The keys as a user writes them."""
-        return tuple([field.alias or name for name, field in cls.model_fields.items()])
-
-    @classmethod
-    def explain_mistake(cls, node: Node) -> str | None:  # noqa: ARG003
-        """A message if *node* is a common mistake; overridden by shapes that know one."""
-        return None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
-        known = cls.list_keys()
-        sentence = cls.explain_mistake(node)
-        if sentence:
-            refuse(sentence, node.mark)
-        if not isinstance(node, MappingNode):
-            refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
-        if all(key in known for key in node):
-            return node
-        kept = MappingNode(node.mark)
-        unknown: list[UnknownKey] = info.context if isinstance(info.context, list) else []
-        for key, value in node.items():
-            if key in known:
-                kept[key] = value
-            else:
-                unknown.append(UnknownKey(key.mark, str(key), known))
-        return kept
-
-
-def _find_tag(node: Node) -> str:
-    """The tag of the branch of a union that takes *node*."""
-    if isinstance(node, MappingNode):
-        return "<mapping>"
-    return "<list>" if isinstance(node, ListNode) else "<text>"
-
-
-def _read_word(node: Node, words: list[str]) -> str:
-    expected = one_of(words)
-    word = expect_scalar(node, expected)
-    if word.unset:
-        return words[0]
-    if word not in words:
-        refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, words)}", word.mark)
-    return str(word)
-
-
-def accept_words(words: list[str]) -> BeforeValidator:
-    """A validator that accepts one of *words*, and suggests the nearest for any other."""
-    return BeforeValidator(partial(_read_word, words=words))
-
-
-def select_branch(expected: str) -> Discriminator:
-    """Selects the branch of a union by the kind of node; *expected* is the message if none fits."""
-    return Discriminator(_find_tag, custom_error_type="either", custom_error_message=expected)
-
-
-Markers: TypeAlias = list[Marker]
-Severity = Annotated[Literal["fail", "warn"], accept_words(["fail", "warn"])]
+Severity = accept_words(["fail", "warn"])
 
 
 class WaiverShape(Shape):
     """The reason and the last day of an xfail or skip."""
 
-    reason: Text = Field(description="Why, in words. Reports and pytest show it.")
-    until: Day = Field(None, description="The last day on which it is in force, such as `2027-01-31`. Default: no end.")
+    reason: Any = key(Text, "Why, in words. Reports and pytest show it.", is_required=True)
+    until: Any = key(Day, "The last day on which it is in force, such as `2027-01-31`. Default: no end.")
 
 
 class TargetShape(Shape):
     """Where the suite runs, or one of its requests."""
 
-    cluster: Text = Field(
-        None, description="The name of a cluster in relevance.toml, or a URL without a login. Default: `default`."
-    )
-    index: Indexes = Field(
-        None,
-        description="The index, alias or pattern to search, or several with commas between. Not needed over HTTP, with "
+    cluster: Any = key(Text, "The name of a cluster in relevance.toml, or a URL without a login. Default: `default`.")
+    index: Any = key(
+        Indexes,
+        "The index, alias or pattern to search, or several with commas between. Not needed over HTTP, with "
         "a fixture, or where each request has its own.",
     )
-    engine: Text = Field(
-        None,
-        description="The engine and its version, if the login may not ask the server: `elasticsearch 9.4.3`, "
-        "`opensearch 2.19`.",
+    engine: Any = key(
+        Text,
+        "The engine and its version, if the login may not ask the server: `elasticsearch 9.4.3`, `opensearch 2.19`.",
     )
-    ids: Annotated[Literal["per_index", "unique"], accept_words(["per_index", "unique"])] = Field(
-        "per_index",
-        description="`unique` if an `_id` identifies the same document in all indexes that are searched, or if a "
+    ids: str = key(
+        accept_words(["per_index", "unique"]),
+        "`unique` if an `_id` identifies the same document in all indexes that are searched, or if a "
         "service may return a document twice: it then counts once, at its first rank. Default: `per_index`.",
+        "per_index",
     )
-    point_in_time: Truth = Field(
-        False, description="`true` opens a point in time of the index for each run and searches that. Default: `false`."
+    point_in_time: Any = key(
+        Truth, "`true` opens a point in time of the index for each run and searches that. Default: `false`.", False
     )
-    id_field: Text = Field(
-        None,
-        description="The field with the ids that judgments use: a keyword or a whole number in each document. "
-        "Default: `_id`.",
+    id_field: Any = key(
+        Text, "The field with the ids that judgments use: a keyword or a whole number in each document. Default: `_id`."
     )
-    service: Annotated[Literal["engine", "http", "solr", "typesense", "weaviate"], accept_words(SERVICES)] | None = (
-        Field(
-            None,
-            description="What the cluster is, if relevance.toml does not say so. Default: what the requests are "
-            "written for.",
-        )
+    service: str | None = key(
+        accept_words(SERVICES),
+        "What the cluster is, if relevance.toml does not say so. Default: what the requests are written for.",
     )
 
 
@@ -176,7 +91,7 @@ class LineShape(Shape):
         if not isinstance(node, MappingNode) or len(node) != 1:
             return None
         [(key, value)] = node.items()
-        if not isinstance(value, ScalarNode) or value.empty or find_nearest(key, cls.list_keys()):
+        if not isinstance(value, ScalarNode) or value.empty or find_nearest(key, cls.known_keys):
             return None
         line = f"{key} {value}"
         if not line.isprintable():
@@ -187,498 +102,495 @@ class LineShape(Shape):
 class ThresholdShape(LineShape):
     """A threshold with more keys."""
 
-    threshold: Text = Field(description="The threshold, such as `mean nDCG@10 >= 0.8`.")
-    xfail: WaiverShape | None = Field(None, description="A failure is expected, and does not fail the run.")
-    skip: WaiverShape | None = Field(None, description="The threshold is not decided.")
-    markers: Markers = Field([], description="The names of pytest markers for its test, such as `slow`.")
-    severity: Severity = Field(
-        "fail", description="`warn` makes a failure a warning, which does not fail the run. Default: `fail`."
+    threshold: Any = key(Text, "The threshold, such as `mean nDCG@10 >= 0.8`.", is_required=True)
+    xfail: WaiverShape | None = key(WaiverShape, "A failure is expected, and does not fail the run.")
+    skip: WaiverShape | None = key(WaiverShape, "The threshold is not decided.")
+    markers: list[Any] = key(ListOf(Marker), "The names of pytest markers for its test, such as `slow`.", [])
+    severity: str = key(
+        Severity, "`warn` makes a failure a warning, which does not fail the run. Default: `fail`.", "fail"
     )
-    estimate: Annotated[Literal["prediction-powered"] | None, accept_words(["prediction-powered"])] = Field(
-        None,
-        description="How the mean is estimated from people's grades of a sample of the queries and a machine's "
+    estimate: str | None = key(
+        accept_words(["prediction-powered"]),
+        "How the mean is estimated from people's grades of a sample of the queries and a machine's "
         "grades of all. Default: it is not estimated.",
     )
-    requests: list[Name] | None = Field(
-        None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
+    requests: list[Any] | None = key(
+        ListOf(Name, is_filled=True), "The names of the requests that it is for. Default: all."
     )
 
 
 class ExpectationShape(LineShape):
     """An expectation with more keys."""
 
-    expect: Text = Field(description="The expectation, such as `sku-17 in top 3`.")
-    xfail: WaiverShape | None = Field(None, description="A failure is expected, and does not fail the run.")
-    skip: WaiverShape | None = Field(None, description="The expectation is not decided.")
-    markers: Markers = Field([], description="The names of pytest markers for its test, such as `slow`.")
-    severity: Severity = Field(
-        "fail", description="`warn` makes a failure a warning, which does not fail the run. Default: `fail`."
+    expect: Any = key(Text, "The expectation, such as `sku-17 in top 3`.", is_required=True)
+    xfail: WaiverShape | None = key(WaiverShape, "A failure is expected, and does not fail the run.")
+    skip: WaiverShape | None = key(WaiverShape, "The expectation is not decided.")
+    markers: list[Any] = key(ListOf(Marker), "The names of pytest markers for its test, such as `slow`.", [])
+    severity: str = key(
+        Severity, "`warn` makes a failure a warning, which does not fail the run. Default: `fail`.", "fail"
     )
-    requests: list[Name] | None = Field(
-        None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
+    requests: list[Any] | None = key(
+        ListOf(Name, is_filled=True), "The names of the requests that it is for. Default: all."
     )
 
 
-ThresholdLine = Annotated[
-    Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
-    select_branch(
-        "a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity, "
-        "requests, estimate"
-    ),
-]
-ExpectationLine = Annotated[
-    Annotated[Text, Tag("<text>")] | Annotated[ExpectationShape, Tag("<mapping>")],
-    select_branch(
-        "an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity, requests"
-    ),
-]
+ThresholdLine = Branches(
+    "a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity, "
+    "requests, estimate",
+    {TEXT_BRANCH: Text, MAPPING_BRANCH: ThresholdShape},
+)
+ExpectationLine = Branches(
+    "an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity, requests",
+    {TEXT_BRANCH: Text, MAPPING_BRANCH: ExpectationShape},
+)
 
 
 class VariantRulesShape(Shape):
     """Variants of the text of a query, made by rule."""
 
-    typos: Positive = Field(None, description="The number of variants with a typing error. Default: none.")
-    plural: Truth = Field(
-        False,
-        description="`true` makes a variant with the last word in its other number, in English. Default: `false`.",
+    typos: Any = key(Positive, "The number of variants with a typing error. Default: none.")
+    plural: Any = key(
+        Truth, "`true` makes a variant with the last word in its other number, in English. Default: `false`.", False
     )
-    case: Truth = Field(False, description="`true` makes a variant in capital letters. Default: `false`.")
-    accents: Truth = Field(False, description="`true` makes a variant without accents. Default: `false`.")
-    order: Truth = Field(False, description="`true` makes a variant with the words in another order. Default: `false`.")
+    case: Any = key(Truth, "`true` makes a variant in capital letters. Default: `false`.", False)
+    accents: Any = key(Truth, "`true` makes a variant without accents. Default: `false`.", False)
+    order: Any = key(Truth, "`true` makes a variant with the words in another order. Default: `false`.", False)
 
 
 class QueryVariantsShape(VariantRulesShape):
     """Variants that are written, and variants that are made by rule."""
 
-    written: list[Text] = Field([], description="Variants in your own words, beside those that the rules make.")
+    written: list[Any] = key(ListOf(Text), "Variants in your own words, beside those that the rules make.", [])
 
 
 class QueryShape(Shape):
     """One query: an information need with its judgments."""
 
-    # Its defaults are made: pydantic would copy those that can change, for each query: scripts/bench/runner --by-hand.
-
-    id: Name = Field(description="The query's id, unique in the suite.")
-    text: Text = Field(None, description="What the user types. It takes the place of `{{text}}` in requests.")
-    need: Text = Field(None, description="What would satisfy the user, in sentences, for those who judge.")
-    params: dict[Key, JsonValue] = Field(
-        default_factory=dict,
-        description="Values for the other placeholders of requests, by name, such as `{lang: en}`.",
+    id: Any = key(Name, "The query's id, unique in the suite.", is_required=True)
+    text: Any = key(Text, "What the user types. It takes the place of `{{text}}` in requests.")
+    need: Any = key(Text, "What would satisfy the user, in sentences, for those who judge.")
+    params: dict[Any, Any] = key(
+        MappingOf(Key, JsonValue), "Values for the other placeholders of requests, by name, such as `{lang: en}`.", {}
     )
-    tags: list[Name] = Field(
-        default_factory=list,
-        description="Groups of queries, such as `head`. A threshold may be for one of them, and runs can select them.",
+    tags: list[Any] = key(
+        ListOf(Name),
+        "Groups of queries, such as `head`. A threshold may be for one of them, and runs can select them.",
+        [],
     )
-    weight: Weight = Field(
-        None, description="The query's weight in a mean, such as its traffic. Either all queries have one, or none."
+    weight: Any = key(
+        Weight, "The query's weight in a mean, such as its traffic. Either all queries have one, or none."
     )
-    judgments: dict[Key, Grade] = Field(
-        default_factory=dict, description="The grade of each document by its id: a number, or a name of `grades`."
+    judgments: dict[Any, Any] = key(
+        MappingOf(Key, Grade), "The grade of each document by its id: a number, or a name of `grades`.", {}
     )
-    thresholds: list[ThresholdLine] = Field(
-        default_factory=list, description="Thresholds on this query alone, such as `nDCG@10 >= 0.9`."
+    thresholds: list[Any] = key(ListOf(ThresholdLine), "Thresholds on this query alone, such as `nDCG@10 >= 0.9`.", [])
+    expect: list[Any] = key(
+        ListOf(ExpectationLine),
+        "What is expected of its hits, such as `sku-17 in top 3` or `in_stock = true in top 3`.",
+        [],
     )
-    expect: list[ExpectationLine] = Field(
-        default_factory=list,
-        description="What is expected of its hits, such as `sku-17 in top 3` or `in_stock = true in top 3`.",
+    variants: Any = key(
+        Branches(
+            "a list of texts, or a mapping with typos, plural, case, accents, order, written",
+            {LIST_BRANCH: ListOf(Text), MAPPING_BRANCH: QueryVariantsShape},
+        ),
+        "Other texts that should find the same, or the rules that make them.",
     )
-    variants: (
-        Annotated[
-            Annotated[list[Text], Tag("<list>")] | Annotated[QueryVariantsShape, Tag("<mapping>")],
-            select_branch("a list of texts, or a mapping with typos, plural, case, accents, order, written"),
-        ]
-        | None
-    ) = Field(None, description="Other texts that should find the same, or the rules that make them.")
-    same_as: Name = Field(None, description="The id of another query that should find the same.")
-    markers: Markers = Field(
-        default_factory=list, description="The names of pytest markers for its tests, such as `slow`."
+    same_as: Any = key(Name, "The id of another query that should find the same.")
+    markers: list[Any] = key(ListOf(Marker), "The names of pytest markers for its tests, such as `slow`.", [])
+    xfail: WaiverShape | None = key(
+        WaiverShape, "Failures of its thresholds and expectations are expected, and do not fail the run."
     )
-    xfail: WaiverShape | None = Field(
-        None, description="Failures of its thresholds and expectations are expected, and do not fail the run."
-    )
-    skip: WaiverShape | None = Field(None, description="Its thresholds and expectations are not decided.")
+    skip: WaiverShape | None = key(WaiverShape, "Its thresholds and expectations are not decided.")
 
 
 class QueryFileShape(Shape):
     """A query file, and queries of the suite itself beside those of the file."""
 
-    file: Text = Field(description="The path of the query file, relative to the suite: `.tsv`, `.csv` or `.jsonl`.")
-    inline: list[QueryShape] = Field(
+    file: Any = key(
+        Text, "The path of the query file, relative to the suite: `.tsv`, `.csv` or `.jsonl`.", is_required=True
+    )
+    inline: list[QueryShape] = key(
+        ListOf(QueryShape),
+        "Queries beside those of the file. One that the file has too adds to it, such as tags and judgments.",
         [],
-        description="Queries beside those of the file. One that the file has too adds to it, such as tags and "
-        "judgments.",
     )
 
 
 class VectorFileShape(Shape):
     """A file with a vector for each query."""
 
-    file: Text = Field(
-        description="The path of the file, relative to the suite: JSON lines with `id` and `vector`, or NumPy's `.npy`."
+    file: Any = key(
+        Text,
+        "The path of the file, relative to the suite: JSON lines with `id` and `vector`, or NumPy's `.npy`.",
+        is_required=True,
     )
-    ids: Text = Field(
-        None,
-        description="A file with the query id of each row of a `.npy` file, one a line. Default: the suite's "
+    ids: Any = key(
+        Text,
+        "A file with the query id of each row of a `.npy` file, one a line. Default: the suite's "
         "queries, in their order.",
     )
 
 
-Method = Annotated[Literal["GET", "POST", "PUT"], accept_words(["GET", "POST", "PUT"])]
+Method = accept_words(["GET", "POST", "PUT"])
 
 
 class DocumentsShape(Shape):
     """A request to an HTTP service for documents by their ids."""
 
-    method: Method = Field("GET", description="The HTTP method. Default: `GET`.")
-    path: Text = Field(None, description="The path below the cluster's URL. Default: that of the search.")
-    params: dict[Key, JsonValue] = Field(
-        {}, description="Parameters of the URL. `{{ids}}` becomes the ids, `{{count}}` their number."
+    method: str = key(Method, "The HTTP method. Default: `GET`.", "GET")
+    path: Any = key(Text, "The path below the cluster's URL. Default: that of the search.")
+    params: dict[Any, Any] = key(
+        MappingOf(Key, JsonValue), "Parameters of the URL. `{{ids}}` becomes the ids, `{{count}}` their number.", {}
     )
-    headers: dict[Key, Text] = Field({}, description="HTTP headers.")
-    json_body: JsonValue = Field(
-        None, alias="json", description="The body, sent as JSON, with the placeholders of `params`."
+    headers: dict[Any, Any] = key(MappingOf(Key, Text), "HTTP headers.", {})
+    json_body: Any = key(JsonValue, "The body, sent as JSON, with the placeholders of `params`.", written="json")
+    join: Any = key(
+        Characters,
+        "The text between two ids, such as a comma. Default: none; `{{ids}}` becomes a list or a repeated parameter.",
     )
-    join: Characters = Field(
-        None,
-        description="The text between two ids, such as a comma. Default: none; `{{ids}}` becomes a list or a repeated "
-        "parameter.",
-    )
-    each: Text = Field(
-        None, description="How an id is written, such as with quotes around `{{id}}`. Default: `{{id}}`."
-    )
-    escape: dict[Key, Characters] = Field(
-        {}, description="What is written for a text in an id, such as a backslash and a quote for a quote."
-    )
-    unwritable: list[Characters] = Field(
-        [],
-        description="Texts that the service does not read as they are. An id that has one, as it is written, is not "
-        "sent.",
-    )
-    batch: Positive = Field(100, description="The largest number of ids in a request. Default: 100.")
-    filter: dict[Key, JsonValue] = Field(
+    each: Any = key(Text, "How an id is written, such as with quotes around `{{id}}`. Default: `{{id}}`.")
+    escape: dict[Any, Any] = key(
+        MappingOf(Key, Characters),
+        "What is written for a text in an id, such as a backslash and a quote for a quote.",
         {},
-        description="Parameters of the URL that restrict the search to the ids, with `{{ids}}`. They tell whether a "
+    )
+    unwritable: list[Any] = key(
+        ListOf(Characters),
+        "Texts that the service does not read as they are. An id that has one, as it is written, is not sent.",
+        [],
+    )
+    batch: Any = key(Positive, "The largest number of ids in a request. Default: 100.", 100)
+    filter: dict[Any, Any] = key(
+        MappingOf(Key, JsonValue),
+        "Parameters of the URL that restrict the search to the ids, with `{{ids}}`. They tell whether a "
         "document that is not returned matches. Needs `total` of the search.",
+        {},
     )
-    hits: Text = Field(None, description="JSONPath to the list of hits. Default: that of the search.")
-    ids: Text = Field(None, description="JSONPath to the ids. Default: that of the search.")
-    titles: Text = Field(None, description="JSONPath to the titles. Default: that of the search.")
-    total: Text = Field(None, description="JSONPath to the number of documents. Default: that of the search.")
-    fields: dict[Key, Text] = Field(
-        {}, description="JSONPaths to fields, by name, for which the search has no path or another one."
+    hits: Any = key(Text, "JSONPath to the list of hits. Default: that of the search.")
+    ids: Any = key(Text, "JSONPath to the ids. Default: that of the search.")
+    titles: Any = key(Text, "JSONPath to the titles. Default: that of the search.")
+    total: Any = key(Text, "JSONPath to the number of documents. Default: that of the search.")
+    fields: dict[Any, Any] = key(
+        MappingOf(Key, Text), "JSONPaths to fields, by name, for which the search has no path or another one.", {}
     )
-
-
-def _require_nothing(schema: dict[str, Any]) -> None:
-    """Leave out which keys are required: where a preset gives them is known to the loader only."""
-    del schema["required"]
 
 
 class HttpShape(Shape):
     """A request to an HTTP search service, and the paths of the hits in its answer."""
 
-    model_config = ConfigDict(json_schema_extra=_require_nothing)
+    @classmethod
+    def describe_keys(cls, definitions: dict[str, Schema]) -> Schema:
+        """See `Shape`; which keys are required is left out: where a preset gives them is known to the loader only."""
+        schema = super().describe_keys(definitions)
+        del schema["required"]
+        return schema
 
-    method: Method = Field("GET", description="The HTTP method. Default: `GET`.")
-    path: Text = Field(
-        description="The path below the cluster's URL, such as `/search/{{lang}}`. Values of placeholders are encoded."
+    method: str = key(Method, "The HTTP method. Default: `GET`.", "GET")
+    path: Any = key(
+        Text,
+        "The path below the cluster's URL, such as `/search/{{lang}}`. Values of placeholders are encoded.",
+        is_required=True,
     )
-    ids: Text = Field(
-        description="JSONPath to the id in a hit, such as `$.sku`. Without `hits`, to all ids, best first."
+    ids: Any = key(
+        Text, "JSONPath to the id in a hit, such as `$.sku`. Without `hits`, to all ids, best first.", is_required=True
     )
-    params: dict[Key, JsonValue] = Field(
-        {}, description='Parameters of the URL, with placeholders, such as `{q: "{{text}}"}`.'
+    params: dict[Any, Any] = key(
+        MappingOf(Key, JsonValue), 'Parameters of the URL, with placeholders, such as `{q: "{{text}}"}`.', {}
     )
-    headers: dict[Key, Text] = Field(
-        {}, description="HTTP headers, with placeholders, such as `{Accept-Language: en}`."
+    headers: dict[Any, Any] = key(
+        MappingOf(Key, Text), "HTTP headers, with placeholders, such as `{Accept-Language: en}`.", {}
     )
-    json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON, with placeholders.")
-    hits: Text = Field(
-        None,
-        description="JSONPath to the hits, best first, such as `$.results[*]`. The paths of `ids`, `scores`, "
+    json_body: Any = key(JsonValue, "The body, sent as JSON, with placeholders.", written="json")
+    hits: Any = key(
+        Text,
+        "JSONPath to the hits, best first, such as `$.results[*]`. The paths of `ids`, `scores`, "
         "`titles`, `sort` and `fields` then begin in a hit.",
     )
-    scores: Text = Field(None, description="JSONPath to the score in a hit. Without `hits`, to all scores.")
-    titles: Text = Field(None, description="JSONPath to the title in a hit. Without `hits`, to all titles.")
-    sort: Annotated[
-        Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
-        select_branch("a JSONPath, or a list of JSONPaths"),
-    ] = Field([], description="JSONPath to the value by which hits are ordered, or a list of several.")
-    fields: dict[Key, Text] = Field(
-        {}, description="JSONPaths to further values of a hit, by names that `display` and expectations use."
+    scores: Any = key(Text, "JSONPath to the score in a hit. Without `hits`, to all scores.")
+    titles: Any = key(Text, "JSONPath to the title in a hit. Without `hits`, to all titles.")
+    sort: Any = key(
+        Branches("a JSONPath, or a list of JSONPaths", {TEXT_BRANCH: Text, LIST_BRANCH: ListOf(Text)}),
+        "JSONPath to the value by which hits are ordered, or a list of several.",
+        [],
     )
-    total: Text = Field(None, description="JSONPath to the number of matching documents.")
-    total_exact: Text = Field(None, description="JSONPath to `false` if the total is a lower bound, else to `true`.")
-    took: Text = Field(
-        None, description="JSONPath to the service's own time in milliseconds, which latency thresholds compare."
+    fields: dict[Any, Any] = key(
+        MappingOf(Key, Text), "JSONPaths to further values of a hit, by names that `display` and expectations use.", {}
     )
-    partial: Text = Field(
-        None,
-        description="JSONPath to what says that only a part of the documents was searched: anything but null, "
+    total: Any = key(Text, "JSONPath to the number of matching documents.")
+    total_exact: Any = key(Text, "JSONPath to `false` if the total is a lower bound, else to `true`.")
+    took: Any = key(Text, "JSONPath to the service's own time in milliseconds, which latency thresholds compare.")
+    partial: Any = key(
+        Text,
+        "JSONPath to what says that only a part of the documents was searched: anything but null, "
         "`false`, 0 and what is empty. The query then has an error.",
     )
-    error: Text = Field(
-        None,
-        description="JSONPath to the reason of an error, also in an answer with status 200: anything but null, "
+    error: Any = key(
+        Text,
+        "JSONPath to the reason of an error, also in an answer with status 200: anything but null, "
         "`false`, 0 and what is empty. Not for a service whose warnings stand there.",
     )
-    ids_optional: bool = Field(
-        False,
-        description="`true` if the answer has no list of ids where nothing matches. A misspelled path is then no "
+    ids_optional: Any = key(
+        Truth,
+        "`true` if the answer has no list of ids where nothing matches. A misspelled path is then no "
         "error. Default: `false`.",
-    )
-    partial_optional: bool = Field(
         False,
-        description="`true` if the answer has what `partial` finds only where documents are missing. A misspelled path "
-        "is then no error. Default: `false`.",
     )
-    size: Text = Field(
-        None,
-        description="Where the number of hits stands: the name of a parameter, such as `limit`, or a JSON pointer into "
+    partial_optional: Any = key(
+        Truth,
+        "`true` if the answer has what `partial` finds only where documents are missing. A misspelled path "
+        "is then no error. Default: `false`.",
+        False,
+    )
+    size: Any = key(
+        Text,
+        "Where the number of hits stands: the name of a parameter, such as `limit`, or a JSON pointer into "
         "the body, such as `/page/limit`. The harness fills it in, also to search deeper.",
     )
-    max_size: Positive = Field(None, description="The largest number of hits that the service returns to a request.")
-    first_page: dict[Key, JsonValue] | None = Field(
-        None,
-        description="Where the request says at which hit or page the answer begins, as in `size`, with the value for "
+    max_size: Any = key(Positive, "The largest number of hits that the service returns to a request.")
+    first_page: dict[Any, Any] | None = key(
+        MappingOf(Key, JsonValue),
+        "Where the request says at which hit or page the answer begins, as in `size`, with the value for "
         "the first: `{offset: 0}`, `{page: 1}`, `{/page/from: 0}`. Another whole number is refused, as a ranking "
         "begins at its first hit.",
     )
-    documents: DocumentsShape | None = Field(None, description="A request for documents by their ids.")
+    documents: DocumentsShape | None = key(DocumentsShape, "A request for documents by their ids.")
 
 
 class RequestShape(Shape):
     """A request with its own target, index or URL parameters, one in a file, or one over HTTP."""
 
-    target: TargetShape | None = Field(
-        None, description="Its own target. The keys in it take the place of those of the suite's target."
+    target: TargetShape | None = key(
+        TargetShape, "Its own target. The keys in it take the place of those of the suite's target."
     )
-    index: Indexes = Field(None, description="The index to search, in place of the target's.")
-    body: JsonObject | None = Field(None, description="The body of `_search`. `{{text}}` is the query's text.")
-    file: Text = Field(
-        None, description="The path of a file with the request, relative to the suite: `.json`, `.yaml` or `.yml`."
+    index: Any = key(Indexes, "The index to search, in place of the target's.")
+    body: dict[str, Any] | None = key(JsonObject, "The body of `_search`. `{{text}}` is the query's text.")
+    file: Any = key(Text, "The path of a file with the request, relative to the suite: `.json`, `.yaml` or `.yml`.")
+    routing: Any = key(Text, "The routing values whose shards are searched, with commas between, such as `{{shop}}`.")
+    url_params: dict[Any, Any] = key(
+        MappingOf(Key, JsonValue), "Parameters of the URL of `_search`, such as `{preference: _local}`.", {}
     )
-    routing: Text = Field(
-        None, description="The routing values whose shards are searched, with commas between, such as `{{shop}}`."
-    )
-    url_params: dict[Key, JsonValue] = Field(
-        {}, description="Parameters of the URL of `_search`, such as `{preference: _local}`."
-    )
-    http: HttpShape | None = Field(None, description="A request to an HTTP search service.")
-    gate: Gate = Field(
-        True, description="`false` shows the request in reports and decides no threshold for it. Default: `true`."
+    http: HttpShape | None = key(HttpShape, "A request to an HTTP search service.")
+    gate: bool = key(
+        Gate, "`false` shows the request in reports and decides no threshold for it. Default: `true`.", True
     )
 
 
-def _find_request_tag(node: Node) -> str:
+BODY_BRANCH, REQUEST_BRANCH = "<body>", "<request>"
+
+
+def _find_request_branch(node: Node) -> str:
     """A mapping with one of these keys is not just a body."""
     if isinstance(node, MappingNode) and node.keys() & set(BESIDE_A_BODY):
-        return "<request>"
-    return "<body>"
+        return REQUEST_BRANCH
+    return BODY_BRANCH
 
 
-Request = Annotated[
-    Annotated[RequestBody, Tag("<body>")] | Annotated[RequestShape, Tag("<request>")], Discriminator(_find_request_tag)
-]
+Request = Branches("", {BODY_BRANCH: RequestBody, REQUEST_BRANCH: RequestShape}, _find_request_branch)
 
 
 class FixtureShape(Shape):
     """An index that the suite builds with --allow-write."""
 
-    documents: Text = Field(
-        description="The path of the document file, relative to the suite, with a JSON object in each line."
+    documents: Any = key(
+        Text, "The path of the document file, relative to the suite, with a JSON object in each line.", is_required=True
     )
-    mappings: JsonObject = Field({}, description="The mappings of the index.")
-    settings: JsonObject = Field({}, description="The settings of the index.")
-    id: Text = Field(None, description="The field with the id of a document. Default: `id`.")
+    mappings: dict[str, Any] = key(JsonObject, "The mappings of the index.", {})
+    settings: dict[str, Any] = key(JsonObject, "The settings of the index.", {})
+    id: Any = key(Text, "The field with the id of a document. Default: `id`.")
 
 
 class JudgmentFilesShape(Shape):
     """Judgment files, and how to treat queries that the suite does not have, and documents without a grade."""
 
-    files: Annotated[
-        Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
-        select_branch("the path of a judgment file, or a list of paths"),
-    ] = Field(
-        description="The path of a judgment file, or a list of paths, relative to the suite: TREC qrels, CSV, JSON "
-        "lines, Parquet, YAML."
+    files: Any = key(
+        Branches("the path of a judgment file, or a list of paths", {TEXT_BRANCH: Text, LIST_BRANCH: ListOf(Text)}),
+        "The path of a judgment file, or a list of paths, relative to the suite: TREC qrels, CSV, JSON "
+        "lines, Parquet, YAML.",
+        is_required=True,
     )
-    other_queries: Annotated[Literal["refuse", "ignore"], accept_words(["refuse", "ignore"])] = Field(
+    other_queries: str = key(
+        accept_words(["refuse", "ignore"]),
+        "`ignore` leaves out judgments for queries that the suite does not have. Default: `refuse`.",
         "refuse",
-        description="`ignore` leaves out judgments for queries that the suite does not have. Default: `refuse`.",
     )
-    ungraded: Annotated[Literal["refuse", "ignore"], accept_words(["refuse", "ignore"])] = Field(
-        "refuse", description="`ignore` takes documents without a grade for unjudged. Default: `refuse`."
+    ungraded: str = key(
+        accept_words(["refuse", "ignore"]),
+        "`ignore` takes documents without a grade for unjudged. Default: `refuse`.",
+        "refuse",
     )
 
 
-GainValue = Annotated[
-    Annotated[
-        Literal["exponential", "linear"],
-        accept_words([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
-        Tag("<text>"),
-    ]
-    | Annotated[dict[Key, Number], Tag("<mapping>")],
-    select_branch("exponential, linear, or a mapping of grade to gain"),
-]
+GainValue = Branches(
+    "exponential, linear, or a mapping of grade to gain",
+    {
+        TEXT_BRANCH: accept_words([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
+        MAPPING_BRANCH: MappingOf(Key, Number),
+    },
+)
 
 
 class GradeShape(Shape):
     """A grade with its description."""
 
-    grade: Number = Field(description="The grade, a number.")
-    description: Text = Field(None, description="What the grade means, for those who judge.")
+    grade: float = key(Number, "The grade, a number.", is_required=True)
+    description: Any = key(Text, "What the grade means, for those who judge.")
 
 
-NamedGrade = Annotated[
-    Annotated[Number, Tag("<text>")] | Annotated[GradeShape, Tag("<mapping>")],
-    select_branch("a number, or a mapping with grade and description"),
-]
+NamedGrade = Branches(
+    "a number, or a mapping with grade and description", {TEXT_BRANCH: Number, MAPPING_BRANCH: GradeShape}
+)
 
 
 class DisplayShape(Shape):
     """What is shown of a document beside its id."""
 
-    title: Text = Field(None, description="The field with the title, such as `name`.")
-    fields: list[Text] = Field([], description="The fields shown below the title. Default: the longest text.")
-    image: Text = Field(None, description="The field with the URL of a picture.")
-    image_hosts: list[Text] = Field(
-        [], description="The hosts from which pictures are loaded, such as `images.shop.com`. Others are not shown."
+    title: Any = key(Text, "The field with the title, such as `name`.")
+    fields: list[Any] = key(ListOf(Text), "The fields shown below the title. Default: the longest text.", [])
+    image: Any = key(Text, "The field with the URL of a picture.")
+    image_hosts: list[Any] = key(
+        ListOf(Text), "The hosts from which pictures are loaded, such as `images.shop.com`. Others are not shown.", []
     )
-    link: Text = Field(None, description="The field with the URL of the document's page.")
+    link: Any = key(Text, "The field with the URL of the document's page.")
 
 
 class ParameterShape(Shape):
     """A parameter of the requests, and the values that a tuning tries: a range, choices or a switch."""
 
-    low: Number | None = Field(None, alias="from", description="The least value of a range.")
-    high: Number | None = Field(None, alias="to", description="The greatest value of a range.")
-    log: Truth = Field(
-        False, description="`true` spreads the values of the range by their logarithm, as boosts are. Default: `false`."
+    low: float | None = key(Number, "The least value of a range.", written="from")
+    high: float | None = key(Number, "The greatest value of a range.", written="to")
+    log: Any = key(
+        Truth, "`true` spreads the values of the range by their logarithm, as boosts are. Default: `false`.", False
     )
-    integer: Truth = Field(False, description="`true` if the range has whole numbers only. Default: `false`.")
-    grid: Positive = Field(None, description="The number of values of the range that a grid has. Default: 5.")
-    choices: list[JsonValue] = Field([], description="The values to choose from: 2 to 100, of any type.")
-    switch: Truth = Field(False, description="`true` if the values are true and false. Default: `false`.")
-    only_if: dict[Key, JsonValue] = Field(
-        {},
-        description="Parameters above this one, each with the value, or the list of values, with which this one has "
+    integer: Any = key(Truth, "`true` if the range has whole numbers only. Default: `false`.", False)
+    grid: Any = key(Positive, "The number of values of the range that a grid has. Default: 5.")
+    choices: list[Any] = key(ListOf(JsonValue), "The values to choose from: 2 to 100, of any type.", [])
+    switch: Any = key(Truth, "`true` if the values are true and false. Default: `false`.", False)
+    only_if: dict[Any, Any] = key(
+        MappingOf(Key, JsonValue),
+        "Parameters above this one, each with the value, or the list of values, with which this one has "
         "an effect, such as `{phrase: true}`.",
+        {},
     )
-    today: JsonValue = Field(
-        None,
-        description="The value that all other commands send. Needed without a pointer; with one, it is what the "
-        "request has.",
+    today: Any = key(
+        JsonValue,
+        "The value that all other commands send. Needed without a pointer; with one, it is what the request has.",
     )
-    pointer: Text = Field(
-        None,
-        description="A JSON pointer to the place of the parameter in the body, such as `/query/match/title/boost`.",
+    pointer: Any = key(
+        Text, "A JSON pointer to the place of the parameter in the body, such as `/query/match/title/boost`."
     )
 
 
 class TuneShape(Shape):
     """What `relevance tune` may change of the requests."""
 
-    parameters: dict[Name, ParameterShape] = Field(
-        {}, description="The parameters by name. `{{param:NAME}}` in a request stands for the value."
+    parameters: dict[Any, ParameterShape] = key(
+        MappingOf(Name, ParameterShape),
+        "The parameters by name. `{{param:NAME}}` in a request stands for the value.",
+        {},
     )
 
 
 class SuiteShape(Shape):
     """A suite file. All keys are optional here, so that missing ones have our own messages."""
 
-    suite: Text = Field(None, description="The name of the suite, such as `products`.")
-    target: TargetShape | None = Field(None, description="The cluster and the index to search.")
-    grades: dict[Key, NamedGrade] = Field({}, description="Names for grades, such as `{good: 2, bad: 0}`.")
-    judges: list[Name] = Field(
-        [], description="Whose grades count, and in which order: `people`, and machines by name. Default: `people`."
+    suite: Any = key(Text, "The name of the suite, such as `products`.")
+    target: TargetShape | None = key(TargetShape, "The cluster and the index to search.")
+    grades: dict[Any, Any] = key(MappingOf(Key, NamedGrade), "Names for grades, such as `{good: 2, bad: 0}`.", {})
+    judges: list[Any] = key(
+        ListOf(Name), "Whose grades count, and in which order: `people`, and machines by name. Default: `people`.", []
     )
-    guidelines: Text = Field(
-        None,
-        description="A text for those who judge, or the path of a Markdown file, relative to the suite, such as "
-        "`guidelines.md`.",
+    guidelines: Any = key(
+        Text,
+        "A text for those who judge, or the path of a Markdown file, relative to the suite, such as `guidelines.md`.",
     )
-    gain: GainValue | None = Field(
-        None,
-        description="What a grade counts in a measure: `exponential`, `linear`, or a gain for each grade. Default: "
+    gain: Any = key(
+        GainValue,
+        "What a grade counts in a measure: `exponential`, `linear`, or a gain for each grade. Default: "
         "that of the profile.",
     )
-    profile: Annotated[str, accept_words([profile.value for profile in Profile])] = Field(
+    profile: str = key(
+        accept_words([profile.value for profile in Profile]),
+        "The system whose scores are reproduced. Default: `standard`.",
         Profile.STANDARD.value,
-        description="The system whose scores are reproduced. Default: `standard`.",
-        json_schema_extra={"enum": [profile.value for profile in Profile]},
     )
-    request: Request | None = Field(
-        None,
-        description="The request for each query: the body of `_search`, or a mapping with `body`, `file` or `http`. "
+    request: Any = key(
+        Request,
+        "The request for each query: the body of `_search`, or a mapping with `body`, `file` or `http`. "
         "`{{text}}` is the query's text.",
     )
-    requests: dict[Name, Request] | None = Field(
-        None, description="Several requests by name. The first is the default."
+    requests: dict[Any, Any] | None = key(
+        MappingOf(Name, Request), "Several requests by name. The first is the default."
     )
-    measures: list[Text] = Field(
+    measures: list[Any] = key(
+        ListOf(Text),
+        "The measures that are reported, such as `nDCG@10`. Default: those of the thresholds, else `nDCG@10`.",
         [],
-        description="The measures that are reported, such as `nDCG@10`. Default: those of the thresholds, else "
-        "`nDCG@10`.",
     )
-    thresholds: list[ThresholdLine] = Field(
-        [], description="What the scores must reach, such as `mean nDCG@10 >= 0.8`."
+    thresholds: list[Any] = key(ListOf(ThresholdLine), "What the scores must reach, such as `mean nDCG@10 >= 0.8`.", [])
+    expect: list[Any] = key(
+        ListOf(ExpectationLine),
+        "What is expected of the hits of each query, such as `every hit in top 10 has in_stock = true`.",
+        [],
     )
-    expect: list[ExpectationLine] = Field(
-        [], description="What is expected of the hits of each query, such as `every hit in top 10 has in_stock = true`."
-    )
-    queries: Annotated[
-        Annotated[Text, Tag("<text>")]
-        | Annotated[list[QueryShape], Tag("<list>")]
-        | Annotated[QueryFileShape, Tag("<mapping>")],
-        select_branch("a list of queries, the path of a query file, or a mapping with file and inline"),
-    ] = Field(None, description="The queries: a list, or the path of a query file, `.tsv`, `.csv` or `.jsonl`.")
-    vectors: dict[
-        Key,
-        Annotated[
-            Annotated[Text, Tag("<text>")] | Annotated[VectorFileShape, Tag("<mapping>")],
-            select_branch("the path of a file of vectors, or a mapping with file and ids"),
-        ],
-    ] = Field({}, description="Vectors of the queries from files, each by the name of the placeholder that it fills.")
-    judgments: Annotated[
-        Annotated[Text, Tag("<text>")]
-        | Annotated[list[Text], Tag("<list>")]
-        | Annotated[JudgmentFilesShape, Tag("<mapping>")],
-        select_branch(
-            "the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"
+    queries: Any = key(
+        Branches(
+            "a list of queries, the path of a query file, or a mapping with file and inline",
+            {TEXT_BRANCH: Text, LIST_BRANCH: ListOf(QueryShape), MAPPING_BRANCH: QueryFileShape},
         ),
-    ] = Field(
-        None, description="The path of a judgment file, or a list of paths: TREC qrels, CSV, JSON lines, Parquet, YAML."
+        "The queries: a list, or the path of a query file, `.tsv`, `.csv` or `.jsonl`.",
     )
-    variants: VariantRulesShape | None = Field(
-        None, description="The rules that make variants of each query without variants of its own."
+    vectors: dict[Any, Any] = key(
+        MappingOf(
+            Key,
+            Branches(
+                "the path of a file of vectors, or a mapping with file and ids",
+                {TEXT_BRANCH: Text, MAPPING_BRANCH: VectorFileShape},
+            ),
+        ),
+        "Vectors of the queries from files, each by the name of the placeholder that it fills.",
+        {},
     )
-    undefined: Annotated[Literal["fail", "skip"], accept_words(["fail", "skip"])] = Field(
-        "fail", description="`skip` leaves out the queries for which a measure is undefined. Default: `fail`."
+    judgments: Any = key(
+        Branches(
+            "the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded",
+            {TEXT_BRANCH: Text, LIST_BRANCH: ListOf(Text), MAPPING_BRANCH: JudgmentFilesShape},
+        ),
+        "The path of a judgment file, or a list of paths: TREC qrels, CSV, JSON lines, Parquet, YAML.",
     )
-    baseline: Annotated[Literal["required", "optional"], accept_words(["required", "optional"])] = Field(
+    variants: VariantRulesShape | None = key(
+        VariantRulesShape, "The rules that make variants of each query without variants of its own."
+    )
+    undefined: str = key(
+        accept_words(["fail", "skip"]),
+        "`skip` leaves out the queries for which a measure is undefined. Default: `fail`.",
+        "fail",
+    )
+    baseline: str = key(
+        accept_words(["required", "optional"]),
+        "`optional` warns instead of failing if there is no baseline to compare with. Default: `required`.",
         "required",
-        description="`optional` warns instead of failing if there is no baseline to compare with. Default: `required`.",
     )
-    depth: Positive = Field(
-        None,
-        description="The number of hits that are requested. Measures without a cutoff use all of them. Default: the "
+    depth: Any = key(
+        Positive,
+        "The number of hits that are requested. Measures without a cutoff use all of them. Default: the "
         "deepest cutoff in use, at least 10.",
     )
-    display: DisplayShape | None = Field(None, description="What is shown of a document beside its id.")
-    checks: Truth = Field(
-        True,
-        description="`false` turns off the checks that the target has the judged documents and the fields that "
+    display: DisplayShape | None = key(DisplayShape, "What is shown of a document beside its id.")
+    checks: Any = key(
+        Truth,
+        "`false` turns off the checks that the target has the judged documents and the fields that "
         "requests name. Default: `true`.",
+        True,
     )
-    warm_up: Positive = Field(
-        None, description="How often all queries are sent before the run, to warm caches. Default: never."
+    warm_up: Any = key(Positive, "How often all queries are sent before the run, to warm caches. Default: never.")
+    fixture: FixtureShape | None = key(
+        FixtureShape, "An index that the suite builds from its own documents, with `--allow-write`."
     )
-    fixture: FixtureShape | None = Field(
-        None, description="An index that the suite builds from its own documents, with `--allow-write`."
+    tune: TuneShape | None = key(TuneShape, "The parameters of the requests that a tuning tries.")
+    markers: list[Any] = key(
+        ListOf(Marker), "The names of pytest markers for all tests of the suite, such as `slow`.", []
     )
-    tune: TuneShape | None = Field(None, description="The parameters of the requests that a tuning tries.")
-    markers: Markers = Field([], description="The names of pytest markers for all tests of the suite, such as `slow`.")
 
 
 _REQUIRED = ("suite", "queries")
@@ -695,44 +607,19 @@ def suite_schema() -> dict[str, Any]:
     It is of draft 7, which all releases of the YAML language server read. It describes the shape of a suite. Checks
     that involve several places, such as names of grades, are in the loader only.
     """
-    schema: dict[str, Any] = _tidy(SuiteShape.model_json_schema(by_alias=True))
-    for name, definition in schema["$defs"].items():
+    definitions: dict[str, Schema] = {}
+    suite = SuiteShape.describe_keys(definitions)
+    for name, definition in definitions.items():
         # Editors name it: expected "Query variants".
         words = re.findall(r"[A-Z][a-z]+", name.removesuffix("Shape"))
         definition["title"] = " ".join(words).capitalize()
-    schema.update(
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "$comment": SCHEMA_REMARK,
-            "title": "Suite",
-            "description": "A search relevance suite: queries with graded judgments, requests and thresholds.",
-            "required": list(_REQUIRED),
-            "oneOf": [{"required": ["request"]}, {"required": ["requests"]}],
-        }
-    )
-    return schema
-
-
-def _tidy(node: Any) -> Any:
-    """
-    The schema without the parts that are specific to Python.
-
-    A missing key is None in the models, but no key of a suite may be null; class names are not titles.
-    """
-    if isinstance(node, list):
-        return [_tidy(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    tidied = {}
-    for key, value in node.items():
-        is_class_name = key == "title" and isinstance(value, str)
-        is_no_default = key == "default" and value in (None, [], {})
-        if not is_class_name and not is_no_default:
-            tidied[key] = _tidy(value)
-    if "anyOf" not in tidied:
-        return tidied
-    branches = [branch for branch in tidied["anyOf"] if branch != {"type": "null"}]
-    if len(branches) > 1:
-        return {**tidied, "anyOf": branches}
-    del tidied["anyOf"]
-    return {**tidied, **branches[0]}
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$comment": SCHEMA_REMARK,
+        "title": "Suite",
+        **suite,
+        "description": "A search relevance suite: queries with graded judgments, requests and thresholds.",
+        "required": list(_REQUIRED),
+        "oneOf": [{"required": ["request"]}, {"required": ["requests"]}],
+        "$defs": dict(sorted(definitions.items())),
+    }

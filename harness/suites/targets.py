@@ -88,9 +88,8 @@ def _merge_targets(own: TargetShape, of_suite: TargetShape | None, *, over_http:
         left_out |= SERVER_KEYS
     if over_http:
         left_out |= ENGINE_KEYS
-    keys = {key: value for key, value in of_suite if key in of_suite.model_fields_set - left_out}
-    keys |= {key: value for key, value in own if key in own.model_fields_set}
-    return TargetShape.model_construct(**keys)
+    inherited = {name: value for name, value in vars(of_suite).items() if name not in left_out}
+    return TargetShape(**inherited | vars(own))
 
 
 def _check_server(shape: TargetShape, problems: Problems) -> None:
