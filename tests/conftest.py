@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from builders.nodes import host_nodes
 from builders.solr import OWNER_VARIABLE, stop_solr
 from harness.embedded.jars import CACHE_VARIABLE, cache_folder
-from harness.pytest_plugin.node import NodeHost
 from harness.store.baseline import CI_VARIABLES
 
 pytest_plugins = [
@@ -97,11 +97,11 @@ def _heed_signals() -> None:
 
 def _own_engines(config: pytest.Config) -> None:
     """
-    Have one embedded node and one Solr for all tests, apart from those that a developer has up.
+    Have one embedded node of each version and one Solr for all tests, apart from those that a developer has up.
 
     The process that owns it is the only one, or the controller of pytest-xdist: workers end at different times, and a
-    node ends with its owner, however that ends. The first test that asks starts it; see `harness.pytest_plugin.node`
-    and `builders.solr`.
+    node ends with its owner, however that ends. The first test that asks starts it; see `builders.nodes` and
+    `builders.solr`.
     """
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)
@@ -109,10 +109,9 @@ def _own_engines(config: pytest.Config) -> None:
     (folder / "jars").symlink_to(jars)
     os.environ[CACHE_VARIABLE] = str(folder)  # workers inherit both
     os.environ[OWNER_VARIABLE] = str(os.getpid())
-    host = NodeHost(None, folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    config.add_cleanup(host.close)
     config.add_cleanup(lambda: stop_solr(folder))
+    host_nodes(config)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -90,8 +90,8 @@ class RemoteNode:
 class NodeHost:
     """The controller's side: a thread that starts the node on a worker's request, and stops it on `close`."""
 
-    def __init__(self, version: str | None, folder: Path) -> None:
-        self._node = LocalNode(version)
+    def __init__(self, node: LocalNode, folder: Path) -> None:
+        self._node = node
         self._folder = folder
         self._must_stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="relevance-node", daemon=True)

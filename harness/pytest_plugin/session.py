@@ -185,9 +185,9 @@ class RelevanceSession:
                 # SIGTERM must not leave the node running, nor the report of an earlier session in place.
                 self._resources.enter_context(terminated_as_interrupted())
             if self.options.run.embedded:
-                from harness.pytest_plugin.node import NodeHost
+                from harness.pytest_plugin.node import LocalNode, NodeHost
 
-                self._host = NodeHost(self.options.run.engine_version, self.folder)
+                self._host = NodeHost(LocalNode(self.options.run.engine_version), self.folder)
         return self.folder
 
     @property

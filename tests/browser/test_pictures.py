@@ -15,9 +15,6 @@ from rich.text import Text
 
 from builders.golden import page_lines
 from builders.pictures import PICTURES, photograph
-from harness.embedded.jars import cache_folder
-from harness.errors import EngineStartError
-from harness.pytest_plugin.node import RemoteNode
 
 ROOT = Path(__file__).parents[2]
 RED_GATE = ["run", "suites/failing/products.failing.yaml"]
@@ -57,14 +54,21 @@ class RedGate:
 
 
 @pytest.fixture(scope="module")
-def red_gate(tmp_path_factory):
+def red_gate(tmp_path_factory, embedded_node):
     """The example suite that fails on purpose."""
-    try:
-        url = RemoteNode(cache_folder()).obtain_url()
-    except EngineStartError as error:
-        pytest.skip(str(error))
+    url = embedded_node.url
     report = tmp_path_factory.mktemp("red-gate") / "report.html"
-    command = [sys.executable, "-m", "harness", *RED_GATE, "--url", url, "--allow-write", "--output", f"html={report}"]
+    command = [
+        sys.executable,
+        "-m",
+        "harness",
+        *RED_GATE,
+        "--url",
+        url,
+        "--allow-write",
+        "--output",
+        f"html={report}",
+    ]
     environ = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": "118"}
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr

@@ -26,11 +26,12 @@ from typing import Any, NoReturn
 
 import pytest
 
+from builders.nodes import obtain_node
 from builders.solr import make_core, obtain_solr, remove_core
+from harness.embedded import DEFAULT_VERSION, EmbeddedNode, versions
 from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.model.request import Cluster
-from harness.pytest_plugin.node import RemoteNode
 from harness.search.dialects import open_search
 from harness.search.engine import EngineSearch
 
@@ -83,9 +84,25 @@ def secure_server() -> str:
 @pytest.fixture(scope="session")
 def opensearch_url() -> str:
     """An OpenSearch: the one that the environment names, or the embedded node that all workers share."""
-    stated = os.environ.get("RELEVANCE_TEST_OPENSEARCH")
+    return os.environ.get("RELEVANCE_TEST_OPENSEARCH") or find_node(DEFAULT_VERSION).url
+
+
+@pytest.fixture(scope="session")
+def embedded_node() -> EmbeddedNode:
+    """The node that commands with `--embedded` use, and that all workers share."""
+    return find_node(DEFAULT_VERSION)
+
+
+@pytest.fixture(scope="session")
+def older_node() -> EmbeddedNode:
+    """The node that commands with `--embedded --engine-version 2.19` use, and that all workers share."""
+    return find_node(versions()[-1])
+
+
+def find_node(version: str) -> EmbeddedNode:
+    """The embedded node of *version*; skips where it cannot be had."""
     try:
-        return stated or RemoteNode(cache_folder()).obtain_url()
+        return obtain_node(version)
     except EngineStartError as error:
         missing(str(error), is_started=True)
 

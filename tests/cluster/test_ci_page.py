@@ -16,6 +16,7 @@ PAGE = (ROOT / "docs" / "guides" / "ci.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.embedded
+@pytest.mark.usefixtures("embedded_node")
 def test_the_job_for_jenkins_writes_the_files_that_it_publishes(tmp_path, monkeypatch, capsys):
     [job] = find_blocks(PAGE, "groovy")
     [line] = re.findall(r"\.venv/bin/relevance (.*)", job)

@@ -4,10 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from harness.cli import main
+from harness.embedded.jars import cache_folder
+from harness.embedded.process import launch
 from harness.model.run import Status
 from harness.report import json
 
@@ -47,8 +51,29 @@ def passes(done: Done) -> None:
 
 
 @pytest.mark.embedded
-def test_it_passes_on_the_embedded_engine(harness: Command) -> None:
+def test_it_passes_on_the_embedded_engine(
+    harness: Command, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node of its own is started, as there is none in the background, and nothing of it is left."""
+    cache, temporary = tmp_path_factory.mktemp("cache"), tmp_path_factory.mktemp("temporary")
+    (cache / "jars").symlink_to(cache_folder() / "jars")
+    monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(cache))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    started = []
+
+    def note_start(*arguments: Any, **options: Any) -> Any:
+        node, process = launch(*arguments, **options)
+        started.append(node)
+        return node, process
+
+    monkeypatch.setattr("harness.embedded.process.launch", note_start)
+
     passes(harness("run", "products.relevance.yaml", "--embedded", "--allow-write", "--json"))
+
+    [node] = started
+    assert node.home.parent == temporary
+    assert not list(temporary.glob("relevance-*"))
+    assert not psutil.pid_exists(node.pid)
 
 
 def test_it_passes_on_each_engine(harness: Command, engine_url: str) -> None:

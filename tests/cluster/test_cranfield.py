@@ -9,14 +9,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import requests
 
-from harness.embedded import start
 from harness.model.report import QueryReport, SuiteReport
 from harness.report.json import loads_report
 
@@ -74,12 +72,11 @@ def suite(cranfield, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def servers(suite, opensearch_url) -> Iterator[list[Server]]:
+def servers(suite, opensearch_url, older_node) -> list[Server]:
     """All engines, running."""
     urls = [url.strip() for url in os.environ.get("RELEVANCE_TEST_ELASTICSEARCH", "").split(",") if url.strip()]
-    with start("2.19") as node:
-        opensearch = [Server("opensearch", opensearch_url, True), Server("opensearch 2.19", node.url, True)]
-        yield opensearch + [Server(url, url) for url in urls]
+    opensearch = [Server("opensearch", opensearch_url, True), Server("opensearch 2.19", older_node.url, True)]
+    return opensearch + [Server(url, url) for url in urls]
 
 
 @pytest.fixture(scope="module")

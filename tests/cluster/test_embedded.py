@@ -15,6 +15,7 @@ import psutil
 import pytest
 import requests
 
+from builders.engine_fixtures import find_node
 from builders.waiting import wait_until
 from harness.embedded import DEFAULT_VERSION, EmbeddedNode, start, versions
 from harness.embedded.jars import cache_folder
@@ -26,14 +27,10 @@ pytestmark = pytest.mark.embedded
 PATIENCE = 60.0  # seconds; a node ends within one, on a machine that is not busy
 
 
-@pytest.fixture(scope="module", params=versions())
-def node(request: pytest.FixtureRequest) -> Iterator[EmbeddedNode]:
-    """Each version; its folder goes with it."""
-    with start(request.param) as running:
-        process = psutil.Process(running.pid)
-        yield running
-    assert not running.home.exists()
-    assert not process.is_running()
+@pytest.fixture(params=versions())
+def node(request: pytest.FixtureRequest) -> EmbeddedNode:
+    """The node of each version that all tests share; how a node ends is shown by nodes of their own below."""
+    return find_node(request.param)
 
 
 def call(node: EmbeddedNode, method: str, path: str, body: object = None, status: int = 200) -> Any:
@@ -116,6 +113,7 @@ def test_it_has_the_modules_of_the_engine(node: EmbeddedNode) -> None:
     assert [hit["_id"] for hit in call(node, "POST", "shoes/_search/template", template)["hits"]["hits"]] == ["2"]
     scored = {"query": {"script_score": {"query": query, "script": {"source": "doc['n'].value + 1"}}}}
     assert [hit["_score"] for hit in call(node, "POST", "shoes/_search", scored)["hits"]["hits"]] == [2.0, 1.0]
+    call(node, "DELETE", "shoes")
 
 
 def test_its_folder_holds_all_that_it_writes(node: EmbeddedNode) -> None:

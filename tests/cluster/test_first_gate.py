@@ -14,6 +14,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.embedded
+@pytest.mark.usefixtures("embedded_node")
 def test_the_first_gate_is_red_and_says_why(tmp_path):
     [lines] = find_blocks(README, "sh")
     [shown, *_] = find_blocks(README, "")

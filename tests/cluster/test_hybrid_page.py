@@ -13,6 +13,7 @@ COMPARE = PAGE.partition("## Words, vectors and both\n")[2].partition("\n## ")[0
 
 
 @pytest.mark.embedded
+@pytest.mark.usefixtures("embedded_node")
 def test_words_vectors_and_both_compare_as_the_page_shows(tmp_path, monkeypatch, capfd):
     shutil.copytree(ROOT / "suites", tmp_path / "suites")
     monkeypatch.chdir(tmp_path)

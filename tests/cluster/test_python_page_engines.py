@@ -44,6 +44,7 @@ def test_the_tests_in_python_pass(engine_url: str) -> None:
 
 
 @pytest.mark.embedded
+@pytest.mark.usefixtures("embedded_node")
 def test_outside_pytest_it_prints_what_the_page_says(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,6 +56,7 @@ def test_outside_pytest_it_prints_what_the_page_says(
 
 
 @pytest.mark.embedded
+@pytest.mark.usefixtures("embedded_node")
 def test_another_body_prints_what_the_page_says(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

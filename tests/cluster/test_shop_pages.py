@@ -65,7 +65,7 @@ def type_page(page, monkeypatch, capfd):
 
 @pytest.mark.embedded
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-@pytest.mark.usefixtures("reader")
+@pytest.mark.usefixtures("reader", "embedded_node")
 def test_the_commands_lead_where_the_pages_say(monkeypatch, capfd):
     assert type_page(SHOP, monkeypatch, capfd) == 9
     assert type_page(PULL_REQUEST, monkeypatch, capfd) == 12

@@ -204,6 +204,7 @@ def test_an_unexpected_pass_fails_where_pytest_is_strict(run_pytest):
 
 @needs_extension("migrate")
 @pytest.mark.embedded
+@pytest.mark.usefixtures("older_node")
 def test_the_older_embedded_node_passes_them_and_the_suite_of_init_too(tmp_path):
     assert main(["init", str(tmp_path)]) == 0
     reports = harness_run("suites/", str(tmp_path), "--embedded", "--engine-version", "2.19").suites

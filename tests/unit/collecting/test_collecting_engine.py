@@ -92,7 +92,7 @@ def test_a_start_that_failed_is_not_tried_again(engines: Engines) -> None:
 
 
 def test_workers_share_the_controllers_node(engines: Engines, tmp_path: Path) -> None:
-    host = NodeHost("3.8", tmp_path)
+    host = NodeHost(LocalNode("3.8"), tmp_path)
     urls: list[str] = []
     workers = [threading.Thread(target=lambda: urls.append(RemoteNode(tmp_path).obtain_url())) for _ in range(3)]
     for worker in workers:
@@ -110,7 +110,7 @@ def test_workers_share_the_controllers_node(engines: Engines, tmp_path: Path) ->
 
 
 def test_where_no_worker_asks_the_controller_starts_nothing(engines: Engines, tmp_path: Path) -> None:
-    NodeHost("3.8", tmp_path).close()
+    NodeHost(LocalNode("3.8"), tmp_path).close()
 
     assert engines.events == []
 
@@ -118,7 +118,7 @@ def test_where_no_worker_asks_the_controller_starts_nothing(engines: Engines, tm
 @pytest.mark.parametrize("error", [EngineStartError("no Java"), OSError("no space left")])
 def test_workers_are_told_why_there_is_no_node(engines: Engines, tmp_path: Path, error: Exception) -> None:
     engines.error = error
-    host = NodeHost("3.8", tmp_path)
+    host = NodeHost(LocalNode("3.8"), tmp_path)
 
     for _ in range(2):
         with pytest.raises(EngineStartError, match=str(error)):

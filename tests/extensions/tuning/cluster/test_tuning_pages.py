@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "guides" / "tuning.md").read_text(encoding="utf-8")
 HOLD_OUT = (ROOT / "docs" / "explanation" / "hold-out.md").read_text(encoding="utf-8")
 
-pytestmark = pytest.mark.embedded
+pytestmark = [pytest.mark.embedded, pytest.mark.usefixtures("embedded_node")]
 
 
 @pytest.fixture(autouse=True)
