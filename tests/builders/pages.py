@@ -65,7 +65,7 @@ class JudgingPage:
 
     def ask(self, path, body=None):
         [token] = parse_qs(self.parts.fragment)["token"]
-        headers = {"X-Judging-Token": token, "Content-Type": "application/json"}
+        headers = {"X-Relevance-Token": token, "Content-Type": "application/json"}
         with closing(http.client.HTTPConnection(self.parts.netloc)) as connection:
             connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
             return json.loads(connection.getresponse().read())

@@ -29,6 +29,8 @@ OPENERS = {
     "search/indexes.py": "reads documents that a suite names, behind the border",
     "report/github_step.py": "adds to the summary that GitHub names",
     "report/html/__init__.py": "reads a template of the package",
+    "local_server/__init__.py": "reads a file of a page, from its package",
+    "local_server/browsers.py": "opens a page in the browser",
     "embedded/jars.py": "writes to the user's own cache",
     "embedded/lock.py": "reads a file of the package",
     "embedded/node.py": "reads a file in the folder of a node",

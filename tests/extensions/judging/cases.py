@@ -56,8 +56,6 @@ NAMED = [
 OPENERS = {
     "extensions/judging/writing.py": "reads files of judgments, which are written again",
     "extensions/judging/commands/machine.py": "reads the prompt that relevance.toml names",
-    "extensions/judging/commands/page.py": "opens the browser",
-    "extensions/judging/server/__init__.py": "reads a file of the page, from the package",
 }
 OPENED_BESIDE = [
     "extensions/judging/graded_documents.py",

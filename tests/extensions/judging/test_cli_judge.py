@@ -866,7 +866,8 @@ def test_what_another_command_kept_before_it_ended_is_shown(folder, judge, monke
     """The other command ends between the reading of all judges and the lock."""
     line = '{"query": "shoes", "document": "x", "grade": 1}\n'
     kept = folder / "shop.judged-by.judge.jsonl"
-    monkeypatch.setattr("harness.extensions.judging.commands.pages.require_installed", lambda: kept.write_text(line))
+    pages = "harness.extensions.judging.commands.pages"
+    monkeypatch.setattr(f"{pages}.require_installed", lambda _: kept.write_text(line))
     seen = []
     assert judge(act=lambda page: seen.extend(page.documents) or finish(page)) == 0
     assert [document["grade"] for document in seen] == [1.0, None, None]

@@ -8,9 +8,10 @@ import stat
 import pytest
 
 from harness.errors import FormatError, UsageError
-from harness.extensions.judging.server.access import AccessFile, OneJudge, build_access_path
-from harness.extensions.judging.server.addresses import Address, parse_address
+from harness.extensions.judging.server.access import AccessFile, build_access_path
 from harness.files.beside import BesideFile
+from harness.local_server.access import OneUser
+from harness.local_server.addresses import Address, parse_address
 
 
 @pytest.fixture
@@ -21,9 +22,9 @@ def path(tmp_path):
 def test_each_judge_has_a_token_of_which_only_the_digest_is_kept(path):
     access = AccessFile.start_anew(BesideFile(path))
     tokens = access.grant(["anna", "ben"])
-    assert {judge: access.find_judge(token) for judge, token in tokens.items()} == {"anna": "anna", "ben": "ben"}
+    assert {judge: access.find_user(token) for judge, token in tokens.items()} == {"anna": "anna", "ben": "ben"}
     assert min(map(len, tokens.values())) >= 32
-    assert [access.find_judge(token) for token in ("", "x", tokens["anna"][:-1], "é")] == [None] * 4
+    assert [access.find_user(token) for token in ("", "x", tokens["anna"][:-1], "é")] == [None] * 4
     text = path.read_text()
     assert not any(token in text for token in tokens.values())
     assert json.loads(text).keys() == {"anna", "ben"}
@@ -33,42 +34,42 @@ def test_each_judge_has_a_token_of_which_only_the_digest_is_kept(path):
 def test_a_digest_is_no_token(path):
     access = AccessFile.start_anew(BesideFile(path))
     access.grant(["anna"])
-    assert access.find_judge(access.digests["anna"]) is None
+    assert access.find_user(access.digests["anna"]) is None
 
 
 def test_kept_links_hold_and_only_who_has_none_gets_one(path):
     first = AccessFile.start_anew(BesideFile(path)).grant(["anna"])
     again = AccessFile.read(BesideFile(path))
     assert again.grant(["anna", "ben"]).keys() == {"ben"}
-    assert again.find_judge(first["anna"]) == "anna"
+    assert again.find_user(first["anna"]) == "anna"
 
 
 def test_a_new_start_ends_all_links(path):
     token = AccessFile.start_anew(BesideFile(path)).grant(["anna"])["anna"]
     access = AccessFile.start_anew(BesideFile(path))
-    assert access.find_judge(token) is None
+    assert access.find_user(token) is None
     assert access.grant(["anna"])["anna"] != token
-    assert access.find_judge(token) is None
+    assert access.find_user(token) is None
 
 
 def test_a_link_that_another_command_revokes_ends_at_once(path):
     serving = AccessFile.start_anew(BesideFile(path))
     tokens = serving.grant(["anna", "ben"])
     AccessFile.read(BesideFile(path)).revoke("anna")
-    assert [serving.find_judge(token) for token in tokens.values()] == [None, "ben"]
+    assert [serving.find_user(token) for token in tokens.values()] == [None, "ben"]
     with pytest.raises(UsageError, match=r"\.shop\.judges\.json: anna has no link"):
         AccessFile.read(BesideFile(path)).revoke("anna")
     with pytest.raises(UsageError, match="bem has no link; did you mean 'ben'"):
         AccessFile.read(BesideFile(path)).revoke("bem")
     path.unlink()
-    assert serving.find_judge(tokens["ben"]) is None
+    assert serving.find_user(tokens["ben"]) is None
 
 
 def test_a_file_that_is_damaged_while_it_is_served_lets_nobody_in(path):
     serving = AccessFile.start_anew(BesideFile(path))
     token = serving.grant(["anna"])["anna"]
     path.write_text("{")
-    assert serving.find_judge(token) is None
+    assert serving.find_user(token) is None
     with pytest.raises(FormatError, match="these are no links of judges"):
         AccessFile.read(BesideFile(path))
 
@@ -97,14 +98,14 @@ def test_links_that_somebody_else_may_have_written_are_refused_and_do_not_outliv
     before = other.read_bytes()
     access = AccessFile.start_anew(BesideFile(path))
     access.grant(["anna"])
-    assert access.find_judge(token) is None
+    assert access.find_user(token) is None
     assert other.read_bytes() == before
     assert stat.S_IMODE(path.lstat().st_mode) == 0o600
 
 
 def test_the_token_of_one_judge_is_new_each_time():
-    first, second = OneJudge("anna"), OneJudge("anna")
-    assert (first.find_judge(first.token), first.find_judge(second.token)) == ("anna", None)
+    first, second = OneUser("anna"), OneUser("anna")
+    assert (first.find_user(first.token), first.find_user(second.token)) == ("anna", None)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from dataclasses import replace
 from extensions.judging.builders.judging import link_of, make_server, make_view
 from harness.errors import UsageError
 from harness.extensions.judging.model import PooledDocument
-from harness.extensions.judging.server import HEADERS
-from harness.extensions.judging.server.slow_requests import LONGEST_REQUEST
 from harness.extensions.judging.session import GradeChoice
 from harness.extensions.judging.writing import FilesChanged
 from harness.files.judge_files import JudgeFile
+from harness.local_server import HEADERS
+from harness.local_server.slow_requests import LONGEST_REQUEST
 from harness.model.suite import Query, Suite, Target
 
 SUITE = Suite("shop", "s.yaml", Target(), {}, (), (Query("q", "red shoes", {"n": 1}),))
@@ -35,9 +35,9 @@ def server(tmp_path):
     choices = (GradeChoice(0.0, "bad", "0"), GradeChoice(2.0, "good", "2"))
     view = make_view(SUITE, DOCUMENTS, choices, JudgeFile(tmp_path / "shop.judged-by.anna.jsonl"))
     server = make_server(view, lambda: ["wrote 1 new grade to s.yaml"])
-    server.start()
+    server.local.start()
     yield server
-    server.close()
+    server.local.close()
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def ask(server):
 
     def send(method, path, body=None, **headers):
         own = {
-            "Host": f"127.0.0.1:{server.address.port}",
-            "X-Judging-Token": server.access.token,
+            "Host": f"127.0.0.1:{server.local.address.port}",
+            "X-Relevance-Token": server.access.token,
             "Sec-Fetch-Site": "same-origin",
         }
         if method == "POST":
-            own |= {"Origin": f"http://127.0.0.1:{server.address.port}", "Content-Type": "application/json"}
+            own |= {"Origin": f"http://127.0.0.1:{server.local.address.port}", "Content-Type": "application/json"}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.local.address.port, timeout=10)
         connection.putrequest(method, path, skip_host=True)
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         for name, value in (own | {"Content-Length": str(len(data))}).items():
@@ -75,23 +75,23 @@ def ask(server):
 
 
 def test_the_page_holds_no_secret_and_the_token_counts_as_a_header_only(server, ask):
-    status, headers, page = ask("GET", "/", X_Judging_Token=None)
+    status, headers, page = ask("GET", "/", X_Relevance_Token=None)
     assert (status, b"<h1" in page) == (200, True)
     assert headers.items() >= HEADERS.items()
     assert "no-store" in headers["Cache-Control"]
     token = server.access.token
-    assert link_of(server) == f"http://127.0.0.1:{server.address.port}/#token={token}"
+    assert link_of(server) == f"http://127.0.0.1:{server.local.address.port}/#token={token}"
     assert len(token) >= 32
     assert make_server(server.judges.by_name["anna"].view).access.token != token
     for path in (f"/session?token={token}", f"/session#token={token}"):
-        assert ask("GET", path, X_Judging_Token=None)[0] == 403
+        assert ask("GET", path, X_Relevance_Token=None)[0] == 403
 
 
 @pytest.mark.parametrize(
     "headers",
     [
-        {"X_Judging_Token": None},
-        {"X_Judging_Token": "x"},
+        {"X_Relevance_Token": None},
+        {"X_Relevance_Token": "x"},
         {"Host": "evil.example"},
         {"Host": "evil.example:80"},
         {"Host": None},
@@ -107,12 +107,12 @@ def test_another_page_gets_nothing_and_changes_nothing(server, ask, method, path
     body = {"query": "q", "document": "a", "grade": 2}
     assert ask(method, path, body if method == "POST" else None, **headers)[0] == 403
     assert not kept.path.exists()
-    assert not server.finished.is_set()
+    assert not server.local.finished.is_set()
 
 
 def test_a_name_that_somebody_points_at_this_machine_leads_nowhere(server, ask):
-    assert ask("GET", "/", Host=f"evil.example:{server.address.port}")[0] == 403
-    assert ask("GET", "/judge.js", Host=f"evil.example:{server.address.port}")[0] == 403
+    assert ask("GET", "/", Host=f"evil.example:{server.local.address.port}")[0] == 403
+    assert ask("GET", "/judge.js", Host=f"evil.example:{server.local.address.port}")[0] == 403
 
 
 def test_a_grade_is_kept_before_the_answer_and_undone(server, ask, kept):
@@ -169,7 +169,7 @@ def test_a_grade_that_could_not_be_kept_is_said_and_does_not_count(server, ask, 
 
 def test_finishing_says_what_was_written_and_ends(server, ask):
     assert json.loads(ask("POST", "/finish", {})[2]) == {"said": ["wrote 1 new grade to s.yaml"]}
-    assert server.finished.wait(5)
+    assert server.local.finished.wait(5)
     assert server.said == ["wrote 1 new grade to s.yaml"]
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_changed_meanwhile_is_written_only_where_the_judge_says_so(s
     server.target.reread = lambda: changed.__setitem__(0, False)
     status, _, content = ask("POST", "/finish", {})
     assert (status, json.loads(content)) == (409, {"error": "s.yaml was changed", "changed": True})
-    assert not server.finished.is_set()
+    assert not server.local.finished.is_set()
     assert json.loads(ask("POST", "/finish", {"reread": True})[2]) == {"said": ["wrote it"]}
 
 
@@ -195,15 +195,14 @@ def test_what_is_no_json_object_is_a_bad_request_and_finishes_nothing(server, as
     status, headers, content = ask("POST", path, sent)
     assert (status, content) == (400, b"Bad Request\n")
     assert headers.items() >= HEADERS.items()
-    assert not server.finished.is_set()
+    assert not server.local.finished.is_set()
     assert capfd.readouterr().err == ""
 
 
 def test_a_body_that_does_not_arrive_keeps_nobody_waiting(server, ask):
-    head = (
-        f"POST /grade HTTP/1.1\r\nHost: 127.0.0.1:{server.address.port}\r\nX-Judging-Token: {server.access.token}\r\n"
-    )
-    with socket.create_connection(("127.0.0.1", server.address.port)) as waiting:
+    port, token = server.local.address.port, server.access.token
+    head = f"POST /grade HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX-Relevance-Token: {token}\r\n"
+    with socket.create_connection(("127.0.0.1", server.local.address.port)) as waiting:
         waiting.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n".encode())
         time.sleep(0.2)
         assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
@@ -219,9 +218,9 @@ def test_truth_is_no_grade(server, ask, kept):
 
 
 def test_a_port_that_is_taken_is_named(server):
-    port = server.address.port
+    port = server.local.address.port
     with pytest.raises(UsageError, match=f"port {port} cannot be used: Address already in use"):
-        make_server(server.judges.by_name["anna"].view, port=port).start()
+        make_server(server.judges.by_name["anna"].view, port=port).local.start()
 
 
 def test_a_comment_stays_with_the_next_grade_and_is_removed_by_an_empty_one(ask, kept):
@@ -261,30 +260,30 @@ def test_no_documents_are_searched_where_the_target_cannot_be_asked(ask):
 )
 def test_a_request_that_takes_too_long_holds_no_connection(server, ask, sent):
     """A byte now and then is no idle connection; the time is given, and no test waits for it."""
-    look = server._http.trigger.pull_trigger
-    with closing(socket.create_connection(("127.0.0.1", server.address.port), 30)) as slow:
+    look = server.local._http.trigger.pull_trigger
+    with closing(socket.create_connection(("127.0.0.1", server.local.address.port), 30)) as slow:
         slow.sendall(sent)
-        while not any(channel.request for channel in list(server._http.active_channels.values())):
+        while not any(channel.request for channel in list(server.local._http.active_channels.values())):
             time.sleep(0.01)
-        [channel] = server._http.active_channels.values()
+        [channel] = server.local._http.active_channels.values()
         began = channel.request_began
         slow.sendall(b"y")
-        look(lambda: server._http.maintenance(began + LONGEST_REQUEST - 1))
+        look(lambda: server.local._http.maintenance(began + LONGEST_REQUEST - 1))
         assert ask("GET", "/")[0] == 200
         assert not channel.will_close
-        look(lambda: server._http.maintenance(began + LONGEST_REQUEST + 1))
+        look(lambda: server.local._http.maintenance(began + LONGEST_REQUEST + 1))
         assert slow.recv(1) == b""
     assert ask("GET", "/")[0] == 200
 
 
 def test_a_connection_on_which_nothing_comes_is_closed_as_one_with_a_slow_request(server, ask):
     def look(now):
-        server._http.trigger.pull_trigger(lambda: server._http.maintenance(now))
+        server.local._http.trigger.pull_trigger(lambda: server.local._http.maintenance(now))
 
-    with closing(socket.create_connection(("127.0.0.1", server.address.port), timeout=30)) as silent:
-        while not server._http.active_channels:
+    with closing(socket.create_connection(("127.0.0.1", server.local.address.port), timeout=30)) as silent:
+        while not server.local._http.active_channels:
             time.sleep(0.01)
-        [channel] = server._http.active_channels.values()
+        [channel] = server.local._http.active_channels.values()
         look(channel.creation_time + LONGEST_REQUEST - 1)
         assert ask("GET", "/")[0] == 200
         assert not channel.will_close
@@ -294,9 +293,11 @@ def test_a_connection_on_which_nothing_comes_is_closed_as_one_with_a_slow_reques
 
 
 def test_a_connection_between_two_requests_stays(server, ask):
-    with closing(http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=30)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.local.address.port, timeout=30)) as connection:
         for _ in range(2):
             connection.request("GET", "/judge.css")
             assert connection.getresponse().read()
-            server._http.trigger.pull_trigger(lambda: server._http.maintenance(time.time() + LONGEST_REQUEST + 1))
+            server.local._http.trigger.pull_trigger(
+                lambda: server.local._http.maintenance(time.time() + LONGEST_REQUEST + 1)
+            )
             assert ask("GET", "/")[0] == 200

@@ -21,11 +21,11 @@ from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.page.session_json import build_session
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import AccessFile
-from harness.extensions.judging.server.addresses import Address
 from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import GradeChoice, JudgeView, JudgingTask
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
+from harness.local_server.addresses import Address
 from harness.model.judging import JudgeAnswer
 from harness.model.suite import Query, Suite, Target
 
@@ -50,7 +50,7 @@ class Team:
         judges = ServedJudges.from_views(views, settler, absent)
         self.server = JudgingServer(judges, access, target, address or Address(), tell=self.told.append)
         self.tokens = access.grant(names)
-        self.server.start()
+        self.server.local.start()
 
     def write(self):
         self.written.append(True)
@@ -58,9 +58,9 @@ class Team:
 
     def ask(self, judge, path, body=None, **headers):
         """Status and content."""
-        port = self.server.address.port
+        port = self.server.local.address.port
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        own = {"Host": f"127.0.0.1:{port}", "X-Judging-Token": self.tokens.get(judge, judge)}
+        own = {"Host": f"127.0.0.1:{port}", "X-Relevance-Token": self.tokens.get(judge, judge)}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
         data = None if body is None else json.dumps(body)
         connection.request("GET" if body is None else "POST", path, data, own | {"Content-Type": "application/json"})
@@ -95,7 +95,7 @@ def form(tmp_path):
 
     yield start
     for team in teams:
-        team.server.close()
+        team.server.local.close()
 
 
 def test_each_judge_grades_into_a_file_of_their_own_and_sees_no_grade_of_another(form, tmp_path):
@@ -142,7 +142,7 @@ def test_everybody_sees_how_far_each_is(form):
     assert (status, answer["said"][0].partition(".")[0], team.written) == (200, "Thank you", [])
     assert team.told == ["anna is done: graded 1 of 3 documents"]
     assert [one["done"] for one in team.show("ben")["progress"]] == [True, False]
-    assert not team.server.finished.is_set()
+    assert not team.server.local.finished.is_set()
     team.grade("anna", "b", 2)
     assert [one["done"] for one in team.show("ben")["progress"]] == [False, False]
 
@@ -218,7 +218,7 @@ def test_only_who_settles_writes_and_judging_goes_on(form):
     ]
     assert team.ask("anna", "/finish", {})[0] == 200
     assert team.told[-1] == "all judges are done; Ctrl-C ends the command"
-    assert not team.server.finished.is_set()
+    assert not team.server.local.finished.is_set()
     team.grade("anna", "a", 2)
 
 
@@ -236,7 +236,7 @@ def test_connections_that_are_held_open_keep_nobody_waiting(form):
     team = form("anna")
     with ExitStack() as connections:
         for _ in range(150):
-            address = ("127.0.0.1", team.server.address.port)
+            address = ("127.0.0.1", team.server.local.address.port)
             connections.enter_context(socket.create_connection(address))
         team.grade("anna", "a", 2)
 
@@ -261,7 +261,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_twenty_judges_grade_and_the_
 
         def judge(name, token):
             graded = acknowledged[name] = {}
-            headers = {"X-Judging-Token": token, "Content-Type": "application/json"}
+            headers = {"X-Relevance-Token": token, "Content-Type": "application/json"}
             with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
                 for number in range(DOCUMENTS_EACH):
                     body = {"query": "q", "document": f"d{number}", "grade": number % 2}

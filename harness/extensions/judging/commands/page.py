@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,12 @@ from harness.extensions.judging.commands.pages import (
     print_order,
 )
 from harness.extensions.judging.server import JudgingServer
-from harness.extensions.judging.server.access import OneJudge
-from harness.extensions.judging.server.addresses import Address
 from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import JudgeView
 from harness.extensions.judging.targets import GradeTarget
+from harness.local_server.access import OneUser
+from harness.local_server.addresses import Address
+from harness.local_server.browsers import open_browser
 from harness.report.safe_text import make_loggable
 from harness.words import count, counted
 
@@ -93,16 +93,16 @@ def command(
 
 def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool) -> int:
     """Serve the page on this machine until the judge finishes, or interrupts."""
-    access = OneJudge(view.judge)
+    access = OneUser(view.judge)
     served = ServedJudges.from_views({view.judge: view})
     server = JudgingServer(served, access, target, Address(port=port), ends=True)
-    server.start()
-    link = server.address.build_link(access.token)
+    server.local.start()
+    link = server.local.address.build_link(access.token)
     try:
         click.echo(f"{_describe_work(view)}: {link}")
-        if opens and not _open_browser(link):
+        if opens and not open_browser(link):
             click.echo("relevance: no browser could be opened; open the address above", err=True)
-        server.finished.wait()
+        server.local.finished.wait()
     except KeyboardInterrupt:
         graded = view.graded_count
         kept = "no document was graded"
@@ -111,7 +111,7 @@ def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool
         click.echo(make_loggable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED_STATUS
     finally:
-        server.close()
+        server.local.close()
     for line in server.said:
         click.echo(make_loggable(line))
     return 0
@@ -125,15 +125,3 @@ def _describe_work(view: JudgeView) -> str:
     judged = {query.id for query in view.task.suite.queries if query.judgments}
     queries = [query for query in view.task.queries if query not in judged]
     return f"no hit to judge; search on the page for documents of {counted(queries, 'query')}"
-
-
-def _open_browser(url: str) -> bool:
-    """Open the page in a browser with a window, not one in the terminal; returns whether that succeeded."""
-    try:
-        browser = webbrowser.get()
-    except webbrowser.Error:
-        return False
-    # The class of browsers in the terminal, such as lynx, which would take it over.
-    if type(browser) is webbrowser.GenericBrowser:
-        return False
-    return browser.open(url)

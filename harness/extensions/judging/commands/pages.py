@@ -25,10 +25,10 @@ from harness.extensions.judging.commands.judged_suite import (
 )
 from harness.extensions.judging.judge_lock import lock_judge_file
 from harness.extensions.judging.pools_and_lint import PoolOptions, TextOptions
-from harness.extensions.judging.server import require_installed
 from harness.extensions.judging.session import JudgeOptions, JudgeView, open_views
 from harness.files.judge_files import JudgeFile
 from harness.files.query_samples import build_sample_path, choose_sample, write_sample
+from harness.local_server import require_installed
 from harness.model.suite import QuerySample
 from harness.options import RunOptions
 from harness.report.safe_text import make_loggable
@@ -169,7 +169,7 @@ def open_pages(
     if options.sizes is not None:
         sample = choose_sample(judged.path, judged.suite, options.sizes, options.seed)
     # Before queries are sent: what a judge grades could not be kept.
-    require_installed()
+    require_installed("the judging page needs")
     lock_files(judged, people.names, resources)
     run = options.run
     if sample is not None and options.sizes is not None:

@@ -28,12 +28,12 @@ from harness.extensions.judging.commands.pages import (
 from harness.extensions.judging.judge_lock import lock_links
 from harness.extensions.judging.server import JudgingServer
 from harness.extensions.judging.server.access import AccessFile, build_access_path
-from harness.extensions.judging.server.addresses import Address, parse_address
 from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import JudgeView
 from harness.extensions.judging.targets import GradeTarget
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
+from harness.local_server.addresses import Address, parse_address
 from harness.report.safe_text import make_loggable
 from harness.words import count
 
@@ -185,16 +185,16 @@ def serve_judges(
     access = AccessFile.read(file) if serving.keep_links else AccessFile.start_anew(file)
     judges = ServedJudges.from_views(views, people.settler, absent)
     server = JudgingServer(judges, access, target, serving.address, tell=_print_sentence)
-    server.start()
+    server.local.start()
     try:
         tokens = access.grant(people.names)
         task = next(iter(views.values())).task
         documents = count(len(task.documents), "document")
-        click.echo(f"{documents} to judge on {server.address.url}; Ctrl-C ends, and all grades are kept")
+        click.echo(f"{documents} to judge on {server.local.address.url}; Ctrl-C ends, and all grades are kept")
         for name, view in views.items():
             link = "the link from before"
             if name in tokens:
-                link = server.address.build_link(tokens[name])
+                link = server.local.address.build_link(tokens[name])
             click.echo(make_loggable(f"{_describe_share(view, people.settler)}: {link}"))
         wait_for_interrupt()
     except KeyboardInterrupt:
@@ -205,7 +205,7 @@ def serve_judges(
         click.echo(make_loggable(f"nothing more was written to the suite; {command} writes the grades"), err=True)
         return INTERRUPTED_STATUS
     finally:
-        server.close()
+        server.local.close()
     return 0
 
 

@@ -1,7 +1,7 @@
 // What other judges say of a document, side by side, for the judge who settles their differences.
 
 import { at, make } from "./elements.js";
-import { nameGrade, shadeOf } from "./states.js";
+import { nameGrade, shadeOf } from "./grades.js";
 
 const makeGrade = (choices, other) => {
   const cell = make("td");

@@ -2,7 +2,7 @@
 
 import { showOthers } from "./adjudicate.js";
 import { at, fillFacts, make } from "./elements.js";
-import { nameGrade, shadeOf } from "./states.js";
+import { nameGrade, shadeOf } from "./grades.js";
 
 const showQuery = (session, query) => {
   at("query").textContent = query.text;

@@ -1,7 +1,8 @@
 // Documents beyond the pool: the command asks the target for them, with other words or by an id.
 
 import { at, make } from "./elements.js";
-import { describeAnswer, nameGrade } from "./states.js";
+import { nameGrade } from "./grades.js";
+import { describeAnswer } from "./states.js";
 
 /**
  * The search below a query. *find* is called with what is sought, *add* with a document that is to be graded.

@@ -3,9 +3,10 @@
 import { showDocument } from "./document.js";
 import { at, complain, fillFacts, make, say } from "./elements.js";
 import { makeSearch } from "./find.js";
+import { nameGrade } from "./grades.js";
 import { makeLists } from "./lists.js";
 import { ask } from "./server.js";
-import { describeAnswer, isAnswered, nameGrade } from "./states.js";
+import { describeAnswer, isAnswered } from "./states.js";
 import { describeFinish, showTeam } from "./team.js";
 
 // Milliseconds between two questions for what other windows and other judges changed.

@@ -1,7 +1,8 @@
 // The list of queries with their states, and the documents of the query that is shown.
 
 import { at, make } from "./elements.js";
-import { describeAnswer, isAnswered, nameGrade, shadeOf, stateOf } from "./states.js";
+import { nameGrade, shadeOf } from "./grades.js";
+import { describeAnswer, isAnswered, stateOf } from "./states.js";
 
 const SIGNS = { ungraded: "○", partly: "◐", done: "●", disagreed: "≠" };
 const WIDE = matchMedia("(min-width: 1000px)");

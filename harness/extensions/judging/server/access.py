@@ -1,5 +1,5 @@
 """
-Who may judge: a secret token for each judge, which is part of the judge's personal link.
+Who may judge, of several: a secret token for each judge, which is part of the judge's personal link.
 
 The file `.SUITE.judges.json` has the digests of the tokens, so that links can be kept and revoked. Nobody can make a
 link from it.
@@ -11,44 +11,21 @@ import hashlib
 import hmac
 import json
 import os
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.writing import PRIVATE
+from harness.local_server.access import make_token
 from harness.words import did_you_mean
-
-TOKEN_BYTES = 24
 
 _MOST_BYTES = 2**20
 """Bytes of the file, which has a line for each judge."""
 
 _REMEDY = "remove this file, and give the judges new links"
-
-
-class Access(Protocol):
-    """Tells who a token belongs to."""
-
-    def find_judge(self, token: str) -> str | None:
-        """The judge whose token it is; None where it is nobody's."""
-
-
-@dataclass(frozen=True, slots=True)
-class OneJudge:
-    """The access of one judge on this machine, until the command ends."""
-
-    judge: str
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
-
-    def find_judge(self, token: str) -> str | None:
-        """The judge, if the token is right."""
-        is_right = hmac.compare_digest(token.encode(), self.token.encode())
-        return self.judge if is_right else None
 
 
 def build_access_path(suite: Path, folder: Path | None = None) -> Path:
@@ -102,7 +79,7 @@ class AccessFile:
         tokens = {}
         for judge in judges:
             if judge not in self.digests:
-                tokens[judge] = secrets.token_urlsafe(TOKEN_BYTES)
+                tokens[judge] = make_token()
         self._write(self.digests | {judge: _compute_digest(token) for judge, token in tokens.items()})
         return tokens
 
@@ -117,7 +94,7 @@ class AccessFile:
             raise UsageError(f"{self.file.path}: {judge} has no link{did_you_mean(judge, list(self.digests))}")
         self._write({name: digest for name, digest in self.digests.items() if name != judge})
 
-    def find_judge(self, token: str) -> str | None:
+    def find_user(self, token: str) -> str | None:
         """The judge whose token it is; a file that cannot be read any more lets nobody in."""
         try:
             if self._read_state() != self._state:

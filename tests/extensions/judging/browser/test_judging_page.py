@@ -53,19 +53,19 @@ def serve(browser):
 
     def open_page(session, write=lambda: ["wrote 3 new grades to shop.relevance.yaml"], reread=lambda: None, **options):
         servers.append(make_server(session, write, reread))
-        servers[-1].start()
+        servers[-1].local.start()
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        own = f"{servers[-1].address.url}/"
+        own = f"{servers[-1].local.address.url}/"
         page.on("request", lambda one: complaints.append(one.url) if not one.url.startswith((own, "data:")) else None)
         page.goto(link_of(servers[-1]))
         page.wait_for_selector("#item:not([hidden])")
         return page
 
     yield open_page
-    for one in (*contexts, *servers):
+    for one in (*contexts, *(server.local for server in servers)):
         one.close()
     assert [one for one in complaints if "the server responded with a status" not in one] == []
 
@@ -301,11 +301,11 @@ def test_pictures_come_from_the_hosts_that_the_suite_names_and_links_tell_nobody
     link = page.get_by_role("link", name="Red running shoes")
     assert (link.get_attribute("href"), link.get_attribute("rel")) == (shown.link, "noreferrer noopener")
     assert page.locator("#title mark").all_inner_texts() == ["Red", "shoes"]
-    server.start()
-    with closing(http.client.HTTPConnection("127.0.0.1", server.address.port)) as connection:
+    server.local.start()
+    with closing(http.client.HTTPConnection("127.0.0.1", server.local.address.port)) as connection:
         connection.request("GET", "/")
         policy = connection.getresponse().headers["Content-Security-Policy"]
-    server.close()
+    server.local.close()
     assert "; img-src data: images.invalid; " in policy
 
 

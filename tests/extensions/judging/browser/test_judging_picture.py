@@ -27,7 +27,7 @@ def test_the_pictures_of_the_judging_page(hold_picture, browser, tmp_path):
     choices = [GradeChoice(grade, name, str(int(grade))) for name, grade in suite.grades.items()]
     view = make_view(suite, documents, choices, JudgeFile(tmp_path / "anna.jsonl"))
     server = make_server(view)
-    server.start()
+    server.local.start()
     try:
         contexts = {scheme: browser.new_context(viewport=SIZE, color_scheme=scheme) for scheme in SCHEMES}
         pages = {scheme: context.new_page() for scheme, context in contexts.items()}
@@ -43,4 +43,4 @@ def test_the_pictures_of_the_judging_page(hold_picture, browser, tmp_path):
         for context in contexts.values():
             context.close()
     finally:
-        server.close()
+        server.local.close()

@@ -205,7 +205,7 @@ def test_what_one_window_found_beyond_the_pool_is_in_the_other(command, open_pag
     first, second = open_page("anna", browser), open_page("anna", browser)
     answer = first.evaluate(
         """async () => {
-          const headers = { "X-Judging-Token": sessionStorage.token, "Content-Type": "application/json" };
+          const headers = { "X-Relevance-Token": sessionStorage.token, "Content-Type": "application/json" };
           const ask = async (path, sent) =>
             (await fetch(path, { method: "POST", headers, body: JSON.stringify(sent) })).json();
           await ask("search", { query: "shoes", words: "green" });

@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 from harness.extensions.judging.server import JudgingServer
-from harness.extensions.judging.server.access import OneJudge
-from harness.extensions.judging.server.addresses import Address
 from harness.extensions.judging.server.views import ServedJudges
 from harness.extensions.judging.session import JudgeView, JudgingTask
+from harness.local_server.access import OneUser
+from harness.local_server.addresses import Address
 
 
 def make_view(suite, documents, choices, kept, *, judge="anna", existing=None, **details):
@@ -19,9 +19,9 @@ def make_server(view, write=list, reread=lambda: None, port=0):
     """The server of one judge, as that of `relevance judge page`."""
     target = SimpleNamespace(write=write, reread=reread)
     judges = ServedJudges.from_views({view.judge: view})
-    return JudgingServer(judges, OneJudge(view.judge), target, Address(port=port), ends=True)
+    return JudgingServer(judges, OneUser(view.judge), target, Address(port=port), ends=True)
 
 
 def link_of(server):
     """The link of the one judge of *server*."""
-    return server.address.build_link(server.access.token)
+    return server.local.address.build_link(server.access.token)

@@ -32,8 +32,8 @@ def serve(folder, judges, documents):
     tokens = access.grant(names)
     target = SimpleNamespace(write=list, reread=lambda: None)
     server = JudgingServer(ServedJudges.from_views(views), access, target)
-    server.start()
-    print(json.dumps([server.address.port, tokens]), flush=True)
+    server.local.start()
+    print(json.dumps([server.local.address.port, tokens]), flush=True)
     threading.Event().wait()
 
 

@@ -11,9 +11,12 @@ if (given) {
 addEventListener("hashchange", () => location.reload());
 const token = sessionStorage.getItem("token") || "";
 
-/** The answer to a request; with *sent* it is a POST. Throws an error with the sentence of the command. */
+/**
+ * The answer to a request; with *sent* it is a POST. Throws an error with the sentence of the command, which has the
+ * status, and what else the command says of it, such as a line, as its properties.
+ */
 export const ask = async (path, sent) => {
-  const options = { headers: { "X-Judging-Token": token } };
+  const options = { headers: { "X-Relevance-Token": token } };
   if (sent) {
     options.method = "POST";
     options.headers["Content-Type"] = "application/json";
@@ -23,10 +26,10 @@ export const ask = async (path, sent) => {
   try {
     response = await fetch(path, options);
   } catch {
-    throw new Error("The command does not answer any more. The grades so far are kept: start it again to go on.");
+    throw new Error("The command does not answer any more. What you did so far is kept: start it again to go on.");
   }
   const isJson = response.headers.get("Content-Type").startsWith("application/json");
   const answer = isJson ? await response.json() : { error: await response.text() };
-  if (!response.ok) throw Object.assign(new Error(answer.error), { changed: answer.changed });
+  if (!response.ok) throw Object.assign(new Error(answer.error), answer, { status: response.status });
   return answer;
 };
