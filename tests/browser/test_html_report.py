@@ -315,6 +315,96 @@ def test_thousands_of_queries_sort_and_filter(show, report):
     assert len(shown(page)) == 11
 
 
+@pytest.fixture
+def show_many(show, report):
+    """A page of 700 queries, the last of them hostile, of which the table has 50 at first; 10 have rankings."""
+    queries = [numbered_query(number, number / 1000) for number in range(699)]
+    queries.append(numbered_query(699, 0.9, ("head",), HOSTILE))
+    many = replace(report.suites[0], queries=tuple(queries))
+    limits = Limits(first_rows=50, details=10)
+    return lambda fragment="", **options: show(replace(report, suites=(many,)), fragment, limits, **options)
+
+
+def count_rows(page):
+    return page.locator("table.queries > tbody > tr:not(.open)").count()
+
+
+def show_more(page):
+    return page.get_by_role("button", name="Show more")
+
+
+def test_more_queries_are_listed_when_scrolled_to(show_many):
+    page = show_many()
+    assert count_rows(page) == 50
+    for listed in (250, 450, 650):
+        assert show_more(page).inner_text() == f"Show more: {listed - 200} of 700 queries are listed"
+        show_more(page).scroll_into_view_if_needed()
+        page.locator(f"table.queries > tbody > tr:not(.open) >> nth={listed - 1}").wait_for()
+        assert count_rows(page) == listed
+    show_more(page).press("Enter")
+    assert count_rows(page) == 700
+    assert show_more(page).is_hidden()
+    assert page.locator("img").count() == 0
+
+
+def test_queries_that_are_not_listed_yet_are_found_and_sorted(show_many):
+    page = show_many()
+    page.get_by_label("Find").fill("q699")
+    assert shown(page) == ["q699"]
+    assert show_more(page).is_hidden()
+    page.get_by_label("Find").fill("q2")
+    assert page.locator("output").inner_text() == "111 of 700 shown"
+    page.get_by_label("Find").fill("")
+    assert (count_rows(page), show_more(page).is_visible()) == (200, True)
+    heading = page.locator("table.queries > thead").get_by_role("button", name="nDCG@10")
+    heading.click()
+    heading.click()
+    assert shown(page)[:2] == ["q699", "q698"]
+
+
+def test_an_address_leads_to_a_query_that_is_not_listed_yet(show_many):
+    page = show_many("#products/q400")
+    row = page.locator("[id='products/q400']")
+    box = row.bounding_box()
+    assert 0 <= box["y"] <= page.viewport_size["height"] - box["height"]
+    page.get_by_label("Find").fill("q699")
+    page.evaluate("location.hash = '#products/q500'")
+    page.locator("[id='products/q500']").wait_for()
+
+
+def test_a_ranking_stays_open_below_its_query(show_many):
+    page = show_many("#products/q3")
+    page.get_by_label("Find").fill("q699")
+    assert page.locator("tr.open").count() == 0
+    page.get_by_label("Find").fill("q3")
+    assert page.locator("tr:has([data-opens='products/q3']) + tr.open .detail").is_visible()
+
+
+def test_all_queries_are_printed(show_many):
+    page = show_many()
+    page.get_by_label("Find").fill("q3")
+    assert page.pdf().startswith(b"%PDF")
+    assert count_rows(page) == 111
+    page = show_many()
+    page.pdf()
+    assert count_rows(page) == 700
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_button_for_more_queries_can_be_read(show_many, scheme):
+    page = show_many(color_scheme=scheme, viewport={"width": 400, "height": 900})
+    assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_without_javascript_the_table_says_where_the_other_queries_are(show_many):
+    page = show_many(java_script_enabled=False)
+    assert count_rows(page) == 50
+    sentence = "this table has only the first 50 of 700 queries; the JSON report contains the others"
+    assert page.get_by_text(sentence).is_visible()
+    assert show_more(page).count() == 0
+
+
 def beside_a_baseline(report):
     """*report* with a baseline: one document of q2 moved and one left, and the request changed."""
     [suite] = report.suites

@@ -134,6 +134,7 @@ def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
             changes=Counter(sorted(map(classify_change, report.queries), key=list(Change).index)),
             tags=_list_tags(report.queries),
             is_decided=bool(report.verdicts),
+            first_rows=limits.first_rows,
         )
         return
     yield Paragraph(
@@ -348,6 +349,7 @@ class ComparedQueries(Drawing):
     changes: Mapping[Change, int]
     tags: Sequence[str]
     is_decided: bool
+    first_rows: int
 
 
 def _list_tags(queries: Iterable[QueryComparison]) -> list[str]:

@@ -125,6 +125,8 @@ class Limits:
     """The limits of the page for each suite: *rows* of queries, *details* of these with rankings, and so on."""
 
     rows: int = 5_000
+    first_rows: int = 200
+    """Rows that stand in the table at once; its script adds the others when they are needed."""
     details: int = 500
     ranks: int = 20
     missing: int = 20

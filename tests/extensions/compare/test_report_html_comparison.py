@@ -205,6 +205,12 @@ def test_a_blamed_query_is_on_the_page_however_little_it_moved():
     assert "Look at: query-00039" in page.text
 
 
+def test_rows_after_the_first_stand_in_a_template():
+    [before, after] = render(large_report(7), limits=Limits(first_rows=4)).split("<template")
+    assert (before.count("<tr data-outcome"), after.count("<tr data-outcome")) == (4, 3)
+    assert "only the first 4 of\n7 queries" in before
+
+
 def test_thresholds_that_are_left_out_are_counted():
     failed = tuple(replace(verdicts()[0], id=f"f{number}") for number in range(7))
     text = Page(render(comparison_report(verdicts=failed), limits=Limits(thresholds=5))).text

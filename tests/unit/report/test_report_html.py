@@ -240,6 +240,13 @@ def test_many_queries_make_a_page_that_still_opens(report, suite):
     assert "This page omits 201 thresholds that held" in page.text
 
 
+def test_rows_after_the_first_stand_in_a_template(report, suite):
+    [before, after] = render(replace(report, suites=(large(suite, 7),)), limits=Limits(first_rows=4)).split("<template")
+    assert (before.count("<tr data-outcome"), after.count("<tr data-outcome")) == (4, 3)
+    assert "only the first 4 of\n7 queries" in before
+    assert "<template" not in render(replace(report, suites=(large(suite, 7),)), limits=Limits(first_rows=7))
+
+
 def test_the_failed_threshold_is_listed_however_many_hold(report, suite):
     many = large(suite, 40)
     late = replace(many, verdicts=(*many.verdicts[1:], many.verdicts[0]))

@@ -1,18 +1,32 @@
 "use strict";
 (() => {
   document.documentElement.classList.add("js");
+  // The tables of queries, by their elements. `rows` are all rows in their order, also those that wait in a template,
+  // as to lay out thousands takes seconds; the table has the first `shown` of those that fit its filters.
+  const listings = new Map();
+  const STEP = 200;
   const detailRows = new Map();
 
-  const rowsOf = (table) => [...table.tBodies[0].rows].filter((row) => !row.classList.contains("open"));
+  const withDetail = (row) => (detailRows.has(row) ? [row, detailRows.get(row)] : [row]);
 
-  const close = (link) => {
-    const id = link.dataset.opens;
-    const row = detailRows.get(id);
-    if (!row) return;
-    const detail = row.querySelector(".detail");
-    if (detail) document.getElementById(id).append(detail);
-    row.remove();
-    detailRows.delete(id);
+  const showMore = (listing, count = STEP) => {
+    const { body, fitting, more } = listing;
+    const rows = fitting.slice(listing.shown, listing.shown + count);
+    body.append(...rows.flatMap(withDetail));
+    listing.shown += rows.length;
+    more.hidden = listing.shown === fitting.length;
+    more.textContent = "Show more: " + listing.shown + " of " + fitting.length + " queries are listed";
+  };
+
+  const linkOf = (row) => row.querySelector("[data-opens]");
+
+  const close = (row) => {
+    const holder = detailRows.get(row);
+    if (!holder) return;
+    const link = linkOf(row);
+    document.getElementById(link.dataset.opens).append(holder.querySelector(".detail"));
+    holder.remove();
+    detailRows.delete(row);
     link.setAttribute("aria-expanded", "false");
   };
 
@@ -26,43 +40,41 @@
 
   const address = (hash) => history.replaceState(null, "", hash || location.pathname + location.search);
 
-  const open = (link) => {
-    const id = link.dataset.opens;
-    if (detailRows.has(id)) return;
-    const row = link.closest("tr");
+  const open = (row) => {
+    if (detailRows.has(row)) return;
+    const link = linkOf(row);
     const holder = document.createElement("tr");
     holder.className = "open";
     const cell = holder.insertCell();
     cell.colSpan = row.cells.length;
-    cell.append(document.getElementById(id).querySelector(".detail"));
+    cell.append(document.getElementById(link.dataset.opens).querySelector(".detail"));
     row.after(holder);
-    detailRows.set(id, holder);
+    detailRows.set(row, holder);
     link.setAttribute("aria-expanded", "true");
   };
 
-  const filter = (form) => {
-    const table = document.getElementById(form.dataset.for);
+  const filter = (listing) => {
+    const { body, form, rows } = listing;
     const wanted = {
       text: form.elements.text.value.trim().toLowerCase(),
       outcome: form.elements.outcome.value,
       tag: form.elements.tag ? form.elements.tag.value : "",
       blamed: form.elements.blamed ? form.elements.blamed.checked : false,
     };
-    let shown = 0;
-    const rows = rowsOf(table);
-    for (const row of rows) {
+    listing.fitting = rows.filter((row) => {
       const words = (row.cells[0].textContent + " " + row.cells[1].textContent).toLowerCase();
-      const fits =
+      return (
         (!wanted.text || words.includes(wanted.text)) &&
         (!wanted.outcome || row.dataset.outcome === wanted.outcome) &&
         (!wanted.tag || (row.dataset.tags || "").includes(" " + wanted.tag + " ")) &&
-        (!wanted.blamed || "blamed" in row.dataset);
-      row.hidden = !fits;
-      const link = row.querySelector("[data-opens]");
-      if (link && detailRows.has(link.dataset.opens)) detailRows.get(link.dataset.opens).hidden = !fits;
-      if (fits) shown += 1;
-    }
-    form.querySelector("output").textContent = shown === rows.length ? "" : shown + " of " + rows.length + " shown";
+        (!wanted.blamed || "blamed" in row.dataset)
+      );
+    });
+    const count = listing.fitting.length;
+    form.querySelector("output").textContent = count === rows.length ? "" : count + " of " + rows.length + " shown";
+    body.replaceChildren();
+    listing.shown = 0;
+    showMore(listing);
   };
 
   const valueOf = (row, column, kind) => {
@@ -71,75 +83,98 @@
     return cell.dataset.v === undefined ? null : Number(cell.dataset.v.replace("inf", "Infinity"));
   };
 
-  const sort = (table, column, kind, direction) => {
-    table.querySelectorAll("[aria-expanded=true]").forEach(close);
+  const sort = (listing, column, kind, direction) => {
+    listing.rows.forEach(close);
     const order = (a, b) => (a === b ? 0 : a < b ? -direction : direction);
-    const keyed = rowsOf(table).map((row) => [valueOf(row, column, kind), row]);
+    const keyed = listing.rows.map((row) => [valueOf(row, column, kind), row]);
     keyed.sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : order(a, b)));
-    table.tBodies[0].append(...keyed.map(([, row]) => row));
+    listing.rows = keyed.map(([, row]) => row);
+    filter(listing);
   };
 
-  const makeSortable = (heading, table) => {
+  const makeSortable = (heading, listing) => {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...heading.childNodes);
     heading.append(button);
     button.addEventListener("click", () => {
       const direction = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-      table.querySelectorAll("[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
+      heading.parentElement.querySelectorAll("[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
       heading.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
-      sort(table, heading.cellIndex, heading.dataset.sort, direction);
+      sort(listing, heading.cellIndex, heading.dataset.sort, direction);
     });
   };
 
   // a narrow window shows each query as a card, where its figures have no headings above them
-  const nameFigures = (table) => {
-    const headings = [...table.tHead.rows[0].cells];
-    for (const row of rowsOf(table))
-      headings.forEach((heading, column) => {
-        if (column > 1 && heading.dataset.sort) row.cells[column].dataset.label = heading.textContent;
-      });
-  };
-
   const narrow = matchMedia("(max-width: 760px)");
-  const nameAllFigures = () => {
-    if (narrow.matches) document.querySelectorAll("table.queries").forEach(nameFigures);
+  const nameFigures = () => {
+    if (!narrow.matches) return;
+    for (const [table, { rows }] of listings) {
+      const headings = [...table.tHead.rows[0].cells];
+      for (const row of rows)
+        headings.forEach((heading, column) => {
+          if (column > 1 && heading.dataset.sort) row.cells[column].dataset.label = heading.textContent;
+        });
+    }
   };
 
-  const linkTo = (hash) => {
-    const links = [...document.querySelectorAll("[data-opens]")];
-    const alike = (form) => links.find((one) => form(one.dataset.opens) === form(hash));
+  const addressOf = (row) => (linkOf(row) ? linkOf(row).dataset.opens : row.id);
+
+  const rowAt = (hash) => {
+    const rows = [...listings.values()].flatMap((listing) => listing.rows);
+    const alike = (form) => rows.find((row) => form(addressOf(row)) === form(hash));
     // a report of one request calls a query products/shoes, one of several products:current/shoes
     return alike(decoded) || alike((text) => decoded(text.replace(/:[^/]*\//, "/")));
   };
 
   const follow = () => {
-    const link = location.hash && linkTo(location.hash.slice(1));
-    if (!link) return;
-    const form = document.querySelector('[data-for="' + link.closest("table").id + '"]');
-    if (link.closest("tr").hidden) {
-      form.reset();
-      filter(form);
+    const row = location.hash && rowAt(location.hash.slice(1));
+    if (!row) return;
+    const listing = [...listings.values()].find(({ rows }) => rows.includes(row));
+    if (!listing.fitting.includes(row)) {
+      listing.form.reset();
+      filter(listing);
     }
-    open(link);
-    link.closest("tr").scrollIntoView({ block: "start" });
-    link.focus({ preventScroll: true });
+    const place = listing.fitting.indexOf(row);
+    if (place >= listing.shown) showMore(listing, place + 1 - listing.shown);
+    const link = linkOf(row);
+    if (link) open(row);
+    row.scrollIntoView({ block: "start" });
+    if (link) link.focus({ preventScroll: true });
   };
 
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) target.click();
+  });
+
   for (const table of document.querySelectorAll("table.queries")) {
-    table.querySelectorAll(":scope > thead th[data-sort]").forEach((heading) => makeSortable(heading, table));
-    table.querySelectorAll("[data-opens]").forEach((link) => {
+    const body = table.tBodies[0];
+    const form = document.querySelector('[data-for="' + table.id + '"]');
+    const later = document.querySelector('[data-rows="' + table.id + '"]');
+    const rows = [...body.rows, ...(later ? later.content.children : [])];
+    const more = document.createElement("button");
+    more.type = "button";
+    more.className = "more";
+    table.after(more);
+    const listing = { body, form, rows, fitting: rows, shown: body.rows.length, more };
+    listings.set(table, listing);
+    more.addEventListener("click", () => showMore(listing));
+    showMore(listing, 0);
+    seen.observe(more);
+    table.querySelectorAll(":scope > thead th[data-sort]").forEach((heading) => makeSortable(heading, listing));
+    for (const link of rows.map(linkOf).filter(Boolean)) {
       link.setAttribute("role", "button");
       link.setAttribute("aria-expanded", "false");
-    });
+    }
     table.addEventListener("click", (event) => {
       const link = event.target.closest("[data-opens]");
       if (!link) return;
       event.preventDefault();
-      const isOpen = detailRows.has(link.dataset.opens);
-      (isOpen ? close : open)(link);
+      const row = link.closest("tr");
+      const isOpen = detailRows.has(row);
+      (isOpen ? close : open)(row);
       if (!isOpen) address("#" + link.dataset.opens);
-      else if (linkTo(location.hash.slice(1)) === link) address("");
+      else if (rowAt(location.hash.slice(1)) === row) address("");
     });
     table.addEventListener("keydown", (event) => {
       if (event.key === " " && event.target.matches("[data-opens]")) {
@@ -147,22 +182,21 @@
         event.target.click();
       }
     });
-  }
-  nameAllFigures();
-  narrow.addEventListener("change", nameAllFigures);
-  for (const form of document.querySelectorAll("form.filters")) {
     form.hidden = false;
-    form.addEventListener("input", () => filter(form));
+    form.addEventListener("input", () => filter(listing));
     form.addEventListener("submit", (event) => event.preventDefault());
   }
+  nameFigures();
+  narrow.addEventListener("change", nameFigures);
   for (const link of document.querySelectorAll("[data-filters]")) {
     link.addEventListener("click", () => {
-      const form = document.querySelector('[data-for="' + link.dataset.filters + '"]');
-      form.reset();
-      form.elements.tag.value = link.dataset.tag;
-      filter(form);
+      const listing = listings.get(document.getElementById(link.dataset.filters));
+      listing.form.reset();
+      listing.form.elements.tag.value = link.dataset.tag;
+      filter(listing);
     });
   }
+  addEventListener("beforeprint", () => listings.forEach((listing) => showMore(listing, Infinity)));
   document.addEventListener("click", (event) => {
     const button = event.target.closest(".copy");
     if (!button) return;
@@ -174,6 +208,6 @@
   });
   addEventListener("hashchange", follow);
   const first = document.querySelector(".rankings > details[open]");
-  if (first && !location.hash) open(linkTo(first.id));
+  if (first && !location.hash) open(rowAt(first.id));
   follow();
 })();
