@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Before anything loads numpy: its threads wait for each other in a loop, which takes three times the processor time of
+# the arrays here, and the workers are as many as the cores. Processes that tests start inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from builders.nodes import host_nodes
 from builders.solr import OWNER_VARIABLE, stop_solr
 from harness.embedded.jars import CACHE_VARIABLE, cache_folder

@@ -136,20 +136,25 @@ class _Test:
         means = self._subset_means(values, loads)
         least = 0.0
         for side in self.sides:
-            signed = means if side > 0 else np.where(means == np.inf, means, -means)
-            found = np.sort(np.partition(signed, -1 - beyond, axis=1)[:, -1 - beyond])
+            # In place, for the means are many, and the order of a sample's does not matter.
+            if side < 0:
+                np.negative(means, out=means, where=means != np.inf)
+            means.partition(-1 - beyond, axis=1)
+            found = np.sort(means[:, -1 - beyond])
             least = max(least, float(found[math.ceil(POWER * found.size) - 1]))
         return least
 
     def _subset_means(self, values: FloatArray, loads: FloatArray) -> FloatArray:
         """Shape (samples, subsets); infinite for a subset without a query, which is as extreme as what is tested."""
         columns = values.shape[1]
-        means = np.full((len(values), self.subsets(columns)), np.inf)
+        means = np.empty((len(values), self.subsets(columns)))
         for start in range(0, means.shape[1], _BLOCK):
             block = means[:, start : start + _BLOCK]
             chosen = self._choose_subsets(columns, np.arange(start, start + block.shape[1]))
             moved = loads @ chosen
-            np.divide(values @ chosen, moved, out=block, where=moved > 0)
+            np.matmul(values, chosen, out=block)
+            np.divide(block, moved, out=block, where=moved > 0)
+            block[moved <= 0] = np.inf
         return means
 
     def _choose_subsets(self, columns: int, subsets: NDArray[np.int64]) -> FloatArray:
