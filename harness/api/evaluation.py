@@ -16,7 +16,7 @@ from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import finite, gain_of
-from harness.metrics.score import score_of
+from harness.metrics.run_scores import score_of
 from harness.model.report import RankedDocument
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.scores import Score, index_scores

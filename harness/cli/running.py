@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,15 +21,16 @@ from harness.model.report import Report
 from harness.options import ALL_QUERIES, RunOptions
 from harness.pages import format_links
 from harness.report.github_step import GitHubStep, stop_commands
-from harness.report.json import dump_report_parts
 from harness.report.output_files import write_report
 from harness.report.outputs import LISTS_OF_DECISIONS, Output, needs_all_hits
 from harness.report.safe_text import make_loggable
 from harness.report.terminal.run import print_report
 from harness.report.topics import find_topics
 from harness.run import Matrix, run_suites
-from harness.store.journal import Journal
 from harness.suites.inputs import RunInputs
+
+if TYPE_CHECKING:
+    from harness.store.journal import Journal
 
 
 def make_run_choices(
@@ -116,6 +117,8 @@ def _open_journal(suites: Sequence[Path], options: RunOptions, file: Output | No
         if options.resume:
             print_note("starting anew: without --journal and --output no run leaves a journal")
         return None
+    from harness.store.journal import Journal
+
     is_kept = options.journal is not None
     journal = Journal(file.path, resume=options.resume, is_kept=is_kept, tell=print_note)
     if is_kept:
@@ -163,6 +166,8 @@ def _print_report(report: Report, delivery: Delivery, step: GitHubStep | None, *
     """Print *report* on standard output, and its annotations for the log of *step*, if any."""
     with delivery.printing():
         if as_json:
+            from harness.report.json import dump_report_parts
+
             for part in dump_report_parts(report):
                 click.echo(part, nl=False)
         elif step is None:

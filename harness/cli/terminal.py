@@ -6,13 +6,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from typing import NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
 
 from harness.model.run import Ranking, Run, Verdict
 from harness.model.suite import Suite
@@ -21,6 +19,10 @@ from harness.report.sentences import format_tally
 from harness.report.terminal import WIDTH, render_plain
 from harness.run.cell import Progress
 from harness.words import count
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
 LEAST_WIDTH = 80
 """Columns that a layout takes in any case, so that no figure is cut; a narrower terminal wraps its lines."""
@@ -68,6 +70,10 @@ def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progr
 
 def make_bars(stream: TextIO, what: str, *, quiet: bool = False) -> Bars:
     """Bars that count *what*, and are gone at the end; nothing if *stream* is no terminal, or *quiet*."""
+    # Most runs are in a log, without bars: scripts/bench/startup.
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what))
     console = Console(file=stream, emoji=False)
     is_hidden = quiet or not stream.isatty()

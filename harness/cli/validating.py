@@ -18,7 +18,7 @@ from harness.cli.shared_options import make_run_options
 from harness.config import Configs
 from harness.gate.conditions import gates_anything
 from harness.means import are_weighted
-from harness.metrics.score import measures_of
+from harness.metrics.measures import measures_of
 from harness.model.suite import Measure, Suite
 from harness.report.safe_text import make_loggable
 from harness.suites import load_suites

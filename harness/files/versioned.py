@@ -16,11 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
-
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticSerializationError, core_schema, to_json
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from harness.errors import FormatError, Problem, UsageError
 from harness.files.beside import BesideFile
@@ -28,6 +24,11 @@ from harness.files.json import PlacedJson, WrongJson, WrongNumber, build_tree, p
 from harness.files.opening import MOST_PROBLEMS, TextSource
 from harness.files.writing import write_whole
 from harness.model.suite import Json
+
+# pydantic is imported by what reads and writes: a run without a file of JSON needs none of it: scripts/bench/startup.
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import core_schema
 
 MOST_READ = 2**30
 """Bytes of a file of JSON: the report of a hundred thousand queries has half of that, and a device may have no end."""
@@ -78,6 +79,8 @@ class VersionedJson(Generic[T]):
     @cached_property
     def adapter(self) -> TypeAdapter[T]:
         """Makes values of JSON, and JSON of values."""
+        from pydantic import BeforeValidator, TypeAdapter
+
         if self.unpack is None:
             return TypeAdapter(self.kind)
         return TypeAdapter(Annotated[self.kind, BeforeValidator(self.unpack)])  # type: ignore[arg-type]
@@ -113,6 +116,8 @@ class VersionedJson(Generic[T]):
             FormatError: It is not JSON, is of another version, or lacks fields, or these are of the wrong type; each of
                 the first problems has its place.
         """
+        from pydantic import ValidationError
+
         key = '"schema"' if isinstance(text, str) else b'"schema"'
         with suppress(ValidationError, WrongJson):
             if self.is_merged:
@@ -128,6 +133,8 @@ class VersionedJson(Generic[T]):
 
     def _load_checked(self, content: str | bytes, path: str, first_line: int) -> T:
         """As `loads`, slowly: for a text in which something is wrong."""
+        from pydantic import ValidationError
+
         text = content if isinstance(content, str) else content.decode(errors="replace")
         source = TextSource(path, text)
 
@@ -178,6 +185,8 @@ class VersionedJson(Generic[T]):
 
     def _validate(self, text: str, raw: Json) -> T:
         """The value of *text*, which *raw* is; raises ValidationError."""
+        from pydantic import ValidationError
+
         try:
             return self.adapter.validate_json(text, strict=self.is_strict)
         except ValidationError as error:
@@ -211,20 +220,22 @@ class VersionedJson(Generic[T]):
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of what `dumps` writes; docstrings below fields are their descriptions."""
+        from pydantic import ConfigDict, TypeAdapter
+        from pydantic.json_schema import GenerateJsonSchema
+
+        class NumbersAsTexts(GenerateJsonSchema):
+            """Allows for a number the three strings that replace infinities and NaN."""
+
+            def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
+                return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
+
         # The adapter of a dataclass itself takes no configuration.
         adapter = TypeAdapter(list[self.kind], config=ConfigDict(use_attribute_docstrings=True))  # type: ignore[name-defined]
-        definitions = adapter.json_schema(mode="serialization", schema_generator=_Schema)["$defs"]
+        definitions = adapter.json_schema(mode="serialization", schema_generator=NumbersAsTexts)["$defs"]
         root = definitions.pop(self.kind.__name__)
         root["properties"]["schema"] = {"const": self.version, "title": "Schema"}
         title = f"relevance-harness {self.noun}"
-        return {"$schema": _Schema.schema_dialect, "$defs": definitions, **root, "title": title}
-
-
-class _Schema(GenerateJsonSchema):
-    """Allows for a number the three strings that replace infinities and NaN."""
-
-    def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
-        return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
+        return {"$schema": NumbersAsTexts.schema_dialect, "$defs": definitions, **root, "title": title}
 
 
 def read_limited(path: Path) -> bytes:
@@ -255,11 +266,15 @@ class LineWriter(Generic[T]):
     """Writes values of a *kind*, each as JSON text on one line, as `escape_json` gives it."""
 
     def __init__(self, kind: type[T]) -> None:
+        from pydantic import ConfigDict, TypeAdapter
+
         # The adapter of a dataclass itself takes no configuration.
         self._adapter = TypeAdapter(list[kind], config=ConfigDict(ser_json_inf_nan="strings"))  # type: ignore[valid-type]
 
     def dump(self, value: T) -> str:
         """*value* as a line, without a line break."""
+        from pydantic_core import PydanticSerializationError
+
         try:
             # Writing text at once takes half of the time of making plain values first: scripts/bench/report-page.
             text = self._adapter.dump_json([value]).decode()
@@ -270,6 +285,8 @@ class LineWriter(Generic[T]):
 
 def _encode(plain: Json, indent: int | None) -> str:
     """*plain* as JSON text; indented here, as the encoder of the standard library takes ten times as long to indent."""
+    from pydantic_core import PydanticSerializationError, to_json
+
     try:
         return to_json(plain, indent=indent, inf_nan_mode="strings").decode()
     except PydanticSerializationError:

@@ -31,7 +31,7 @@ from harness.gate.selection import (
 )
 from harness.gate.stability import decide_repeats, explain_changed_target, find_unstable_queries
 from harness.gate.ties import RunBands
-from harness.metrics.score import gain_text
+from harness.metrics.run_scores import gain_text
 from harness.model.kept import History, Reference
 from harness.model.report import SuiteReport
 from harness.model.run import Run, Status, UnstableQuery, Verdict

@@ -18,7 +18,7 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.id_forms import describe_invisible
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.run import Failure, Ranking, Response, Run, Status, TargetChecks, Unit
 from harness.model.suite import Before, HitCount, InTop, LatencyCondition, Operator, Query, Suite
 from harness.words import count, listed

@@ -18,7 +18,7 @@ from harness.extensions import Remedy, find_remedy
 from harness.gate.finding import Finding, format_number, is_met, name_mean, read_weights, scope_scores
 from harness.gate.inputs import GateInputs
 from harness.gate.pairs import pair_scores
-from harness.metrics.score import gain_text, score_of
+from harness.metrics.run_scores import gain_text, score_of
 from harness.model.run import Ranking, Run, Status, Unit
 from harness.model.suite import (
     PEOPLE,

@@ -26,7 +26,7 @@ from harness.gate.finding import (
 from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
 from harness.means import mean_of
-from harness.metrics.score import score_of
+from harness.metrics.run_scores import score_of
 from harness.model.run import Hit, Ranking, Response, Status, Unit
 from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, select_by_id
 from harness.words import count, counted, listed

@@ -38,7 +38,8 @@ from harness.gate.ties import (
 )
 from harness.metrics.agreement import agreement_value, find_agreement_range
 from harness.metrics.grammar import read_agreement
-from harness.metrics.score import gain_text, measures_of, score_of
+from harness.metrics.measures import measures_of
+from harness.metrics.run_scores import gain_text, score_of
 from harness.model.run import Hit, Ranking, Run, Status
 from harness.model.suite import (
     Condition,

@@ -21,7 +21,7 @@ from harness.gate.inputs import GateInputs
 from harness.gate.ties import TiedValue, read_ties, reorder_ties, suggest_tie_break, truncate_ranking
 from harness.means import mean_of, scale_by_weights
 from harness.metrics import measure_range
-from harness.metrics.score import gain_text
+from harness.metrics.run_scores import gain_text
 from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
 from harness.model.kept import Reference
 from harness.model.run import Ranking, Status

@@ -9,8 +9,9 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.metrics import TieRange, measure_range, settings_of, tie_range
+from harness.metrics import measure_range, settings_of
 from harness.metrics.profiles import rules_of, sort_by_score
+from harness.metrics.ties import TieRange, tie_range
 from harness.model.request import find_sort_places
 from harness.model.run import Hit, Ranking, Run
 from harness.model.suite import (

@@ -1,48 +1,35 @@
 """
-The score of one query, in plain Python, its bounds over unjudged hits, and the scores of a run with their outcomes.
+The score of one query, in plain Python, and its bounds over unjudged hits.
 
 numpy is not imported.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.metrics.cumulative import DISCOUNTED, contributions
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
-from harness.metrics.grammar import parse_measure
 from harness.metrics.incomplete import find_judged_share
 from harness.metrics.profiles import rules_of, sort_by_score
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import (
     definition_of,
-    gain_in_force,
     is_built_in,
     needs_level,
     settings_for,
     settings_of,
 )
-from harness.model.run import Failure, FailureKind, Ranking, Response, Run
-from harness.model.scores import Outcome, Score
 from harness.model.suite import (
-    BaselineCondition,
     Gain,
-    LossCondition,
-    MachineShareCondition,
     Measure,
     Profile,
     Query,
-    ScoreCondition,
-    Suite,
-    Threshold,
 )
 
 if TYPE_CHECKING:
-    from harness.model.inspection import Contributions
     from harness.model.judging import UnjudgedBounds
 
 GREATEST_SCORE = 1e100
@@ -79,7 +66,7 @@ def score_query(
     >>> round(score_query(parse_measure("nDCG@3"), ["a", "x", "b"], {"a": 3, "b": 1, "c": 2}), 4)
     0.7985
     """
-    scorer = _scorer(definition_of(measure), measure, gain, profile)
+    scorer = make_scorer(definition_of(measure), measure, gain, profile)
     return scorer.score(scorer.grade(ranking, grades, scores))
 
 
@@ -87,10 +74,10 @@ def score_graded(
     measure: Measure, ranking: GradedRanking, gain: Gain | None = None, profile: Profile = Profile.STANDARD
 ) -> float:
     """As `score_query`, for a ranking that is cut and has its grades."""
-    return _scorer(definition_of(measure), measure, gain, profile).score(ranking)
+    return make_scorer(definition_of(measure), measure, gain, profile).score(ranking)
 
 
-class _Scorer:
+class Scorer:
     """What does not depend on the query when it is scored by *measure*."""
 
     def __init__(self, definition: Definition, measure: Measure, gain: Gain | None, profile: Profile) -> None:
@@ -161,7 +148,7 @@ class _Scorer:
         return len(read & query.machine_graded) / len(read) if read else 0.0
 
 
-_scorer = lru_cache(maxsize=512)(_Scorer)
+make_scorer = lru_cache(maxsize=512)(Scorer)
 
 
 def check_bounds(measure: Measure, value: float) -> float:
@@ -280,159 +267,3 @@ def unjudged_bounds(
             scores.append(None)
     as_judged, if_worst, if_best = scores
     return UnjudgedBounds(find_judged_share(hits.grades), if_worst, as_judged, if_best)
-
-
-DEFAULT_MEASURE = "nDCG@10"
-"""The measure of a suite that names none."""
-
-
-def common_measures(suite: Suite) -> tuple[Measure, ...]:
-    """The measures of every query: the suite's, then those that its thresholds on all queries name."""
-    measures_of_thresholds = [get_measure(threshold) for threshold in suite.thresholds if threshold.tag is None]
-    return _list_distinct([*suite.measures, *measures_of_thresholds])
-
-
-def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributions | None:
-    """
-    The DCG of *ranking* by rank, for the query's first nDCG or DCG, else for `DEFAULT_MEASURE`.
-
-    None where the profile of *suite* has a formula of its own for the measure, or a grade has no gain.
-    """
-    from harness.model.inspection import Contributions
-
-    measure = parse_measure(DEFAULT_MEASURE)
-    for measure_of_query in measures_of(suite, query):
-        if measure_of_query.name in DISCOUNTED:
-            measure = measure_of_query
-            break
-    scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
-    if scorer.has_own_formula:
-        return None
-    documents, scores = ranking.ids, ranking.scores
-    try:
-        ranks = contributions(scorer.grade(documents, query.judgments, scores), scorer.settings(query.judgments))
-    except MeasureError:
-        return None
-    total = math.fsum(rank.adds for rank in ranks)
-    ideal = total + math.fsum(rank.loses for rank in ranks)
-    return Contributions(measure.text, gain_text(measure, suite), total, ideal, ranks)
-
-
-def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
-    """
-    The measures of *query*: the common ones, and those of thresholds on its tags and of its own.
-
-    Other measures are left out, as they may be undefined for it.
-    """
-    return _list_distinct([*_measures_of_tags(suite, query.tags), *map(get_measure, query.thresholds)])
-
-
-def _measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...]:
-    tagged = [threshold for threshold in suite.thresholds if threshold.tag in tags]
-    return _list_distinct([*common_measures(suite), *map(get_measure, tagged)])
-
-
-def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
-    """
-    Score every query of *suite* by each of its measures.
-
-    Args:
-        suite: Gives the judgments, the gain, the profile and the measures.
-        run: The responses by query id. A query without one did not run, unless it is to be skipped.
-
-    Returns:
-        Scores in the order of the queries, then of the measures.
-    """
-    # Many queries have few combinations of tags, and few measures: scripts/bench/runner.
-    measures_by_tags: dict[tuple[str, ...], tuple[Measure, ...]] = {}
-    scorers: dict[str, _Scorer] = {}
-    scores: list[Score] = []
-    for query in suite.queries:
-        if query.thresholds:
-            measures = measures_of(suite, query)
-        elif query.tags in measures_by_tags:
-            measures = measures_by_tags[query.tags]
-        else:
-            measures = _measures_of_tags(suite, query.tags)
-            measures_by_tags[query.tags] = measures
-        scores += _score_query(suite, query, measures, run.responses.get(query.id), scorers)
-    return tuple(scores)
-
-
-def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
-    """One query's score of one measure, which need not be one of the suite's."""
-    [score] = _score_query(suite, query, [measure], run.responses.get(query.id), {})
-    return score
-
-
-def _score_query(
-    suite: Suite, query: Query, measures: Iterable[Measure], response: Response | None, scorers: dict[str, _Scorer]
-) -> Iterator[Score]:
-    """The score of *query* by each of *measures*, whose *scorers* are kept by their text."""
-    outcome, reason = outcome_of(query, response)
-    if not isinstance(response, Ranking):
-        yield from (Score(query.id, measure.text, None, outcome, reason) for measure in measures)
-        return
-    if not query.judgments and rules_of(suite.profile).skips_unjudged:
-        reason = f"it has no judgments, and '{suite.profile}' leaves out such queries"
-        yield from (Score(query.id, measure.text, None, Outcome.UNDEFINED, reason) for measure in measures)
-        return
-    # In lists: a user's formula may change what it is given.
-    documents, scores = list(response.ids), list(response.scores)
-    graded: dict[tuple[int | None, bool], GradedRanking] = {}
-    for measure in measures:
-        try:
-            scorer = scorers.get(measure.text)
-            if scorer is None:
-                scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
-                scorers[measure.text] = scorer
-            ranking = graded.get(scorer.depth)
-            if ranking is None or not scorer.is_built_in:  # a user's formula may change the lists that it is given
-                ranking = scorer.grade(documents, query.judgments, scores)
-            if scorer.is_built_in:
-                graded[scorer.depth] = ranking
-            value = scorer.score(ranking)
-            machine_share = scorer.find_machine_share(ranking, query)
-        except UndefinedScore as error:
-            yield Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
-        except MeasureError as error:
-            yield Score(query.id, measure.text, None, Outcome.ERROR, str(error))
-        else:
-            yield Score(query.id, measure.text, value, outcome, reason, machine_share)
-
-
-def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
-    """The outcome of *query* by its response alone, with a reason; whether it has a score depends on the measure."""
-    if isinstance(response, Ranking):
-        return (Outcome.SCORED, "") if response.ids else (Outcome.ZERO_HITS, "the engine returned no document")
-    if isinstance(response, Failure):
-        kind = Outcome.NOT_RUN if response.kind is FailureKind.NOT_RUN else Outcome.ERROR
-        return kind, failure_text(response)
-    if query.skip is not None:
-        return Outcome.SKIPPED, query.skip.reason
-    return Outcome.NOT_RUN, "the query was not sent"
-
-
-def gain_text(measure: Measure, suite: Suite) -> str:
-    """The gain that *measure* is computed with in *suite*, in words; empty for a measure without gain."""
-    if "gain" not in definition_of(measure).parameters:
-        return ""
-    return str(gain_in_force(measure, suite.gain, suite.profile))
-
-
-def failure_text(failure: Failure) -> str:
-    """The failure of one query in a line: the kind, the HTTP status if there is one, the engine's reason."""
-    status = f" ({failure.status})" if failure.status is not None else ""
-    return f"{failure.kind}{status}: {failure.reason}"
-
-
-def get_measure(threshold: Threshold) -> Measure | None:
-    """The measure whose scores *threshold* is about; None where it is about something else."""
-    condition = threshold.condition
-    if isinstance(condition, ScoreCondition | BaselineCondition | LossCondition | MachineShareCondition):
-        return condition.measure
-    return None
-
-
-def _list_distinct(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:
-    return tuple({measure.text: measure for measure in measures if measure is not None}.values())

@@ -10,7 +10,7 @@ from typing import Protocol
 from harness.errors import HarnessError
 from harness.gate.decide import decide
 from harness.gate.selection import collect_thresholds
-from harness.metrics.score import contributions_of, score_run
+from harness.metrics.run_scores import contributions_of, score_run
 from harness.model.inspection import Contributions
 from harness.model.kept import History, Reference
 from harness.model.report import QueryReport, SuiteReport

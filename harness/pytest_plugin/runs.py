@@ -16,7 +16,7 @@ from harness.gate.conditions import gates_anything
 from harness.gate.selection import QueryFilter, count_history_runs, needs_baseline, select
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import History, Reference
 from harness.model.report import MissingSuite, Report, SuiteReport
 from harness.model.suite import Suite

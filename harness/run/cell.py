@@ -27,7 +27,7 @@ from harness.gate.selection import (
 )
 from harness.gate.variants import add_variant_queries, split_run
 from harness.masking import Masker, keep_small, shorten_vectors
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import HistoryEntry, Reference
 from harness.model.request import Cluster, SearchRequest, SentRequest
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Repeat, Response, Run, Verdict

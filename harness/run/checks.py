@@ -18,7 +18,7 @@ from harness.gate.selection import list_read_fields
 from harness.hooks import HookedSearch
 from harness.id_forms import describe_difference
 from harness.metrics.ranking import gain_of
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.request import SearchRequest
 from harness.model.run import (
     CheckedField,

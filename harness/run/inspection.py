@@ -14,7 +14,8 @@ from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import group_ties
 from harness.metrics import parse_measure
-from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
+from harness.metrics.measures import DEFAULT_MEASURE, measures_of
+from harness.metrics.run_scores import contributions_of
 from harness.model.inspection import Explanation, QueryInspection, TiedDocuments
 from harness.model.report import QueryReport
 from harness.model.request import Cluster, Route, SearchRequest, SentRequest

@@ -10,7 +10,7 @@ from harness.gate.selection import QueryFilter, Selection, collect_thresholds, n
 from harness.gate.stability import explain_changed_target
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
 from harness.metrics.ranking import gain_of
-from harness.metrics.score import outcome_of
+from harness.metrics.run_scores import outcome_of
 from harness.model.kept import Reference
 from harness.model.report import QueryBaseline
 from harness.model.request import Cluster

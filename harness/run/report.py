@@ -20,7 +20,7 @@ from harness.gate.decide_variants import (
 from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, has_ties, is_tie, suggest_tie_break
 from harness.metrics.ranking import gain_function
-from harness.metrics.score import outcome_of
+from harness.metrics.run_scores import outcome_of
 from harness.model.kept import Reference
 from harness.model.report import (
     Absence,

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from harness.gate.finding import read_weights
 from harness.means import mean_of, scale_by_weights
 from harness.metrics import measure_range
-from harness.metrics.score import common_measures, gain_text
+from harness.metrics.measures import common_measures
+from harness.metrics.run_scores import gain_text
 from harness.model.report import MeanChange, MeasureSummary, QueryBaseline, TagSummary
 from harness.model.run import Verdict
 from harness.model.scores import Score, ScoreTable, index_scores

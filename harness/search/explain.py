@@ -15,7 +15,7 @@ from types import MappingProxyType
 from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError, UsageError
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.inspection import ClauseMatch, Explained, Explanation
 from harness.model.request import SearchRequest
 from harness.model.run import Failure

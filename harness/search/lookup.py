@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.id_forms import find_other_names, list_spellings
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
 from harness.search.answers import BAD_REQUEST, exceeds_window

@@ -16,7 +16,8 @@ from harness.gate.finding import describe_changed_question
 from harness.gate.selection import needs_baseline
 from harness.gate.ties import compute_bands
 from harness.masking import Masker, keep_small
-from harness.metrics.score import DEFAULT_MEASURE, common_measures, measures_of, score_run
+from harness.metrics.measures import DEFAULT_MEASURE, common_measures, measures_of
+from harness.metrics.run_scores import score_run
 from harness.model.kept import Baseline, BaselineFile, KeptQuery, Reference
 from harness.model.run import IndexFacts, Ranking, Run
 from harness.model.scores import Outcome, Score, index_scores

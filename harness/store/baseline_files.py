@@ -12,9 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
-
 from harness.errors import BaselineError, FormatError, UnwritableBaseline
 from harness.files.beside import BesideFile
 from harness.files.border import Border
@@ -28,8 +25,6 @@ _SUFFIX = ".baseline.json"
 """How the name of a file of baselines ends beside its suite."""
 
 _FIRST_BYTES = 65_536
-
-_NO_HIT = PydanticCustomError("hit", "Input should be a document and its score")
 
 
 def build_baseline_path(suite: str | Path) -> Path:
@@ -135,7 +130,10 @@ def _split_rankings(raw: Json) -> Json:
     Raises:
         ValidationError: A hit is no such pair, or a score is true or false, which pydantic takes for 1 and 0.
     """
+    from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+
     problems: list[InitErrorDetails] = []
+    no_hit = PydanticCustomError("hit", "Input should be a document and its score")
     for place, kept in _list_kept_queries(raw):
         scores = kept.get("scores")
         if isinstance(scores, dict):
@@ -149,7 +147,7 @@ def _split_rankings(raw: Json) -> Json:
             continue
         for rank, hit in enumerate(ranking):
             if not _is_hit(hit):
-                problems.append({"type": _NO_HIT, "loc": (*place, "ranking", rank), "input": hit})
+                problems.append({"type": no_hit, "loc": (*place, "ranking", rank), "input": hit})
         if not problems:
             kept["ranking"] = [document for document, _ in ranking]
             kept["engine_scores"] = [score for _, score in ranking]

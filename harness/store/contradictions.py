@@ -20,7 +20,7 @@ from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
 from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
-from harness.metrics.score import score_of
+from harness.metrics.run_scores import score_of
 from harness.model.kept import TEXT_PLACEHOLDER, Baseline, KeptQuery
 from harness.model.scores import Outcome
 from harness.model.suite import Json, Measure, Suite

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.gate.ties import group_ties, pair_groups, truncate_ranking
+from harness.metrics.measures import measures_of
 from harness.metrics.ranking import gain_of
-from harness.metrics.score import measures_of
 from harness.model.comparison import MovedDocument
 from harness.model.kept import Reference
 from harness.model.report import QueryBaseline

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from harness import __version__
 from harness.gate.ties import group_ties, order_by_profile, truncate_ranking
 from harness.masking import Masker, fingerprint
-from harness.metrics.score import measures_of, score_run
+from harness.metrics.measures import measures_of
+from harness.metrics.run_scores import score_run
 from harness.model.kept import (
     HistoryEntry,
     HistoryFigure,

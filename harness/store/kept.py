@@ -9,7 +9,8 @@ from harness.errors import UnansweredBaseline
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
-from harness.metrics.score import measures_of, outcome_of
+from harness.metrics.measures import measures_of
+from harness.metrics.run_scores import outcome_of
 from harness.model.kept import Baseline, KeptQuery, KeptRun, Question
 from harness.model.report import QueryReport, SuiteReport
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run

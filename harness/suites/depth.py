@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from harness.metrics.score import get_measure
+from harness.metrics.measures import get_measure
 from harness.model.suite import (
     AgreementCondition,
     FieldExpectation,

@@ -11,9 +11,9 @@ from harness.errors import InputError, MeasureError, Problem, UndefinedScore, Us
 from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.opening import Record, add_excerpts
 from harness.metrics import score_query
+from harness.metrics.measures import get_measure
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
-from harness.metrics.score import get_measure
 from harness.model.suite import PEOPLE, Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
 from harness.suites.files import NamedFile
 from harness.suites.shape import GradeShape, JudgmentFilesShape

@@ -14,7 +14,7 @@ from harness.extensions import Remedy, find_remedy
 from harness.files.border import Border
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.metrics.score import DEFAULT_MEASURE, get_measure
+from harness.metrics.measures import DEFAULT_MEASURE, get_measure
 from harness.model.suite import (
     Display,
     FieldExpectation,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from builders.suites import make_suite
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import HistoryEntry
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
 from harness.model.suite import Query, Suite

@@ -7,7 +7,7 @@ from builders.gating import TODAY, threshold
 from harness.api import SuiteRun
 from harness.gate.decide import decide
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.run import Engine, Response, Run
 from harness.model.suite import Query, RequestTemplate, Suite, Target, Waiver
 from harness.options import RunOptions

@@ -13,7 +13,7 @@ from harness.gate.decide import decide
 from harness.masking import fingerprint
 from harness.metrics import Cutoff, parse_measure
 from harness.metrics.registry import DEFINITIONS
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import BaselineFile, Reference
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run, Status
 from harness.model.scores import Outcome, Score

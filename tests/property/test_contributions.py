@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.metrics import parse_measure, score_query
-from harness.metrics.score import contributions_of
+from harness.metrics.run_scores import contributions_of
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
 

@@ -12,7 +12,8 @@ from builders.suites import make_suite
 from harness.gate.decide import decide
 from harness.gate.ties import compute_bands, truncate_ranking
 from harness.metrics import parse_measure
-from harness.metrics.score import measures_of, score_run
+from harness.metrics.measures import measures_of
+from harness.metrics.run_scores import score_run
 from harness.model.kept import History
 from harness.model.run import Hit, Ranking, Status
 from harness.model.suite import Query

@@ -11,7 +11,7 @@ from builders.gating import TODAY
 from builders.suites import make_suite
 from harness.gate.decide import decide
 from harness.metrics import parse_measure, score_query
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import BaselineFile
 from harness.model.run import Hit, Ranking, Status, Verdict
 from harness.model.suite import Query

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
-from harness.metrics import parse_measure, score_query, tie_band, tie_range
+from harness.metrics import parse_measure, score_query
 from harness.metrics.registry import DEFINITIONS, definition_of
+from harness.metrics.ties import tie_band, tie_range
 from harness.model.suite import Gain, GainKind, Profile
 
 MEASURES = [

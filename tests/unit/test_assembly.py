@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.report import MissingDocument, QueryReport, RankedDocument, Report
 from harness.model.run import Engine, Failure, FailureKind, Hit, HitColumns, Ranking, Run, Status, Verdict
 from harness.model.scores import Outcome

@@ -12,7 +12,7 @@ from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline
 from harness.gate.decide import decide
 from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import BaselineFile, Question, TextDiff
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome

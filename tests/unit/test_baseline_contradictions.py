@@ -10,7 +10,7 @@ from harness import __version__
 from harness.errors import BaselineError
 from harness.metrics import Definition, Needs, parse_measure, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import BaselineFile
 from harness.model.run import Engine, Hit, IndexFacts, Ranking, Run
 from harness.model.scores import Outcome

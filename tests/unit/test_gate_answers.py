@@ -10,7 +10,7 @@ from harness.gate.decide import decide
 from harness.gate.decide_answers import DOUBT_OF_SERVICE
 from harness.gate.expectations import parse_expectation
 from harness.gate.stability import explain_changed_target
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import Reference
 from harness.model.run import Definitions, Engine, Failure, FailureKind, IndexState, Ranking, Repeat, Run, Status
 from harness.model.suite import (

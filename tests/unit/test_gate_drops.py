@@ -5,7 +5,7 @@ import pytest
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, threshold
 from builders.suites import make_suite
 from harness.gate.decide import decide
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Run, Status
 from harness.model.scores import Outcome

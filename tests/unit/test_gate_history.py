@@ -11,7 +11,7 @@ from harness.gate.decide import decide
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import count_history_runs, needs_baseline
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import History
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Status
 from harness.model.scores import Outcome, Score

@@ -14,7 +14,7 @@ from harness.gate.conditions import explain_not_estimable
 from harness.gate.decide import decide
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Ranking, Run, Status, Verdict
 from harness.model.suite import KappaCondition, MachineShareCondition, Operator, Query, QuerySample, Waiver

@@ -16,7 +16,7 @@ from builders.histories import entries_of
 from builders.suites import make_suite
 from harness.gate.decide import decide
 from harness.gate.expectations import parse_suite_expectation
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import History, Reference
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run, Status, Verdict
 from harness.model.suite import (

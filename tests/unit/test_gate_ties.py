@@ -10,8 +10,9 @@ from builders.suites import BODY, make_suite
 from harness.gate import ties
 from harness.gate.decide import decide
 from harness.gate.ties import has_ties, read_ties, suggest_tie_break, truncate_ranking
-from harness.metrics import parse_measure, score_query, tie_range
-from harness.metrics.score import score_run
+from harness.metrics import parse_measure, score_query
+from harness.metrics.run_scores import score_run
+from harness.metrics.ties import tie_range
 from harness.model.kept import Reference
 from harness.model.run import Engine, Hit, HitColumns, Ranking, Run, Status
 from harness.model.suite import HttpRequest, Profile, Query, RequestTemplate

@@ -9,7 +9,7 @@ from builders.gating import threshold
 from builders.suites import make_suite
 from harness.gate.decide import decide
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.metrics.unjudged import bound_differences
 from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run, Status

@@ -11,7 +11,7 @@ from harness.gate.decide import decide
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics import Definition, Needs, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Repeat, Run, Status
 from harness.model.suite import Gain, HttpRequest, Query, RequestTemplate, StatisticKind, Variant, Waiver
 

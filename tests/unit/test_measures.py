@@ -29,11 +29,11 @@ from harness.metrics import (
     registry,
     score_diverse_query,
     score_query,
-    tie_band,
 )
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, MEASURE_ENTRY_POINTS, Registry
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
+from harness.metrics.ties import tie_band
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.suite import Gain, GainKind, Profile, Query, Suite, Target
 from harness.suites import load_suite

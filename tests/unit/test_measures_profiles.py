@@ -5,9 +5,10 @@ from math import inf, log2, nan
 import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.metrics import parse_measure, score_query, tie_band
+from harness.metrics import parse_measure, score_query
 from harness.metrics.evaluate import evaluate
 from harness.metrics.profiles import sort_by_score
+from harness.metrics.ties import tie_band
 from harness.model.suite import Gain, GainKind, Profile
 
 OTHERS = [profile for profile in Profile if profile is not Profile.STANDARD]

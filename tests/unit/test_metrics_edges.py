@@ -9,19 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.metrics import (
-    Settings,
-    measure_range,
-    parse_measure,
-    rank_correlation,
-    score_diverse_query,
-    score_query,
-    tie_band,
-)
+from harness.metrics import Settings, measure_range, parse_measure, rank_correlation, score_diverse_query, score_query
 from harness.metrics.bulk import batch_of_grades, score_batches
 from harness.metrics.bulk.batch import compact
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, Registry
+from harness.metrics.ties import tie_band
 from harness.model.suite import Gain, GainKind, Profile
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.metrics import parse_measure, score_query, tie_band
+from harness.metrics import parse_measure, score_query
+from harness.metrics.ties import tie_band
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "ndcg.md").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.gating import threshold
 from builders.histories import entry_of, make_kept_suite, ranking_of, run_of
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import BaselineFile
 from harness.model.suite import RequestTemplate
 from harness.options import RunOptions

@@ -5,7 +5,8 @@ import pytest
 from builders.gating import threshold
 from builders.suites import make_suite
 from harness.metrics import parse_measure
-from harness.metrics.score import common_measures, contributions_of, failure_text, gain_text, measures_of, score_run
+from harness.metrics.measures import common_measures, measures_of
+from harness.metrics.run_scores import contributions_of, failure_text, gain_text, score_run
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Gain, GainKind, Profile, Query, Waiver

@@ -24,7 +24,7 @@ from werkzeug import Request, Response
 from builders.engine import Fault, ScriptedEngine
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.request import AddressOrigin, Cluster, SearchRequest
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
 from harness.model.run import Response as SearchResponse

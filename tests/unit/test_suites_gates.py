@@ -8,7 +8,7 @@ from harness.errors import SuiteError
 from harness.gate.conditions import gates_anything
 from harness.gate.decide import decide
 from harness.gate.selection import collect_thresholds, needs_baseline
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.suites import load_suite
 

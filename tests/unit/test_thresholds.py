@@ -9,7 +9,7 @@ from harness.errors import GrammarError, MeasureError
 from harness.gate.expectations import parse_expectation
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics import parse_measure
-from harness.metrics.score import get_measure
+from harness.metrics.measures import get_measure
 from harness.model.suite import (
     Before,
     Condition,

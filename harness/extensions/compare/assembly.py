@@ -25,7 +25,7 @@ from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
 from harness.metrics.agreement import RBO_PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
-from harness.metrics.score import common_measures
+from harness.metrics.measures import common_measures
 from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
 from harness.model.run import Failure, FailureKind, Ranking, Status, Verdict

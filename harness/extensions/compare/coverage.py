@@ -14,7 +14,8 @@ from harness.extensions.judging.pool import list_top_hits
 from harness.gate.finding import read_weights
 from harness.means import mean_of
 from harness.metrics import deepest_cutoff, definition_of, parse_measure
-from harness.metrics.score import common_measures, score_of
+from harness.metrics.measures import common_measures
+from harness.metrics.run_scores import score_of
 from harness.metrics.unjudged import bound_differences, needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite

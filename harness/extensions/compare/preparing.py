@@ -52,7 +52,7 @@ from harness.files.query_ids import check_common_queries
 from harness.files.runs import FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker
-from harness.metrics.score import common_measures
+from harness.metrics.measures import common_measures
 from harness.model.suite import Gain, Measure, Profile, Suite, Threshold
 from harness.options import RunOptions
 from harness.redaction import redact

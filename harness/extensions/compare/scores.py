@@ -16,8 +16,9 @@ from harness.files.query_ids import check_runs_meet
 from harness.files.runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
+from harness.metrics.measures import common_measures, get_measure
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
-from harness.metrics.score import common_measures, get_measure, outcome_of, score_run
+from harness.metrics.run_scores import outcome_of, score_run
 from harness.model.comparison import Comparison
 from harness.model.run import Ranking, Response, Run
 from harness.model.scores import Outcome, Score

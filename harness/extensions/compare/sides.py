@@ -16,7 +16,7 @@ from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
 from harness.metrics import read_gain
 from harness.metrics.profiles import sort_by_score
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.kept import Baseline, Question
 from harness.model.report import Report, SuiteReport
 from harness.model.run import Engine, Failure, Hit, Ranking, Run

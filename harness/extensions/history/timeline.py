@@ -14,7 +14,7 @@ from harness.gate.finding import read_weights
 from harness.gate.ties import compute_bands
 from harness.means import are_weighted, mean_of
 from harness.metrics import measure_range, parse_measure
-from harness.metrics.score import common_measures
+from harness.metrics.measures import common_measures
 from harness.model.kept import HistoryEntry, HistoryFigure, KeptQuery, RescoredEntry
 from harness.model.suite import Measure, Query, Suite
 from harness.statistics.mean_intervals import compute_mean_interval

@@ -28,7 +28,7 @@ from harness.extensions.judging.pools_and_lint import Lint, read_judged
 from harness.extensions.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, describe_outdated, fingerprint_questions, read_judge_files
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.request import ANY_TEXT
 from harness.model.run import Failure, Hit, Ranking
 from harness.model.suite import Mark, Suite

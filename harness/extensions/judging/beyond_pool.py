@@ -15,7 +15,7 @@ from harness.errors import HarnessError, SearchError, UsageError
 from harness.extensions.judging.model import PooledDocument
 from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
 from harness.extensions.judging.texts import TextOptions, look_up_texts, read_pooled_texts
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.run import Failure, Hit, Ranking, Response
 from harness.model.suite import Query, Suite, select_by_id
 from harness.redaction import redact

@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.extensions.judging.model import FindingKind, JudgmentFinding
 from harness.id_forms import describe_difference, find_other_names, fold_id
 from harness.metrics import settings_of
-from harness.metrics.score import common_measures, measures_of
+from harness.metrics.measures import common_measures, measures_of
 from harness.model.suite import GainKind, Mark, Suite, Target
 from harness.words import did_you_mean, format_exactly
 

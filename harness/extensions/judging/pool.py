@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from harness.extensions.judging.model import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.means import are_weighted, mean_of
 from harness.metrics import deepest_cutoff, parse_measure, unjudged_bounds
-from harness.metrics.score import common_measures, failure_text, measures_of, score_of
+from harness.metrics.measures import common_measures, measures_of
+from harness.metrics.run_scores import failure_text, score_of
 from harness.metrics.unjudged import find_scale_ends, needs_grades
 from harness.model.run import Failure, Hit, Ranking, Run
 from harness.model.suite import Display, Measure, Query, Suite

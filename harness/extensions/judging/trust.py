@@ -11,7 +11,7 @@ from harness.extensions.judging.model import GradedAlike, MachineTrust, RequestM
 from harness.gate.finding import read_weights
 from harness.means import mean_of
 from harness.metrics.rank_correlation import kendall_tau
-from harness.metrics.score import score_of
+from harness.metrics.run_scores import score_of
 from harness.model.run import Run
 from harness.model.suite import Measure, Query, Suite
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from harness.drafts.draft import Leftovers
 from harness.metrics import profile_gain
-from harness.metrics.score import common_measures
+from harness.metrics.measures import common_measures
 from harness.model.suite import PEOPLE, Mark, Profile, Query, Suite, Threshold
 from harness.words import listed
 

@@ -23,7 +23,8 @@ from harness.gate.stability import explain_changed_target
 from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query, settings_of
 from harness.metrics.definition import as_text
-from harness.metrics.score import failure_text, measures_of
+from harness.metrics.measures import measures_of
+from harness.metrics.run_scores import failure_text
 from harness.model.request import SearchRequest
 from harness.model.run import Ranking, Run
 from harness.model.suite import Gain, Json, Measure, Profile, Query, Suite

@@ -14,7 +14,7 @@ from harness.gate.ties import find_bands
 from harness.masking import fingerprint
 from harness.means import mean_of
 from harness.metrics import parse_measure
-from harness.metrics.score import failure_text, score_of, score_run
+from harness.metrics.run_scores import failure_text, score_of, score_run
 from harness.model.kept import Reference
 from harness.model.run import Failure, IndexFacts, Run, Status, Verdict
 from harness.model.suite import Json, LossCondition, Measure, Query, Suite, Threshold, VariantCondition

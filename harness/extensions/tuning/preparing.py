@@ -15,7 +15,7 @@ from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.gate.selection import QueryFilter, select
 from harness.masking import fingerprint
-from harness.metrics.score import common_measures
+from harness.metrics.measures import common_measures
 from harness.model.suite import Json, Measure, Query, Suite, TuningSpace
 from harness.options import RunOptions
 from harness.statistics.planning import FEWEST_QUERIES

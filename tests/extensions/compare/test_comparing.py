@@ -17,7 +17,7 @@ from harness.extensions.compare.scores import score_by_judgments, score_by_suite
 from harness.extensions.compare.sides import add_empty_rankings, make_report_side, make_run_side
 from harness.files.runs import FileScorer
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
 from harness.model.suite import Gain, GainKind, Profile, Query, Waiver

@@ -17,7 +17,7 @@ from harness.extensions.compare.preparing import CompareOptions, assemble_compar
 from harness.extensions.compare.scores import score_by_suite, use_stored_scores
 from harness.extensions.compare.sides import make_run_side
 from harness.metrics import parse_measure
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.suite import Query
 from harness.statistics.compare import ComparisonOptions

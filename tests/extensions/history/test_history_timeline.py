@@ -21,7 +21,7 @@ from harness.extensions.history.model import ChangeKind
 from harness.extensions.history.steps import find_drifts, find_steps
 from harness.extensions.history.timeline import build_timelines, list_changes
 from harness.gate.decide import decide
-from harness.metrics.score import score_run
+from harness.metrics.run_scores import score_run
 from harness.model.kept import History, HistoryFigure
 from harness.model.run import Status
 from harness.model.suite import Gain, GainKind

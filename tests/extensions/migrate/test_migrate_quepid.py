@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extensions.migrate.builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
-from harness.metrics.score import gain_text, score_run
+from harness.metrics.run_scores import gain_text, score_run
 from harness.model.run import Engine, Hit, Ranking, Run
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
