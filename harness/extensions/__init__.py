@@ -22,6 +22,7 @@ NAMES = (
     "compare",
     "distributed",
     "start",
+    "workbench",
 )
 """The folders, in the order of the help. Without its line an extension is not there."""
 

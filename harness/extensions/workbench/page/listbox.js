@@ -1,0 +1,68 @@
+// Lists of which one line is chosen, with arrows or with a click.
+
+import { make } from "./elements.js";
+
+const PAGE = 10;
+
+const move = (key, place, last) => {
+  switch (key) {
+    case "ArrowDown":
+    case "ArrowRight":
+      return place + 1;
+    case "ArrowUp":
+    case "ArrowLeft":
+      return place - 1;
+    case "PageDown":
+      return place + PAGE;
+    case "PageUp":
+      return place - PAGE;
+    case "Home":
+      return 0;
+    case "End":
+      return last;
+  }
+  return undefined;
+};
+
+/**
+ * Lets *box* be moved through: *choose* is called with the place of a line, *find* returns the place of the chosen line
+ * and how many lines there are.
+ *
+ * The focus stays on the box, and screen readers follow `aria-activedescendant`: so a line may leave the page while it
+ * is out of sight.
+ */
+export const listen = (box, find, choose) => {
+  const isSideways = box.getAttribute("aria-orientation") === "horizontal";
+  const foreign = isSideways ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+  box.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || foreign.includes(event.key)) return;
+    const { place, length } = find();
+    const to = move(event.key, place, length - 1);
+    if (to === undefined) return;
+    event.preventDefault();
+    if (length) choose(Math.min(Math.max(to, 0), length - 1));
+  });
+  box.addEventListener("click", (event) => {
+    const option = event.target.closest("[role=option]");
+    if (option) choose(Number(option.dataset.place));
+  });
+};
+
+/** A line of the list *box*, at *place* of *length*. */
+export const makeOption = (box, place, length, isChosen) => {
+  const option = make("div");
+  option.id = `${box.id}-${place}`;
+  option.dataset.place = place;
+  option.setAttribute("role", "option");
+  option.setAttribute("aria-selected", String(isChosen));
+  option.setAttribute("aria-posinset", place + 1);
+  option.setAttribute("aria-setsize", length);
+  if (isChosen) box.setAttribute("aria-activedescendant", option.id);
+  return option;
+};
+
+/** Scrolls *box*, and nothing around it, until what reaches from *top* to *bottom* in it is in sight. */
+export const reveal = (box, top, bottom) => {
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
+};

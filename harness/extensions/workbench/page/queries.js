@@ -1,0 +1,222 @@
+// The list of queries: losses first, filtered, and of many only those in sight in the page.
+
+import { at, make } from "./elements.js";
+import { colorOf, differenceOf, formatDifference, formatScore, outcomeOf } from "./figures.js";
+import { listen, makeOption, reveal } from "./listbox.js";
+
+const SPARE = 6;
+/** Rows above and below those in sight. */
+const FULL = 0.5;
+/** The difference whose bar has the whole length. */
+
+/** Queries without an answer first, as something is wrong there; without a difference, as if nothing had moved. */
+const rankLoss = (query) => {
+  if (query.row?.error) return -Infinity;
+  return differenceOf(query, query.row) ?? 0;
+};
+
+const rankScore = (query) => query.row?.score ?? query.live ?? -Infinity;
+
+const ORDERS = {
+  losses: (one, other) => rankLoss(one) - rankLoss(other),
+  wins: (one, other) => rankLoss(other) - rankLoss(one),
+  score: (one, other) => rankScore(one) - rankScore(other),
+  weight: (one, other) => other.weight - one.weight,
+  suite: () => 0,
+};
+
+// Two infinities have no difference.
+const compareBy = (order) => (one, other) => ORDERS[order](one, other) || 0;
+
+const hasState = (query, state) => {
+  if (state === "unanswered") return Boolean(query.row ? query.row.error : query.live_error);
+  if (!query.row) return false;
+  if (state === "moved") return query.row.moved;
+  if (state === "unjudged") return query.row.unjudged > 0;
+  return outcomeOf(differenceOf(query, query.row)) === state;
+};
+
+/** The list; *open* is called with the query that is chosen. */
+export const makeQueries = (open) => {
+  const queries = { all: [], listed: [], chosen: null };
+  let height = 0;
+  let isRunning = false;
+  let walked = null;
+  let frame = 0;
+  const box = at("list");
+
+  const makeBar = (difference, isGrey) => {
+    const bar = make("span", "", `bar ${colorOf(difference, isGrey)}`);
+    const length = make("i", "", difference < 0 ? "down" : "up");
+    length.style.width = `${Math.min(Math.abs(difference) / FULL, 1) * 50}%`;
+    bar.append(length, make("b", difference ? formatDifference(difference) : "0"));
+    return bar;
+  };
+
+  const fillScores = (option, query) => {
+    const { row } = query;
+    option.append(make("span", query.live_error ? "none" : formatScore(query.live), "number muted"));
+    if (row?.error) {
+      option.append(make("span", "no answer", "none"));
+      return;
+    }
+    if (!row) {
+      // While a run fills in, what has no answer yet has no score of another try either.
+      option.append(make("span", isRunning ? "…" : "", "number muted"), make("span"), make("span"));
+      return;
+    }
+    const score = make("span", formatScore(row.score), "number");
+    const isBand = row.score !== null && row.high - row.low > 0;
+    if (isBand) {
+      score.classList.add("tied");
+      score.title = `${formatScore(row.low)} to ${formatScore(row.high)}: hits of equal score could change places`;
+    }
+    const difference = differenceOf(query, row);
+    option.append(score, difference === null ? make("span") : makeBar(difference, false));
+    const unjudged = make("span", row.unjudged ? String(row.unjudged) : "", "number muted");
+    if (row.unjudged) unjudged.append(make("span", " unjudged", "hidden"));
+    option.append(unjudged);
+  };
+
+  const makeRow = (place) => {
+    const query = queries.listed[place];
+    const option = makeOption(box, place, queries.listed.length, query === queries.chosen);
+    option.style.top = `${place * height}px`;
+    const name = make("span", query.text, "name");
+    name.title = query.text;
+    option.append(name);
+    fillScores(option, query);
+    return option;
+  };
+
+  const listPlaces = () => {
+    const first = Math.max(Math.floor(box.scrollTop / height) - SPARE, 0);
+    const last = Math.min(Math.ceil((box.scrollTop + box.clientHeight) / height) + SPARE, queries.listed.length);
+    const places = [];
+    for (let place = first; place < last; place += 1) places.push(place);
+    const chosen = queries.listed.indexOf(queries.chosen);
+    // Screen readers need the chosen row in the page, wherever it is.
+    if (chosen >= 0 && chosen < first) places.unshift(chosen);
+    if (chosen >= last) places.push(chosen);
+    return places;
+  };
+
+  const paint = () => {
+    frame = 0;
+    at("rows").style.height = `${queries.listed.length * height}px`;
+    box.removeAttribute("aria-activedescendant");
+    at("rows").replaceChildren(...listPlaces().map(makeRow));
+    at("none-listed").hidden = queries.listed.length > 0;
+    const found = queries.listed.length === queries.all.length ? "" : `${queries.listed.length.toLocaleString("en")} of `;
+    at("queries-heading").textContent = `Queries ${found}${queries.all.length.toLocaleString("en")}`;
+  };
+
+  /** Paints before the next frame, however often it is called until then. */
+  const paintSoon = () => (frame ||= requestAnimationFrame(paint));
+
+  const measure = () => {
+    height = Number.parseFloat(getComputedStyle(box).getPropertyValue("--row"));
+    paintSoon();
+  };
+
+  /** Lists what the filter leaves, in its order. Neither changes while rows arrive or grades are given. */
+  const list = () => {
+    const words = at("filter-words").value.trim().toLowerCase();
+    const state = at("filter-state").value;
+    const tag = at("filter-tag").value;
+    const matches = (query) =>
+      (!words || query.lower.includes(words)) && (!tag || query.tags.includes(tag)) && (!state || hasState(query, state));
+    queries.listed = queries.all.filter(matches).sort(compareBy(at("order").value));
+    paintSoon();
+  };
+
+  const choose = (place) => {
+    queries.choose(queries.listed[place]);
+    reveal(box, place * height, (place + 1) * height);
+    paint();
+  };
+
+  const walk = (outcome, order) => {
+    const places = queries.listed.filter((query) => outcomeOf(differenceOf(query, query.row)) === outcome);
+    places.sort(compareBy(order));
+    // The first step leads to the greatest one, wherever the chosen query stands.
+    const isWalking = walked?.outcome === outcome && walked.query === queries.chosen;
+    const next = places[isWalking ? places.indexOf(walked.query) + 1 : 0];
+    if (!next) return false;
+    walked = { outcome, query: next };
+    choose(queries.listed.indexOf(next));
+    return true;
+  };
+
+  /** Goes to the next loss, the greatest one first; returns whether there is one. */
+  queries.goToLoss = () => walk("lost", "losses");
+  queries.goToWin = () => walk("won", "wins");
+
+  queries.move = (step) => {
+    const place = queries.listed.indexOf(queries.chosen) + step;
+    if (place >= 0 && place < queries.listed.length) choose(place);
+  };
+
+  queries.choose = (query) => {
+    queries.chosen = query;
+    open(query);
+    paintSoon();
+  };
+
+  /** The ids of what is sent first: the chosen query, and those in sight. */
+  queries.listFirst = () => {
+    const first = Math.floor(box.scrollTop / height);
+    const inSight = queries.listed.slice(first, first + Math.ceil(box.clientHeight / height) + 1);
+    const ids = inSight.map((query) => query.id);
+    if (queries.chosen) ids.unshift(queries.chosen.id);
+    return [...new Set(ids)];
+  };
+
+  /** Takes the queries of a session, and chooses the first if none was chosen. */
+  queries.fill = (filled) => {
+    const id = queries.chosen?.id;
+    queries.all = filled.map((query) => ({ ...query, row: null, lower: `${query.id} ${query.text}`.toLowerCase() }));
+    queries.byId = new Map(queries.all.map((query) => [query.id, query]));
+    const tags = [...new Set(queries.all.flatMap((query) => query.tags))].sort();
+    const all = Object.assign(make("option", "all tags"), { value: "" });
+    at("filter-tag").replaceChildren(all, ...tags.map((tag) => Object.assign(make("option", tag), { value: tag })));
+    at("filter-tag-label").hidden = !tags.length;
+    list();
+    queries.chosen = queries.byId.get(id) || queries.listed[0] || null;
+  };
+
+  /** Forgets all rows: those of a new run arrive. */
+  queries.begin = () => {
+    isRunning = true;
+    for (const query of queries.all) query.row = null;
+    paintSoon();
+  };
+
+  queries.take = (rows) => {
+    for (const row of rows) {
+      const query = queries.byId.get(row.query);
+      if (query) query.row = row;
+    }
+    paintSoon();
+  };
+
+  /** All rows are there: now the order is made anew. */
+  queries.settle = () => {
+    isRunning = false;
+    walked = null;
+    list();
+  };
+
+  const find = () => ({ place: queries.listed.indexOf(queries.chosen), length: queries.listed.length });
+  listen(box, find, choose);
+  box.addEventListener("scroll", paintSoon, { passive: true });
+  for (const id of ["filter-words", "filter-state", "filter-tag", "order"]) {
+    at(id).addEventListener("input", () => {
+      box.scrollTop = 0;
+      list();
+    });
+  }
+  new ResizeObserver(measure).observe(box);
+  measure();
+  return queries;
+};

@@ -1,0 +1,91 @@
+// The text of the request, with a mark at each line that differs from what is live.
+
+import { at, make } from "./elements.js";
+
+const MOST_COMPARED = 600;
+/** Lines of a changed part; a longer one is marked whole, as it would take too long while somebody types. */
+
+/** Where the equal beginnings and ends of two lists of lines end. */
+const trim = (before, after) => {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  const most = Math.min(before.length, after.length) - start;
+  while (end < most && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  return { start, end };
+};
+
+/** The places of the lines of *after* that are not lines of *before*, by their longest common subsequence. */
+export const findChanged = (before, after) => {
+  const { start, end } = trim(before, after);
+  const old = before.slice(start, before.length - end);
+  const now = after.slice(start, after.length - end);
+  const changed = new Set(now.map((_, place) => start + place));
+  if (Math.max(old.length, now.length) > MOST_COMPARED) return changed;
+  const width = now.length + 1;
+  const lengths = new Uint16Array((old.length + 1) * width);
+  for (let i = old.length - 1; i >= 0; i -= 1) {
+    for (let j = now.length - 1; j >= 0; j -= 1) {
+      const here = i * width + j;
+      if (old[i] === now[j]) lengths[here] = lengths[here + width + 1] + 1;
+      else lengths[here] = Math.max(lengths[here + width], lengths[here + 1]);
+    }
+  }
+  for (let i = 0, j = 0; i < old.length && j < now.length; ) {
+    if (old[i] === now[j]) {
+      changed.delete(start + j);
+      i += 1;
+      j += 1;
+    } else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) i += 1;
+    else j += 1;
+  }
+  return changed;
+};
+
+/** The text area over its lines, which have the same text unseen, so that they wrap where it does. */
+export const makeText = (live) => {
+  const text = {};
+  const liveLines = live.split("\n");
+  let shown = [];
+  let wrong = null;
+
+  const makeLine = (line) => {
+    const row = make("div");
+    // A line without a character would have no height.
+    row.append(make("span", line || " "));
+    return row;
+  };
+
+  const paint = () => {
+    const lines = at("text").value.split("\n");
+    const { start, end } = trim(shown, lines);
+    const box = at("lines");
+    // Only what was typed is made anew: a text may have thousands of lines.
+    for (let count = shown.length - end - start; count > 0; count -= 1) box.children[start].remove();
+    const next = box.children[start] || null;
+    lines.slice(start, lines.length - end).forEach((line) => box.insertBefore(makeLine(line), next));
+    shown = lines;
+    const changed = findChanged(liveLines, lines);
+    for (const [place, row] of [...box.children].entries()) {
+      const name = place + 1 === wrong ? "wrong" : changed.has(place) ? "changed" : "";
+      if (row.className !== name) row.className = name;
+    }
+  };
+
+  text.read = () => at("text").value;
+
+  text.set = (value) => {
+    if (at("text").value !== value) at("text").value = value;
+    text.mark(null);
+  };
+
+  /** Marks the line that the command could not read; none with null. */
+  text.mark = (line) => {
+    wrong = line;
+    at("text").setAttribute("aria-invalid", String(line !== null));
+    paint();
+  };
+
+  text.paint = paint;
+  return text;
+};

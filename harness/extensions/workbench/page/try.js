@@ -1,0 +1,463 @@
+// The page on which a request is tried: what is typed goes to the command, and what it does to each query is shown.
+
+import { showFigures, showState } from "./bar.js";
+import { makeDialogs } from "./dialogs.js";
+import { makeDials } from "./dials.js";
+import { at, complain, make, say } from "./elements.js";
+import { nameGrade } from "./grades.js";
+import { listenToKeys } from "./keys.js";
+import { makeLoop } from "./loop.js";
+import { makeQueries } from "./queries.js";
+import { makeRanking } from "./ranking.js";
+import { ask } from "./server.js";
+import { makeText } from "./text.js";
+import { makeTries } from "./tries.js";
+
+const WATCH = 2000;
+/** Milliseconds between two questions for what changed on the disk. */
+const PATIENCE = 150;
+/** Milliseconds after which a ranking is emptied, if the one to be shown is not there. */
+
+let session;
+try {
+  session = await ask("session");
+} catch (error) {
+  complain(error);
+  throw error;
+}
+const { choices } = session;
+
+/** What all figures of the page are of: a try, or the run of the next one. */
+const shown = { number: null, run: null, row: null, summary: null, stale: null, done: 0, total: 0 };
+/** The text that the command took last, and the values of dials that it does not have yet. */
+const sent = { text: session.text, values: {} };
+/** How far the newest text is. */
+const progress = { isSent: false, problem: null, failure: "" };
+/** A text that was not sent when an earlier try was opened. */
+let draft = null;
+let queue = Promise.resolve();
+
+// What is shown.
+
+const nameShown = () => {
+  if (shown.number !== null) return `try ${shown.number}`;
+  return shown.run === null ? "try" : "next try";
+};
+
+const isUnsent = () => text.read() !== sent.text || Object.keys(sent.values).length > 0;
+
+const describeState = () => {
+  const { problem } = progress;
+  if (problem) return [problem.line ? `wrong at line ${problem.line}` : "refused", "bad"];
+  if (progress.isSent) return ["sent", ""];
+  if (isUnsent()) return at("automatic").checked ? ["typing", ""] : ["not sent: Ctrl+Enter", "hardly"];
+  if (progress.failure) return ["failed", "bad"];
+  if (shown.run !== null) return [`${shown.done} of ${shown.total}`, ""];
+  return shown.number === null ? ["", ""] : ["done", "good"];
+};
+
+const showProgress = () => {
+  showState(...describeState());
+  const said = progress.problem?.message || progress.failure;
+  at("problem").hidden = !said;
+  at("problem").textContent = said;
+};
+
+const show = () => {
+  const isRunning = shown.run !== null;
+  showFigures(session, nameShown(), shown.summary, shown.row, isRunning);
+  at("bar").classList.toggle("is-running", isRunning);
+  at("try-head").textContent = nameShown();
+  at("stale").hidden = !shown.stale;
+  at("stale").firstElementChild.textContent = shown.stale || "";
+  for (const id of ["keep", "write", "finish"]) at(id).disabled = shown.number === null;
+  showProgress();
+};
+
+/** Does one thing after the other, and for the ranking that is on its way: who is fast presses a key before it is there. */
+const act = (action) => {
+  queue = queue.then(() => ranked).then(action).catch(complain);
+  return queue;
+};
+
+// The ranking of the chosen query.
+
+let rankingTurn = 0;
+let ranked = Promise.resolve();
+
+const askRanking = (query, number = shown.number) => {
+  const parts = [`query?id=${encodeURIComponent(query.id)}`];
+  if (number !== null) parts.push(`try=${number}`);
+  else if (shown.run !== null) parts.push(`run=${encodeURIComponent(shown.run)}`);
+  return ask(parts.join("&"));
+};
+
+const loadRanking = () => {
+  ranked = showRanking(queries.chosen);
+};
+
+const showRanking = async (query) => {
+  if (!query) return;
+  const own = ++rankingTurn;
+  const late = setTimeout(() => own === rankingTurn && ranking.show(query, null, nameShown()), PATIENCE);
+  try {
+    const answer = await askRanking(query);
+    if (own === rankingTurn) ranking.show(query, answer, nameShown());
+  } catch (error) {
+    complain(error);
+  } finally {
+    clearTimeout(late);
+  }
+};
+
+const queries = makeQueries(() => {
+  closeExplanation();
+  loadRanking();
+});
+const ranking = makeRanking(choices, () => {
+  at("explanation").hidden = true;
+});
+
+// The loop: text, run, rows.
+
+const takeText = (answer, wanted) => {
+  // Who typed meanwhile goes on with that text, and the dials are set in it next.
+  if (answer.text !== undefined && text.read() === wanted.text) text.set(answer.text);
+  else if (text.read() !== wanted.text) sent.values = { ...wanted.values, ...sent.values };
+  sent.text = answer.text ?? wanted.text;
+  fillDials(answer.dials);
+};
+
+/** Shows dials with what was set in them and is not sent yet. */
+const fillDials = (filled) => {
+  if (filled) dials.fill(filled.map((dial) => ({ ...dial, value: sent.values[dial.pointer] ?? dial.value })));
+};
+
+const begin = (run) => {
+  Object.assign(shown, { number: null, run, row: null, summary: null, stale: null, done: 0 });
+  progress.failure = "";
+  queries.begin();
+  tries.show(null);
+  closeExplanation();
+};
+
+const end = (answers) => {
+  shown.run = null;
+  shown.row = answers.try;
+  shown.number = answers.try ? answers.try.number : null;
+  if (answers.try) tries.take([answers.try]);
+  tries.show(shown.number);
+  queries.settle();
+  if (answers.summary) say("", answers.summary.sentence);
+};
+
+/** The run whose answers are waited for, and the try of which it asks one query again. */
+const coming = { run: null, again: null };
+
+const readWanted = () => {
+  if (!isUnsent()) return null;
+  const wanted = { text: text.read(), first: queries.listFirst() };
+  if (Object.keys(sent.values).length) wanted.values = sent.values;
+  sent.values = {};
+  return wanted;
+};
+
+const loop = makeLoop(ask, readWanted, {
+  sent: () => {
+    Object.assign(progress, { isSent: true, problem: null, failure: "" });
+    text.mark(null);
+    showProgress();
+  },
+  accepted: (answer, wanted) => {
+    takeText(answer, wanted);
+    draft = null;
+    if (answer.run !== undefined) Object.assign(coming, { run: answer.run, again: null });
+    else {
+      progress.isSent = false;
+      loop.leave();
+      act(() => openTry(answer.try, false));
+    }
+    showProgress();
+  },
+  refused: (error, wanted) => {
+    sent.values = { ...wanted.values, ...sent.values };
+    Object.assign(progress, { isSent: false, problem: error });
+    text.mark(error.line ?? null);
+    showProgress();
+  },
+  arrived: async (answers, isCurrent) => {
+    const { run, again } = coming;
+    const query = queries.chosen;
+    const isRanked = query && answers.rows.some((row) => row.query === query.id);
+    const number = answers.try?.number ?? again;
+    // It is shown with the row, not after it: so that neither is of another try than the other.
+    const own = ++rankingTurn;
+    const before = shown.run;
+    let answer = null;
+    if (isRanked) answer = await ask(`query?id=${encodeURIComponent(query.id)}&${number ? `try=${number}` : `run=${run}`}`);
+    if (!isCurrent()) return;
+    progress.isSent = false;
+    if (again === null && before !== run) begin(run);
+    Object.assign(shown, { done: answers.done, total: answers.total });
+    if (answers.summary) shown.summary = answers.summary;
+    progress.failure = answers.error || "";
+    queries.take(answers.rows);
+    if (answers.over || answers.error) end(answers);
+    show();
+    if (answer && queries.chosen === query && own === rankingTurn) ranking.show(query, answer, nameShown());
+    else if (before !== run || own !== rankingTurn) loadRanking();
+  },
+  failed: (error) => {
+    Object.assign(progress, { isSent: false, failure: error.message });
+    showProgress();
+  },
+});
+
+const noteTyping = () => {
+  progress.problem = null;
+  if (!isUnsent()) loop.hold();
+  else if (at("automatic").checked) loop.sendSoon();
+  showProgress();
+};
+
+const text = makeText(session.live_text);
+const dials = makeDials((values) => {
+  Object.assign(sent.values, values);
+  noteTyping();
+});
+at("text").addEventListener("input", () => {
+  text.mark(null);
+  noteTyping();
+});
+at("automatic").addEventListener("change", noteTyping);
+
+const sendNow = () => {
+  if (isUnsent()) loop.send();
+  else say("The text is that of the try that is shown.");
+};
+
+// Tries.
+
+const openTry = async (number, isTextShown = true) => {
+  if (isTextShown) {
+    loop.hold();
+    if (isUnsent()) draft = text.read();
+  }
+  const answer = await ask(`try?number=${number}`);
+  loop.leave();
+  if (isTextShown) {
+    sent.text = answer.text;
+    sent.values = {};
+    Object.assign(progress, { isSent: false, problem: null, failure: "" });
+    text.set(answer.text);
+    fillDials(answer.dials);
+  }
+  Object.assign(shown, { number, run: null, row: answer.row, summary: answer.summary, stale: answer.stale });
+  queries.begin();
+  queries.take(answer.rows);
+  queries.settle();
+  tries.take([answer.row]);
+  tries.show(number);
+  show();
+  closeExplanation();
+  loadRanking();
+  say("", answer.summary.sentence);
+};
+
+const tries = makeTries((row) => act(() => openTry(row.number)));
+const dialogs = makeDialogs(session, ask, () => shown.row, tries);
+
+const goEarlier = () =>
+  act(() => {
+    const row = tries.findBeside(-1);
+    if (!row) return say("There is no try before.");
+    return openTry(row.number);
+  });
+
+const goLater = () =>
+  act(() => {
+    const row = tries.findBeside(1);
+    if (row) return openTry(row.number);
+    if (draft === null) return say("There is no later try.");
+    text.set(draft);
+    draft = null;
+    noteTyping();
+    say("This is the text that was not sent.");
+  });
+
+const askAgain = (sent) =>
+  act(async () => {
+    const answer = await ask(...sent);
+    Object.assign(coming, { run: answer.run, again: sent[0] === "again" ? shown.number : null });
+    loop.follow(answer.run);
+  });
+
+const repeatQuery = () => {
+  if (queries.chosen) askAgain(["again", { query: queries.chosen.id, try: shown.number }]);
+};
+
+const measureAgain = () => askAgain(["try", { text: text.read(), first: queries.listFirst(), force: true }]);
+
+// Hits: grades and explanations.
+
+const takeGrade = (answer) => {
+  const query = queries.byId.get(answer.query);
+  query.live = answer.live;
+  if (answer.row) query.row = answer.row;
+  if (answer.summary) {
+    shown.summary = answer.summary;
+    session.live = answer.summary.live;
+  }
+  tries.take(answer.tries);
+  shown.row = tries.find(shown.number);
+  if (query === queries.chosen) {
+    rankingTurn += 1;
+    ranking.show(query, answer.ranking, nameShown());
+  }
+  queries.take([]);
+  show();
+  say("", answer.said);
+};
+
+const give = (choice) =>
+  act(async () => {
+    const { chosen, query } = ranking;
+    if (!chosen) return;
+    if (shown.run !== null) return say("Grade when all answers are there.");
+    const grade = chosen.hit.grade === choice.grade ? null : choice.grade;
+    takeGrade(await ask("grade", { query: query.id, document: chosen.hit.document, grade, try: shown.number }));
+  });
+
+const undo = () => act(async () => takeGrade(await ask("undo", { try: shown.number })));
+
+let explained = null;
+
+const closeExplanation = () => {
+  explained = null;
+  at("explanation").hidden = true;
+};
+
+const explain = () =>
+  act(async () => {
+    const { chosen, query } = ranking;
+    if (!chosen) return say("Choose a hit first: n.");
+    const { hit } = chosen;
+    const isOfLive = chosen.side === "live" || shown.number === null;
+    const side = isOfLive ? "live" : "try";
+    const isAgain = explained?.document === hit.document && explained.side === chosen.side && !explained.above;
+    const above = isAgain && chosen.place > 0 && chosen.side !== "missing";
+    const { lines } = await ask("explain", { query: query.id, document: hit.document, side, try: shown.number, above });
+    explained = { document: hit.document, side: chosen.side, above };
+    const name = hit.title || hit.document;
+    ranking.explain(above ? `${name} against the hit above, ${side}` : `${name}, ${side}`, lines);
+    say("", `Explained in ${lines.length} lines.`);
+  });
+
+// Keys and buttons.
+
+const leave = () => {
+  if (at("explanation").hidden || document.activeElement === at("text")) at("list").focus();
+  else closeExplanation();
+};
+
+const sayUnless = (isDone, sentence) => isDone || say(sentence);
+
+const moves = {
+  e: ["text of the request", () => at("text").focus()],
+  d: ["dials: arrows step, with Shift by ten", () => dials.focus()],
+  j: ["next query", () => queries.move(1)],
+  k: ["query before", () => queries.move(-1)],
+  l: ["next loss, the greatest first", () => sayUnless(queries.goToLoss(), "No further query lost.")],
+  w: ["next win, the greatest first", () => sayUnless(queries.goToWin(), "No further query won.")],
+  n: ["next hit", () => act(() => ranking.move(1))],
+  p: ["hit before", () => act(() => ranking.move(-1))],
+  m: ["missing documents", () => act(() => sayUnless(ranking.goToMissing(), "No relevant document is missing."))],
+  x: ["explain the hit; again: against the hit above", explain],
+  u: ["undo the last grade", undo],
+  r: ["send the chosen query once more", repeatQuery],
+  "[": ["try before", goEarlier],
+  "]": ["try after", goLater],
+  b: ["keep the try with a name", dialogs.keep],
+  s: ["write the try into the suite", dialogs.write],
+  f: ["finish: the verdict of the held-out queries", dialogs.finish],
+  "/": ["filter the queries", () => at("filter-words").focus()],
+  "?": ["list these keys", () => at("help").showModal()],
+};
+if (!session.has_explain) delete moves.x;
+if (session.judge === null) delete moves.u;
+
+choices.forEach((choice, place) => {
+  const button = make("button");
+  button.type = "button";
+  button.dataset.choice = place;
+  button.append(make("span", nameGrade(choices, choice.grade)));
+  if (choice.key) button.append(" ", make("kbd", choice.key));
+  button.addEventListener("click", () => give(choice));
+  at("grades").append(button);
+});
+at("grades").hidden = session.judge === null;
+at("explain").hidden = !session.has_explain;
+at("explain").addEventListener("click", explain);
+at("send").addEventListener("click", sendNow);
+at("again").addEventListener("click", measureAgain);
+for (const name of ["keep", "write", "finish"]) at(name).addEventListener("click", dialogs[name]);
+listenToKeys({
+  moves,
+  choices: session.judge === null ? [] : choices,
+  isInRanking: ranking.hasFocus,
+  give,
+  send: sendNow,
+  leave,
+});
+
+// In one column the order is another: the request comes after what it does, so that it is on top where it is changed.
+const WIDE = matchMedia("(min-width: 1280px)");
+const arrange = () => {
+  const order = WIDE.matches ? ["request", "queries", "ranking"] : ["queries", "ranking", "request"];
+  document.querySelector("main").append(...order.map(at));
+};
+WIDE.addEventListener("change", arrange);
+
+// Changes on the disk.
+
+const takeSession = () => {
+  Object.assign(shown, { number: null, run: null, row: null, summary: null, stale: null });
+  queries.fill(session.queries);
+  tries.take(session.tries);
+  at("suite").textContent = session.suite;
+  at("against").textContent = `${session.request} against ${session.against}`;
+  const notes = [...session.notes];
+  if (session.hold_out) notes.push(session.hold_out.sentence);
+  at("notes").hidden = !notes.length;
+  at("notes").textContent = notes.join(" ");
+};
+
+const watch = async () => {
+  const changed = await ask("changes");
+  if (changed.reload) {
+    session = await ask("session");
+    takeSession();
+    show();
+    loadRanking();
+  }
+  if (changed.said) say(changed.said);
+};
+
+const watchOn = async () => {
+  await act(watch);
+  setTimeout(watchOn, WATCH);
+};
+
+// The first page.
+
+document.title = `Trying ${session.suite}`;
+arrange();
+at("automatic").checked = !session.manual;
+text.set(session.text);
+dials.fill(session.dials);
+takeSession();
+show();
+if (session.shown === null) loadRanking();
+else act(() => openTry(session.shown));
+at("list").focus({ preventScroll: true });
+if (session.watches) setTimeout(watchOn, WATCH);

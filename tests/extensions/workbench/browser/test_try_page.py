@@ -1,0 +1,627 @@
+"""The page of ``relevance try`` in a browser: typed in, graded, written, on a command whose answers are made."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from builders.golden import hold
+from builders.pages import contrasts
+from builders.reports import HOSTILE
+from extensions.workbench.builders.scripted_bench import LIVE, ScriptedBench, set_values
+
+pytest.importorskip("waitress")
+
+OUTPUTS = Path(__file__).parents[1] / "outputs"
+WIDE = {"width": 1400, "height": 860}
+NARROW = {"width": 400, "height": 860}
+TITLE = "/query/multi_match/fields/0"
+
+
+@pytest.fixture
+def serve(browser):
+    """Opens the page of a bench; the test fails if it complains or asks for anything but itself."""
+    servers, contexts, complaints = [], [], []
+
+    def open_page(bench, **options):
+        servers.append(bench.serve())
+        servers[-1].start()
+        contexts.append(browser.new_context(**{"viewport": WIDE, **options}))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        own = f"{servers[-1].address.url}/"
+        page.on(
+            "request", lambda sent: complaints.append(sent.url) if not sent.url.startswith((own, "data:")) else None
+        )
+        page.goto(f"{own}#token={servers[-1].access.token}")
+        page.wait_for_selector("#list [role=option]")
+        page.wait_for_selector("#live-hits [role=option]")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    for server in servers:
+        server.close()
+    expected = ("the server responded with a status", "net::ERR_CONNECTION_REFUSED")
+    assert [text for text in complaints if not any(sentence in text for sentence in expected)] == []
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def wait_for(page, state):
+    page.locator("#state", has_text=re.compile(f"^{state}$")).wait_for()
+
+
+def wait_for_said(page, text):
+    page.locator("#said", has_text=text).wait_for(state="attached")
+
+
+def type_title(page, digit):
+    """Puts *digit* in the place of the weight of the title, as somebody types it."""
+    press(
+        page,
+        "Escape",
+        "e",
+        "Control+Home",
+        *["ArrowDown"] * 4,
+        "Home",
+        *["ArrowRight"] * len('      "fields": ["title^'),
+    )
+    press(page, "Delete", digit)
+
+
+def text_of(title):
+    return set_values(LIVE, {TITLE: title})
+
+
+def read_lead(page):
+    return dict(
+        zip(page.locator("#lead dt").all_inner_texts(), page.locator("#lead dd").all_inner_texts(), strict=True)
+    )
+
+
+def read_rows(page):
+    """The rows of queries that are in the page, as texts."""
+    return [row.inner_text().split("\n") for row in page.locator("#list [role=option]").all()]
+
+
+def find_chosen(page, box):
+    return page.locator(f"#{box} [aria-selected=true]")
+
+
+def test_try_page(serve, pytestconfig):
+    """What stands on the page at the start, after a try, and with an explanation, as text."""
+    page = serve(ScriptedBench(12, failing=11))
+
+    def read_page():
+        return "".join(f"{line.rstrip()}\n" for line in page.inner_text("body").splitlines() if line.strip())
+
+    texts = {"1-start": read_page()}
+    type_title(page, "4")
+    wait_for(page, "done")
+    press(page, "Escape", "l", "n", "n", "x")
+    page.wait_for_selector("#explanation-lines li")
+    texts["2-try"] = read_page()
+    press(page, "?")
+    texts["3-keys"] = page.inner_text("#help")
+    hold(OUTPUTS / "test_try_page", texts, update=pytestconfig.getoption("update_golden"))
+
+
+def test_typed_tried_graded_kept_and_written_by_keys(serve):
+    """The whole loop, from the link to the suite, without a mouse."""
+    bench = ScriptedBench()
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "done")
+    assert bench.texts == [text_of(4)]
+    lead = read_lead(page)
+    summary = bench.summarize(text_of(4))
+    assert lead["nDCG@10 live"] == f"{summary['live']:.4f}"
+    assert lead["try 1"] == f"{summary['try']:.4f}"
+    assert lead["difference"].startswith(f"{summary['difference']:+.4f}")
+    assert lead["won / lost / same"] == f"{summary['wins']} / {summary['losses']} / {summary['same']}"
+    rows = {query: bench.make_row(query, text_of(4)) for query in bench.by_id}
+    worst = min(rows, key=lambda query: rows[query]["score"] - bench.by_id[query]["live"])
+    press(page, "Escape", "l")
+    page.locator("#query", has_text=re.compile(f"^{bench.by_id[worst]['text']}$")).wait_for()
+    press(page, "n", "2")
+    wait_for_said(page, "Graded 2")
+    assert bench.given == [(worst, f"{worst}-d0")]
+    assert page.locator("#rest").get_by_text("graded while ranks were seen").is_visible()
+    press(page, "u")
+    wait_for_said(page, "Undone")
+    assert bench.given == []
+    press(page, "b", "Control+a", *"more title", "Enter")
+    wait_for_said(page, "Kept as more title")
+    assert bench.tries[0]["row"]["kept"]
+    press(page, "s")
+    page.wait_for_selector("#diff ins")
+    diff = page.locator("#diff").inner_text().split("\n")
+    assert [line for line in diff if line.startswith("@@")] == ["@@ -3,0 +4,9 @@"]
+    for _ in range(20):
+        if page.evaluate("document.activeElement.id") == "write-now":
+            break
+        press(page, "Tab")
+    press(page, "Enter")
+    wait_for_said(page, "Wrote current-try-1 to shop.relevance.yaml.")
+    assert bench.written == ["current-try-1"]
+
+
+def test_a_text_is_sent_after_the_last_key_only(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    type_title(page, "4")
+    press(page, *".125")
+    wait_for(page, "done")
+    assert bench.texts == [text_of(4.125)]
+    type_title(page, "4")
+    wait_for(page, "done")
+    assert len(bench.texts) == 1, "the same text is no new try"
+    assert page.locator("#try-list [role=option]").count() == 1
+
+
+def test_a_wrong_text_is_marked_and_not_sent(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "done")
+    press(page, "End", "x")
+    wait_for(page, "wrong at line 5")
+    assert page.locator("#lines .wrong").count() == 1
+    assert page.get_attribute("#text", "aria-invalid") == "true"
+    assert page.inner_text("#problem") == "Expecting value"
+    assert page.locator("#lead dt").all_inner_texts()[1] == "try 1", "what was shown stays, under its own name"
+    press(page, "Backspace")
+    wait_for(page, "done")
+    assert page.locator("#problem").is_hidden()
+    assert len(bench.texts) == 1
+
+
+def test_lines_that_differ_from_live_are_marked(serve):
+    page = serve(ScriptedBench(12))
+    assert page.locator("#lines .changed").count() == 0
+    type_title(page, "4")
+    press(page, "End", "Enter")
+    assert [row.inner_text() for row in page.locator("#lines .changed span").all()]
+    changed = page.evaluate("[...document.querySelectorAll('#lines > div')].map((row) => row.className)")
+    assert changed == ["", "", "", "", "changed", "changed", "", "", "", ""]
+
+
+CHANGES = [
+    ("a b c d", "a b c d", []),
+    ("a b c d", "a x c d", [1]),
+    ("a b c d", "a c d", []),
+    ("a b c d", "a b x y c d", [2, 3]),
+    ("a b c d", "d a b c", [0]),
+    ("", "a", [0]),
+]
+
+
+def test_the_fewest_lines_are_marked(serve):
+    page = serve(ScriptedBench(12))
+    for before, after, changed in CHANGES:
+        found = page.evaluate(
+            "async ([before, after]) => [...(await import('/text.js')).findChanged(before, after)]",
+            [before.split(), after.split()],
+        )
+        assert sorted(found) == changed
+
+
+def test_dials_step_with_arrows_and_change_the_text(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    press(page, "d", "ArrowUp", "ArrowUp")
+    wait_for(page, "done")
+    assert bench.texts == [text_of(4)]
+    assert "title^4" in page.input_value("#text")
+    assert page.locator(".dial.changed label").all_inner_texts() == ["title"]
+    press(page, "Tab", "Shift+ArrowDown")
+    page.locator("#try-list [role=option]").nth(1).wait_for()
+    assert "description^-0.5" in page.input_value("#text")
+    press(page, "Tab", "ArrowUp", "ArrowUp", "ArrowDown")
+    page.locator("#try-list [role=option]").nth(2).wait_for()
+    assert '"tie_breaker": 0.3' in page.input_value("#text")
+    assert page.get_by_role("spinbutton").nth(2).input_value() == "0.3"
+
+
+def test_a_dial_moved_while_its_text_is_typed(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    page.get_by_role("button", name="title up").click()
+    type_title(page, "7")
+    press(page, "Control+End", "Enter")
+    wait_for(page, "done")
+    assert [dial.input_value() for dial in page.get_by_role("spinbutton").all()][1:] == ["0.5", "0.2"]
+    assert page.input_value("#text").endswith("}\n")
+
+
+def test_a_manual_page_sends_on_ctrl_enter_only(serve):
+    bench = ScriptedBench(12, is_manual=True)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, re.escape("not sent: Ctrl+Enter"))
+    page.wait_for_timeout(400)
+    assert bench.texts == []
+    press(page, "Control+Enter")
+    wait_for(page, "done")
+    press(page, "Escape", "r")
+    wait_for(page, "done")
+    assert bench.texts == [text_of(4)]
+    page.get_by_label("while typing").check()
+    type_title(page, "5")
+    page.locator("#try-list [role=option]").nth(1).wait_for()
+    assert bench.texts == [text_of(4), text_of(5)]
+
+
+def test_the_last_of_twenty_texts_is_shown(serve):
+    """Twenty texts in two seconds, each sent at once: the engine takes half a second for one."""
+    bench = ScriptedBench(60, batch=15, pace=0.12)
+    page = serve(bench)
+    start = time.monotonic()
+    page.focus("#text")
+    for number in range(20):
+        page.fill("#text", text_of(10 + number))
+        press(page, "Control+Enter")
+        page.wait_for_timeout(max(100 * (number + 1) - 1000 * (time.monotonic() - start), 0))
+    wait_for(page, "done")
+    assert bench.texts[-1] == text_of(29)
+    assert len(bench.whole) <= 2
+    assert page.input_value("#text") == text_of(29)
+    shown = read_lead(page)["difference"].split()[0]
+    assert shown == f"{bench.summarize(text_of(29))['difference']:+.4f}"
+    scores = {row[0]: row[2] for row in read_rows(page)}
+    for query in bench.queries:
+        if query["text"] in scores:
+            assert scores[query["text"]] == f"{bench.make_row(query['id'], text_of(29))['score']:.3f}"
+
+
+def test_rows_fill_in_and_show_no_other_try(serve):
+    bench = ScriptedBench(45, batch=10, pace=0.8)
+    page = serve(bench)
+    press(page, "d", "ArrowUp")
+    wait_for(page, "45|done")
+    assert read_lead(page)["try 1"]
+    press(page, "ArrowUp")
+    wait_for(page, "10 of 45")
+    assert page.locator("#bar.is-running").count() == 1
+    assert read_lead(page)["next try"] == "…"
+    assert page.inner_text("#try-head") == "next try"
+    rows = {query["text"]: bench.make_row(query["id"], text_of(4)) for query in bench.queries}
+    shown = [(row[0], row[2]) for row in read_rows(page)]
+    assert {score for _, score in shown} > {"…"}
+    assert all(score in ("…", f"{rows[text]['score']:.3f}") for text, score in shown)
+    wait_for(page, "done")
+    assert "…" not in {row[2] for row in read_rows(page)}
+
+
+def test_what_is_in_sight_is_sent_first(serve):
+    bench = ScriptedBench(200)
+    page = serve(bench)
+    press(page, "End", "d", "ArrowUp")
+    wait_for(page, "done")
+    [run] = bench.runs.values()
+    assert run.order[0] == "q199"
+    assert set(run.order[:15]) <= {f"q{number}" for number in range(170, 200)}
+
+
+def test_of_a_thousand_queries_those_in_sight_are_in_the_page(serve):
+    bench = ScriptedBench(1000)
+    page = serve(bench)
+    options = page.locator("#list [role=option]")
+    assert 20 < options.count() < 60
+    assert page.inner_text("#queries-heading") == "Queries 1,000"
+    press(page, "End")
+    assert find_chosen(page, "list").get_attribute("aria-posinset") == "1000"
+    assert find_chosen(page, "list").is_visible()
+    press(page, "Home", "PageDown", "j", "k", "ArrowDown")
+    assert find_chosen(page, "list").get_attribute("aria-posinset") == "12"
+    page.locator("#list").evaluate("list => list.scrollTop = 12000")
+    page.wait_for_timeout(100)
+    assert options.count() < 60
+    assert find_chosen(page, "list").count() == 1, "screen readers need the chosen row"
+    active = page.get_attribute("#list", "aria-activedescendant")
+    assert page.locator(f"#{active}").count() == 1
+
+
+def test_queries_are_filtered_and_sorted(serve):
+    bench = ScriptedBench(60, failing=13)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "done")
+    rows = {query: bench.make_row(query, text_of(4)) for query in bench.by_id}
+    answered = {query: row for query, row in rows.items() if row["error"] is None}
+    differences = {query: row["score"] - bench.by_id[query]["live"] for query, row in answered.items()}
+    counts = {
+        "lost": sum(one < -1e-9 for one in differences.values()),
+        "won": sum(one > 1e-9 for one in differences.values()),
+        "moved": sum(row["moved"] for row in answered.values()),
+        "unjudged": sum(row["unjudged"] > 0 for row in answered.values()),
+        "unanswered": 5,
+    }
+    heading = page.locator("#queries-heading")
+    for state, count in counts.items():
+        page.select_option("#filter-state", state)
+        heading.get_by_text(f"Queries {count} of 60").wait_for()
+    page.select_option("#filter-state", "")
+    page.select_option("#filter-tag", "head")
+    heading.get_by_text("Queries 20 of 60").wait_for()
+    page.select_option("#filter-tag", "")
+    press(page, "Escape", "/", *"tent")
+    heading.get_by_text(re.compile(r"Queries \d of 60")).wait_for()
+    texts = [row[0] for row in read_rows(page)]
+    assert len(texts) >= 3
+    assert all("tent" in text for text in texts)
+    press(page, *["Backspace"] * 4, "Escape")
+    page.select_option("#order", "wins")
+    heading.get_by_text("Queries 60").wait_for()
+    page.wait_for_timeout(50)
+    best = max(differences, key=differences.get)
+    assert read_rows(page)[0][0] == bench.by_id[best]["text"]
+    page.fill("#filter-words", "no such words")
+    page.locator("#none-listed").wait_for()
+
+
+def test_losses_and_wins_are_walked_from_the_greatest(serve):
+    bench = ScriptedBench(30)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "done")
+    rows = {query: bench.make_row(query, text_of(4)) for query in bench.by_id}
+    order = sorted(rows, key=lambda query: rows[query]["score"] - bench.by_id[query]["live"])
+    press(page, "Escape", "l", "l", "l")
+    page.locator("#query", has_text=re.compile(f"^{bench.by_id[order[2]]['text']}$")).wait_for()
+    press(page, "w")
+    page.locator("#query", has_text=re.compile(f"^{bench.by_id[order[-1]]['text']}$")).wait_for()
+    press(page, "w", "l")
+    page.locator("#query", has_text=re.compile(f"^{bench.by_id[order[0]]['text']}$")).wait_for()
+
+
+def test_a_query_without_an_answer_is_a_state_of_its_own(serve):
+    page = serve(ScriptedBench(12, failing=4))
+    type_title(page, "4")
+    wait_for(page, "done")
+    assert [row[2] for row in read_rows(page)[:3]] == ["no answer"] * 3
+    press(page, "Escape", "Home")
+    page.locator("#unanswered", has_text="the engine closed the connection").wait_for()
+    assert page.locator("#try-hits [role=option]").count() == 0
+
+
+def test_hits_are_moved_through_graded_and_explained(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    press(page, "d", "ArrowUp")
+    wait_for(page, "done")
+    press(page, "Escape", "Home", "n", "n", "n")
+    chosen = find_chosen(page, "try-hits")
+    assert chosen.get_attribute("aria-posinset") == "3"
+    assert "new" in chosen.inner_text()
+    press(page, "p", "ArrowLeft")
+    assert find_chosen(page, "live-hits").get_attribute("aria-posinset") == "2"
+    assert page.locator("#try-hits .is-same").count() == 1
+    press(page, "ArrowRight", "ArrowDown", "x")
+    page.locator("#explanation-lines", has_text="sum of:").wait_for()
+    press(page, "x")
+    page.locator("#explanation-lines", has_text="against the hit above").wait_for()
+    assert "against the hit above, try" in page.inner_text("#explanation-heading")
+    press(page, "3")
+    wait_for_said(page, "Graded 3")
+    query = page.inner_text("#query").split()[-1]
+    assert bench.given == [(f"q{query}", f"q{query}-new")]
+    assert chosen.locator(".grade").inner_text() == "3"
+    press(page, "3")
+    wait_for_said(page, "Graded None")
+    press(page, "Escape")
+    assert page.locator("#explanation").is_hidden()
+    press(page, "m", "j")
+    page.locator("#missing-hits", has_not_text=f"q{query}-far").wait_for()
+    assert find_chosen(page, "missing-hits").count() == 0, "another query has other missing documents"
+
+
+def test_grades_are_given_inside_a_ranking_only(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    press(page, "3", "u")
+    wait_for_said(page, "There is nothing to undo.")
+    press(page, "m", "0")
+    wait_for_said(page, "Graded 0")
+    assert bench.given == [("q0", "q0-far")]
+    press(page, "Escape", "3")
+    page.wait_for_timeout(100)
+    assert len(bench.given) == 1
+
+
+def test_without_a_judge_nothing_is_graded(serve):
+    bench = ScriptedBench(12, judge=None)
+    page = serve(bench)
+    press(page, "n", "3")
+    assert page.locator("#grades").is_hidden()
+    press(page, "?")
+    assert "grade" not in page.inner_text("#help")
+
+
+def test_earlier_tries_are_shown_again_and_nothing_typed_is_lost(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    for digit in "456":
+        type_title(page, digit)
+        page.locator("#try-list [role=option]", has_text=f"title 3 → {digit}").wait_for()
+        press(page, "Escape")
+    type_title(page, '"')
+    wait_for(page, "wrong at line 5")
+    press(page, "Escape", "[")
+    wait_for_said(page, "won")
+    page.locator("#try-head", has_text="try 2").wait_for()
+    assert "title^5" in page.input_value("#text")
+    assert page.get_by_role("spinbutton").first.input_value() == "5"
+    press(page, "[", "[")
+    wait_for_said(page, "There is no try before.")
+    press(page, "]", "]")
+    page.locator("#try-head", has_text="try 3").wait_for()
+    press(page, "]")
+    wait_for_said(page, "This is the text that was not sent.")
+    assert 'title^"' in page.input_value("#text")
+    assert len(bench.texts) == 3
+
+
+def test_the_verdict_of_held_out_queries_is_shown(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    press(page, "d", "ArrowUp")
+    wait_for(page, "done")
+    press(page, "Escape", "f")
+    page.get_by_role("button", name="Ask the held-out queries").click()
+    page.locator("#verdict", has_text="A gain on 12 queries").wait_for()
+    press(page, "Escape")
+    page = serve(ScriptedBench(12, has_hold_out=False))
+    press(page, "d", "ArrowUp")
+    wait_for(page, "done")
+    press(page, "Escape", "f")
+    assert page.locator("#look").is_hidden()
+
+
+def test_a_suite_that_changed_is_shown_again_before_writing(serve):
+    bench = ScriptedBench(12, is_changed=True)
+    page = serve(bench)
+    press(page, "d", "ArrowUp")
+    wait_for(page, "done")
+    press(page, "Escape", "s")
+    write = page.locator("#write-now:enabled")
+    write.click()
+    page.get_by_role("alert").get_by_text("was changed meanwhile; nothing was written").wait_for()
+    assert bench.written == []
+    write.click()
+    wait_for_said(page, "Wrote current-try-1")
+
+
+def test_a_command_that_ended_is_said(serve):
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    bench.server.close()
+    type_title(page, "4")
+    page.locator("#problem", has_text="The command does not answer any more.").wait_for()
+    wait_for(page, "refused")
+
+
+def test_the_figures_are_said_politely_and_once_a_try(serve):
+    bench = ScriptedBench(45, batch=15, pace=0.05)
+    page = serve(bench)
+    page.evaluate(
+        """() => {
+          window.heard = [];
+          new MutationObserver(() => window.heard.push(document.getElementById("said").textContent))
+            .observe(document.getElementById("said"), { childList: true });
+        }"""
+    )
+    assert page.get_attribute("#said", "aria-live") == "polite"
+    for place, digit in enumerate("456", 1):
+        type_title(page, digit)
+        page.locator("#lead dt", has_text=f"try {place}").wait_for()
+        press(page, "Escape")
+    said = [bench.summarize(text_of(title))["sentence"] for title in (4, 5, 6)]
+    assert page.evaluate("window.heard") == said
+
+
+def test_nothing_from_an_engine_or_a_suite_is_markup(serve):
+    page = serve(ScriptedBench(24, failing=5, spoiled=HOSTILE))
+    type_title(page, "4")
+    wait_for(page, "done")
+    press(page, "Escape", "Home")
+    page.locator("#unanswered", has_text="<script>").wait_for()
+    press(page, "l", "n", "x")
+    page.wait_for_selector("#explanation-lines li")
+    for key, dialog in (("b", "keeping"), ("s", "writing"), ("f", "finishing"), ("?", "help")):
+        press(page, key)
+        page.locator(f"#{dialog}[open]").wait_for()
+        page.wait_for_timeout(50)
+        press(page, "Escape")
+    press(page, "e", "Control+End", "x")
+    page.locator("#problem", has_text="<script>").wait_for()
+    assert page.locator("img, body script").count() == 0
+    assert page.title().startswith("Trying shop<script>")
+    assert page.evaluate("document.documentElement.scrollWidth") == WIDE["width"]
+
+
+@pytest.mark.parametrize("width", [400, 700, 1000, 1280, 1400, 1900])
+@pytest.mark.parametrize("spoiled", ["", "x" * 300])
+def test_no_window_is_scrolled_sideways(serve, width, spoiled):
+    page = serve(ScriptedBench(24, failing=5, spoiled=spoiled), viewport={"width": width, "height": 860})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    type_title(page, "4")
+    wait_for(page, "done")
+    press(page, "Escape", "l", "n", "x")
+    page.wait_for_selector("#explanation-lines li")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    if width >= 1280:
+        assert page.evaluate("document.documentElement.scrollHeight") == 860, "one screen"
+        return
+    controls = page.locator("button:visible, input:visible:not([type=checkbox]), select:visible, [role=option]:visible")
+    small = [
+        box for box in (control.bounding_box() for control in controls.all()) if min(box["width"], box["height"]) < 44
+    ]
+    assert small == []
+
+
+STATES = {
+    "start": (),
+    "typing": ("e", "Control+End", " "),
+    "wrong": ("e", "Control+End", "x", "WAIT wrong at line 9"),
+    "running": ("d", "ArrowUp", "WAIT 10 of 24"),
+    "unanswered": ("d", "ArrowUp", "WAIT done", "Escape", "Home"),
+    "explained": ("d", "ArrowUp", "WAIT done", "Escape", "l", "n", "x", "m"),
+    "tries": ("d", "ArrowUp", "WAIT done", "ArrowUp", "WAIT 24 of 24|done", "Escape", "["),
+    "keeping": ("d", "ArrowUp", "WAIT done", "Escape", "b"),
+    "writing": ("d", "ArrowUp", "WAIT done", "Escape", "s"),
+    "finishing": ("d", "ArrowUp", "WAIT done", "Escape", "f"),
+    "keys": ("?",),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("view", [WIDE, NARROW, {"width": 700, "height": 430}], ids=["1400", "400", "200 %"])
+def test_axe_finds_nothing_and_texts_have_contrast(serve, view, state, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    bench = ScriptedBench(24, batch=10, pace=2.0 if state == "running" else 0.0, failing=5)
+    page = serve(bench, viewport=view, color_scheme=scheme, device_scale_factor=2 if view["width"] == 700 else 1)
+    for key in STATES[state]:
+        if key.startswith("WAIT "):
+            wait_for(page, key.removeprefix("WAIT "))
+        else:
+            press(page, key)
+    page.wait_for_timeout(100)
+    found = axe.run(page).response["violations"]
+    assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
+    low = [(ratio, text) for ratio, text in contrasts(page) if ratio < 4.5]
+    assert low == []
+
+
+def test_the_focus_is_seen_at_each_stop(serve):
+    page = serve(ScriptedBench(12))
+    press(page, "d", "ArrowUp")
+    wait_for(page, "done")
+    press(page, "Escape")
+    stops = []
+    for _ in range(40):
+        press(page, "Tab")
+        stop = page.evaluate("document.activeElement.id || document.activeElement.innerText")
+        if stop in stops:
+            break
+        stops.append(stop)
+        outline = page.evaluate(
+            """() => {
+              const element = document.activeElement;
+              const seen = element.querySelector("[aria-selected=true]") || element.closest(".editor") || element;
+              const style = getComputedStyle(seen);
+              return style.outlineStyle !== "none" || style.boxShadow !== "none";
+            }"""
+        )
+        assert outline, stop
+    assert {"text", "list", "live-hits", "try-hits", "missing-hits", "try-list", "keep", "write", "finish"} <= set(
+        stops
+    )
