@@ -43,6 +43,7 @@ from harness.run.connections import (
     make_masker,
     move_to_target,
 )
+from harness.run.ending import FollowedRun
 from harness.run.finished import FinishedSuite
 from harness.run.plan import plan_searches
 from harness.search.connection import Closing
@@ -360,13 +361,16 @@ class Runner(Closing):
         environ: Mapping[str, str],
         progress: Progress | None = None,
         journal: RunRecords | None = None,
+        builds: FixtureBuilds | None = None,
     ) -> None:
         """
         Args:
             environ: Where variables and logins are looked up.
             progress: Receives how far a run is.
             journal: Stores the responses, and has those of an earlier run that this one resumes.
+            builds: Knows which indexes of fixtures are there; by default each run looks for its own.
         """
+        self._builds = builds
         self._journal = journal
         self._environ = environ
         self._progress = progress
@@ -404,15 +408,18 @@ class Runner(Closing):
         matrix: Matrix | None = None,
         configs: Configs,
         variants: bool = False,
+        followed: FollowedRun | None = None,
     ) -> list[AnsweredCell]:
         """
         Send the queries of loaded suites once, with their *variants* or without, and decide nothing; raises as
         `run_suites`.
 
         Points in time are closed by then, since judges may take longer than an engine keeps one: what is looked up
-        later is from the index as it then is. *configs* holds what was read of relevance.toml already.
+        later is from the index as it then is. *configs* holds what was read of relevance.toml already. A run of one
+        cell may be *followed*; the call raises RunEnded where that is ended.
         """
-        return list(self.answer_each(suites, options, matrix=matrix, configs=configs, variants=variants))
+        cells = self.answer_each(suites, options, matrix=matrix, configs=configs, variants=variants, followed=followed)
+        return list(cells)
 
     def answer_each(
         self,
@@ -422,12 +429,13 @@ class Runner(Closing):
         matrix: Matrix | None = None,
         configs: Configs,
         variants: bool = False,
+        followed: FollowedRun | None = None,
     ) -> Generator[AnsweredCell]:
         """As `answer`, but yields cell by cell, each while its point in time is open."""
         options = replace(options, repeat=None)
         if not variants:
             suites = [remove_variants(suite) for suite in suites]
-        with closing(self._answer_cells(suites, options, matrix, configs)) as answered_cells:
+        with closing(self._answer_cells(suites, options, matrix, configs, followed=followed)) as answered_cells:
             for answered in answered_cells:
                 if self._progress is not None:
                     self._progress.suite_finished(answered.run, None)
@@ -482,6 +490,7 @@ class Runner(Closing):
         matrix: Matrix | None,
         configs: Configs,
         earlier: FinishedSuite | None = None,
+        followed: FollowedRun | None = None,
     ) -> Generator[AnsweredCell]:
         """
         Yield cell by cell, while its connection and its point in time are open: what decides may look things up.
@@ -505,10 +514,12 @@ class Runner(Closing):
         if self._journal is None or self._journal.sends_queries:
             connected = zip(cells, clusters, strict=True)
             _check_requests([cell for cell, cluster in connected if cluster is not None and cluster.search])
-        shared_state = SharedState(FixtureBuilds(), Targets(), self._progress)
+        shared_state = SharedState(self._builds or FixtureBuilds(), Targets(), self._progress, followed)
         for cell, cluster in zip(cells, clusters, strict=True):
             record = self._open_record(cell, matrix, configs, earlier)
             with ExitStack() as resources:
+                if followed is not None:
+                    resources.callback(followed.finish)
                 yield _answer_cell(cell, shared_state, cluster, resources, record)
 
     def _open_record(

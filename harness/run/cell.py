@@ -37,6 +37,7 @@ from harness.process import gc_paused
 from harness.redaction import redact
 from harness.run.checks import TargetCheck, Targets
 from harness.run.connections import FixtureBuilds, retarget
+from harness.run.ending import FollowedRun, FollowedSearch
 from harness.run.finished import FinishedSuite
 from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchPlan, plan_searches
@@ -148,6 +149,8 @@ class SharedState:
     builds: FixtureBuilds
     targets: Targets
     progress: Progress | None = None
+    followed: FollowedRun | None = None
+    """Receives the responses of the only cell, and can end it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +230,11 @@ def answer_cell(
 
     Raises:
         UsageError: The journal cannot be written.
+        RunEnded: Who follows the run ended it.
     """
     start_progress(cell, shared_state, record)
+    if shared_state.followed is not None:
+        shared_state.followed.begin(search)
     try:
         if cell.searched.fixture is not None:
             cell = build_fixture(cell, shared_state, search)
@@ -365,9 +371,13 @@ def send_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget, r
 
 
 def follow(shared_state: SharedState, target: OpenTarget, source: ResponseSource) -> ResponseSource:
-    """*source*, whose responses are counted, and between which the state of the target is read."""
-    watched = WatchedSearch(source, target.watch)
-    return watched if shared_state.progress is None else CountedSearch(watched, shared_state.progress.queries_done)
+    """*source*, whose responses are counted and handed on, and between which the state of the target is read."""
+    source = WatchedSearch(source, target.watch)
+    if shared_state.progress is not None:
+        source = CountedSearch(source, shared_state.progress.queries_done)
+    if shared_state.followed is not None:
+        source = FollowedSearch(source, shared_state.followed)
+    return source
 
 
 def warm_up(

@@ -312,6 +312,10 @@ class FixtureBuilds:
     def __init__(self) -> None:
         self._built: dict[tuple[str, Search], str | SearchError] = {}
 
+    def forget(self) -> None:
+        """Look for each index again: the files of a fixture changed, or the cluster."""
+        self._built.clear()
+
     def index_of(self, suite: Suite, fixture: Fixture, search: Search, *, allow_write: bool) -> str:
         """
         The index of *fixture*, the fixture of *suite*, on the server of *search*.

@@ -1,11 +1,11 @@
 """
 Searches around a search. Each yields the responses of the one inside it, and does one thing on the way.
 
-From the outside in: record of an earlier run (`RecordedSearch`), progress (`CountedSearch`), watch of
-the target (`WatchedSearch`), needed hits (`NeededHits`), hooks (`harness.hooks.HookedSearch`), point in time and
-connection (`harness.search`). So the record has responses as hooks changed them, cut to the needed hits; and rankings
-that it has are not counted as progress. A request that is of no query, such as a check of the target, passes through
-all unchanged.
+From the outside in: record of an earlier run (`RecordedSearch`), who follows the run (`harness.run.ending`), progress
+(`CountedSearch`), watch of the target (`WatchedSearch`), needed hits (`NeededHits`), hooks
+(`harness.hooks.HookedSearch`), point in time and connection (`harness.search`). So the record has responses as hooks
+changed them, cut to the needed hits; and rankings that it has are not counted as progress. A request that is of no
+query, such as a check of the target, passes through all unchanged.
 """
 
 from __future__ import annotations

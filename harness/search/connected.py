@@ -51,6 +51,8 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         self.engine = engine
         self.timeout = timeout
         self.retries = retries or Retries()
+        self._under_way: set[ServerHealth] = set()
+        """Those of the streams that are open, also of points in time."""
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """
@@ -64,15 +66,24 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         self._check(requests, budget=budget)
         health = ServerHealth(self.retries, timeout=self.timeout, budget=budget, nodes=self._nodes)
         refusals: set[Failure | None] = set()
-        with closing(self._send_all(requests, health)) as responses:
-            for position, response in responses:
-                if isinstance(response, Failure):
-                    response = replace(response, reason=make_printable(self.connection.mask(response.reason)))
-                refusals.add(find_login_refusal(response))
-                yield StreamedResponse(position, requests[position], response, health.resent.get(position, ""))
+        self._under_way.add(health)
+        try:
+            with closing(self._send_all(requests, health)) as responses:
+                for position, response in responses:
+                    if isinstance(response, Failure):
+                        response = replace(response, reason=make_printable(self.connection.mask(response.reason)))
+                    refusals.add(find_login_refusal(response))
+                    yield StreamedResponse(position, requests[position], response, health.resent.get(position, ""))
+        finally:
+            self._under_way.discard(health)
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
         self._raise_if_refused(refusals)
+
+    def end_streams(self) -> None:
+        """See `Search.end_streams`."""
+        for health in tuple(self._under_way):
+            health.end()
 
     @property
     def _nodes(self) -> int:

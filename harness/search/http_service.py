@@ -50,7 +50,7 @@ from harness.search.jsonpaths import compile_path
 from harness.search.login import Login, check_url, leave_out_headers, make_tls_options
 from harness.search.pace import Pace
 from harness.search.sending import TIMEOUT
-from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
+from harness.search.server_health import INTERRUPTED, Retries, RunEnded, ServerHealth
 from harness.search.service_answers import read_error, read_service_answer
 from harness.search.service_documents import fill_documents_request, split_ids
 from harness.search.service_requests import Permissions
@@ -374,12 +374,18 @@ class HttpSearch(ConnectedSearch[WebConnection]):
                 parts[position] = self._submit(pool, health, position, request)
                 positions |= dict.fromkeys(parts[position], position)
             unanswered = Counter(positions.values())
-            for future in as_completed(positions):
+            ended: Future[Response] = Future()
+            health.call_at_end(lambda: ended.set_exception(RunEnded()))
+            for future in as_completed([*positions, ended]):
+                if future is ended:
+                    future.result()
                 position = positions[future]
                 unanswered[position] -= 1
                 if not unanswered[position]:
                     responses = [part.result() for part in parts[position]]
                     yield position, _join_parts(responses, requests[position].document_ids)
+                if not any(unanswered.values()):
+                    return
         except BaseException:
             health.given_up = INTERRUPTED
             raise

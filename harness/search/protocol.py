@@ -287,6 +287,13 @@ class Search(Closing):
         """
         return in_order(self.stream(requests, budget=budget))
 
+    def end_streams(self) -> None:
+        """
+        End all that is being sent, from another thread: what was not sent is not sent, and who waits has `RunEnded`.
+
+        The connections stay open for what follows.
+        """
+
     def index_facts(self, index: str | None) -> IndexFacts:
         """Facts on *index*; those that cannot be read are in `missing`."""
         return NOTHING_KNOWN

@@ -37,7 +37,7 @@ from harness.search.connection import (
     may_be_fault_of_node,
 )
 from harness.search.msearch import Entry, choose_path, join_lines
-from harness.search.server_health import INTERRUPTED, ServerHealth, has_living_node
+from harness.search.server_health import INTERRUPTED, RunEnded, ServerHealth, has_living_node
 
 SECONDS_ALIVE = 10.0
 """How long to wait for an answer to `GET /`, to see whether a server answers at all."""
@@ -77,18 +77,25 @@ class BatchSender:
         """
         Send everything, and yield each response once, with the position of its search.
 
-        An interrupt, or closing the generator, ends the waiting at once; a thread that waits for an answer then sends
-        nothing more.
+        An interrupt, closing the generator, or the end of the health ends the waiting at once; a thread that waits for
+        an answer then sends nothing more.
 
         Args:
             searches: The number of searches.
             senders: The number of threads; one is the calling thread.
+
+        Raises:
+            RunEnded: The health was ended.
         """
         if senders == 1:
             while (batch := self._batches.take()) is not None:
                 yield from self._conclude(batch, self._send(batch)).items()
+                if self._health.given_up is INTERRUPTED:
+                    raise RunEnded
             return
         sent_batches: SimpleQueue[SentBatch | BaseException] = SimpleQueue()
+        self._health.call_at_end(self._batches.stop)
+        self._health.call_at_end(lambda: sent_batches.put(RunEnded()))
         for _ in range(senders if searches else 0):
             context = copy_context()
             sender = Thread(target=context.run, args=(self._send_taken, sent_batches), name="relevance-search")

@@ -62,6 +62,10 @@ LONGEST_STEP = 0.5
 INTERRUPTED = Failure(FailureKind.NOT_RUN, "the run was interrupted")
 
 
+class RunEnded(Exception):
+    """A run was ended from another thread, which wants no more of it: its queries have no responses."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Time and randomness, so that tests can replace them."""
@@ -172,6 +176,23 @@ class ServerHealth:
         self._refusals = 0
         """Consecutive requests that failed with that status."""
         self._lock = Lock()
+        self._at_end: list[Callable[[], object]] = []
+
+    def end(self) -> None:
+        """Send nothing more, and let the thread that waits for responses go on with `RunEnded`; from any thread."""
+        with self._lock:
+            self.given_up = INTERRUPTED
+            waiting = list(self._at_end)
+        for wake in waiting:
+            wake()
+
+    def call_at_end(self, wake: Callable[[], object]) -> None:
+        """Let `end` call *wake*, at once if it was called before."""
+        with self._lock:
+            self._at_end.append(wake)
+            is_ended = self.given_up is INTERRUPTED
+        if is_ended:
+            wake()
 
     @property
     def answered(self) -> bool:
