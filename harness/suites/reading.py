@@ -232,7 +232,7 @@ def _read_suite(
         filling = PresetFilling(configs)
         complete = filling.insert(complete)
         presets = filling.filled
-    shape, broken = _validate_suite(complete, problems)
+    shape, broken = validate_suite(complete, problems)
     return Reading(
         shape=shape,
         broken=broken | broken_by_files,
@@ -255,7 +255,7 @@ def _has_requests_with(key: str, suite: MappingNode) -> bool:
     return any(isinstance(request, MappingNode) and key in request for request in requests)
 
 
-def _validate_suite(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
+def validate_suite(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
     """The shape of the valid parts, and the top keys of the others, whose problems are noted."""
     shape, mistakes = _validate(SuiteShape, root, problems)
     misspelled = frozenset(unknown.meant for unknown in mistakes.unknown if unknown.meant)
