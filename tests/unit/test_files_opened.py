@@ -31,6 +31,8 @@ OPENERS = {
     "report/html/__init__.py": "reads a template of the package",
     "local_server/__init__.py": "reads a file of a page, from its package",
     "local_server/browsers.py": "opens a page in the browser",
+    "drafts/suite_texts.py": "reads a suite, which is written again",
+    "suites/request_texts.py": "reads a suite again, for the text of a request",
     "embedded/jars.py": "writes to the user's own cache",
     "embedded/lock.py": "reads a file of the package",
     "embedded/node.py": "reads a file in the folder of a node",

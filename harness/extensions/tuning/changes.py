@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.config import Configs
+from harness.drafts.suite_texts import FileChange, SuiteTexts
 from harness.errors import UsageError
 from harness.extensions.tuning.document import write_tuning_headline
 from harness.extensions.tuning.model import TuningDecision, TuningReport
-from harness.extensions.tuning.suite_texts import FileChange, SuiteTexts
 from harness.options import RunOptions
 from harness.suites import load_suite
 from harness.words import count, listed

@@ -19,12 +19,12 @@ from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import OutputType, ReadText, json_option, make_run_options, query_options, quiet_option
 from harness.cli.terminal import print_all
+from harness.drafts.suite_texts import FileChange
 from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, TRIALS, TUNING_SEED, TuningTrial
 from harness.extensions.tuning.outputs import TUNING_KINDS, dumps_tuning, render
-from harness.extensions.tuning.suite_texts import FileChange
 from harness.files.runs import read_measures
 from harness.options import read_seconds
 from harness.process import gc_paused

@@ -17,4 +17,3 @@ REFUSED = {
     "both changes": ("tune", "tuned.relevance.yaml", "--apply", "--candidate", "better"),
 }
 OPENED_BESIDE = ["extensions/tuning/hold_outs.py", "extensions/tuning/study.py"]
-OPENERS = {"extensions/tuning/suite_texts.py": "reads a suite, which is written again"}

@@ -773,7 +773,7 @@ class TestTheSuite:
         status, out, err = tune("--apply")
         assert status == 2
         assert "a gain: field c" in out
-        assert "shop.relevance.yaml was changed since the tuning began; it was not written" in err
+        assert "shop.relevance.yaml was changed since it was read; it was not written" in err
         assert "today: a}" in Path("shop.relevance.yaml").read_text()
 
     def test_the_page_and_the_json_are_written(self, tune):

@@ -218,7 +218,7 @@ def test_a_choice_that_cannot_be_applied_costs_no_report_of_the_tuning(answers, 
     from harness.extensions.tuning.changes import SuiteChanges
 
     def refuse(self, report, changes):
-        raise UsageError("tuned.relevance.yaml was changed since the tuning began; it was not written")
+        raise UsageError("tuned.relevance.yaml was changed since it was read; it was not written")
 
     monkeypatch.setattr(SuiteChanges, "finish", refuse)
     words = ["--trials", "2", "--effect", "0.9", "-q", "--apply", "--output", "json=kept.json"]
@@ -226,7 +226,7 @@ def test_a_choice_that_cannot_be_applied_costs_no_report_of_the_tuning(answers, 
     printed = capsys.readouterr()
     assert printed.out
     assert Path("kept.json").exists()
-    assert "was changed since the tuning began" in printed.err
+    assert "was changed since it was read" in printed.err
 
 
 @needs_extension("sampling")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.drafts.suite_texts import SuiteTexts
 from harness.errors import UsageError
-from harness.extensions.tuning.suite_texts import SuiteTexts
 from harness.suites import load_suite
 from harness.suites.schema_file import SCHEMA_COMMENT
 
@@ -162,7 +162,7 @@ def test_a_file_that_changed_meanwhile_is_not_written(write):
     texts = write()
     [change] = texts.put_values("current", TODAY | {"title_boost": 4})
     change.path.write_text(SUITE + "# later\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="was changed since the tuning began; it was not written"):
+    with pytest.raises(UsageError, match="was changed since it was read; it was not written"):
         texts.write([change])
     assert change.path.read_text(encoding="utf-8") == SUITE + "# later\n"
 
@@ -281,7 +281,7 @@ def test_a_suite_in_one_mapping_is_refused(write):
 
 def test_the_examples_keep_all_but_the_value():
     """The suite beside this project, whose requests share parts by aliases."""
-    path = Path(__file__).parents[3] / "suites" / "hybrid.relevance.yaml"
+    path = Path(__file__).parents[2] / "suites" / "hybrid.relevance.yaml"
     texts = SuiteTexts.read(load_suite(path, {}))
     weight = texts.suite.tuning.today["weight"]
     [change] = texts.put_values("fused", texts.suite.tuning.today | {"weight": 0.123})

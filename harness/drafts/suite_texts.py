@@ -1,5 +1,5 @@
 """
-Puts values of tuned parameters into the text of a suite, or adds a request to it, with the least change.
+Puts values of parameters into the text of a suite, or adds a request to it, with the least change.
 
 The text is parsed again: it differs from the old one in what was to change, or nothing is written.
 """
@@ -65,7 +65,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class SuiteTexts:
-    """A suite with parameters, and the contents of its file and of the files of its requests as they were read."""
+    """A suite, and the contents of its file and of the files of its requests as they were read."""
 
     suite: Suite
     contents: Mapping[Path, bytes]
@@ -73,7 +73,7 @@ class SuiteTexts:
     @classmethod
     def read(cls, suite: Suite) -> SuiteTexts:
         """
-        Read the files of *suite* before it is tuned, so that a change of them meanwhile is found.
+        Read the files of *suite* before it is worked on, so that a change of them meanwhile is found.
 
         Raises:
             UsageError: A file cannot be read.
@@ -118,13 +118,29 @@ class SuiteTexts:
         Raises:
             UsageError: The suite has a request of that name, or it cannot be added without changing more.
         """
+        request = self._fill_request(source, values)
+        return self._add_node(name, request, format_block(request, 0, 0), comment)
+
+    def add_text(self, name: str, text: str, comment: str) -> FileChange:
+        """
+        The change that adds the request that *text* is, YAML as it would stand in a suite; raises as `add_request`.
+
+        It keeps its lines and comments where the requests of the suite stand in lines.
+        """
+        path = Path(self.suite.path)
+        request = _compose_nodes(path, text)
+        lines = text.rstrip("\n")
+        is_block = isinstance(compose_nodes(text), yaml.MappingNode) and not compose_nodes(text).flow_style
+        return self._add_node(name, request, f"\n{lines}" if is_block else f" {format_flow(request)}", comment)
+
+    def _add_node(self, name: str, request: Any, written: str, comment: str) -> FileChange:
+        """The change that adds *request*, nodes, as it is *written* behind its key, from the first column on."""
         if name in self.suite.requests:
             raise UsageError(f"{self.suite.path}: found the request {name!r} already; choose another name")
         path = Path(self.suite.path)
         text = self._read_text(path)
-        request = self._fill_request(source, values)
         try:
-            edited = apply_edits(text, _edit_requests(text, name, request, comment))
+            edited = apply_edits(text, _edit_requests(text, name, request, written, comment))
         except (yaml.YAMLError, NoPlace):
             edited = text
         before, after = _read_tree(path, text), _read_tree(path, edited)
@@ -154,7 +170,7 @@ class SuiteTexts:
 
     def _require_unchanged(self, change: FileChange) -> None:
         if _read_bytes(change.path) != change.before:
-            raise UsageError(f"{change.path} was changed since the tuning began; it was not written")
+            raise UsageError(f"{change.path} was changed since it was read; it was not written")
 
     # Where a parameter stands.
 
@@ -374,9 +390,9 @@ def _format_value(node: Any, value: Json, *, is_json: bool) -> str:
 # A request.
 
 
-def _edit_requests(text: str, name: str, request: Any, comment: str) -> list[Edit]:
+def _edit_requests(text: str, name: str, request: Any, written: str, comment: str) -> list[Edit]:
     """
-    *request* by *name* behind the other requests, below a *comment* if these stand in lines.
+    *request* by *name* behind the other requests, as it is *written* and below a *comment* if these stand in lines.
 
     Raises:
         NoPlace: The suite does not stand in lines.
@@ -389,7 +405,7 @@ def _edit_requests(text: str, name: str, request: Any, comment: str) -> list[Edi
     if requests is not None and requests.flow_style:
         return add_members(text, requests, [f"{key}: {format_flow(request)}"])
     if requests is not None:
-        lines = [f"# {comment}", *f"{key}:{format_block(request, 2, requests.start_mark.column)}".split("\n")]
+        lines = [f"# {comment}", *_indent_lines(f"{key}:{written}")]
         # Requests that are set apart by empty lines stay so.
         if re.search(r"\n\r?\n", text[requests.start_mark.index : find_end(text, requests)]):
             lines.insert(0, "")
@@ -397,9 +413,15 @@ def _edit_requests(text: str, name: str, request: Any, comment: str) -> list[Edi
     # The only request becomes the first one by name, and is indented.
     only, value = next((only, value) for only, value in root.value if only.value == "request")
     begin, end = only.end_mark.index, find_end(text, value)
-    lines = [f"  # {comment}", *f"  {key}:{format_block(request, 4, 0)}".split("\n")]
+    lines = [f"  # {comment}", *(f"  {line}" if line else "" for line in _indent_lines(f"{key}:{written}"))]
     return [
         (only.start_mark.index, begin, f"requests:{find_line_break(text)}  {DEFAULT_NAME}"),
         *((line.end(), line.end(), "  ") for line in re.finditer(r"\n(?=[^\r\n])", text) if begin < line.start() < end),
         insert_after_line(text, end, lines),
     ]
+
+
+def _indent_lines(text: str) -> list[str]:
+    """The lines of *text*, a key with what is below it from the first column on, indented below the key."""
+    first, *others = text.split("\n")
+    return [first, *(f"  {line}" if line else "" for line in others)]
