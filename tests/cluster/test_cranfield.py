@@ -9,12 +9,15 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
 import requests
 
+from harness.cli import main
 from harness.model.report import QueryReport, SuiteReport
 from harness.report.json import loads_report
 
@@ -47,9 +50,10 @@ def make_suite(collection: Path, folder: Path, profile: str) -> Path:
 
 def report_of(suite: Path, server: Server) -> SuiteReport:
     """What `relevance run --json` says on *server*."""
-    done = run("-m", "harness", "run", suite, "--url", server.url, "--allow-write", "--json")
-    assert done.returncode == 0, done.stderr + done.stdout[-2000:]
-    [report] = loads_report(done.stdout).suites
+    with redirect_stdout(StringIO()) as printed:
+        status = main(["run", str(suite), "--url", server.url, "--allow-write", "--json"])
+    assert status == 0, printed.getvalue()[-2000:]
+    [report] = loads_report(printed.getvalue()).suites
     assert len(report.queries) == QUERIES
     return report
 
@@ -102,15 +106,15 @@ def test_elasticsearch_is_among_the_engines(servers, elasticsearch_urls):
     assert {server.url for server in servers} >= set(elasticsearch_urls)
 
 
-def test_pytest_scores_as_the_command_does(suite, servers, reports, tmp_path):
+def test_pytest_scores_as_the_command_does(suite, servers, reports, pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for number, server in enumerate(servers):
-        file = tmp_path / f"{number}.json"
+        file = pytester.path / f"{number}.json"
         options = ["--relevance-url", server.url, "--relevance-allow-write", "--relevance-report", file]
-        done = run(
-            "-m", "pytest", suite, "-q", "-p", "no:cacheprovider", "--rootdir", suite.parent, "-c", os.devnull, *options
+        done = pytester.runpytest(
+            "-p", "relevance", "-p", "no:cacheprovider", "--rootdir", suite.parent, "-c", os.devnull, suite, *options
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "2 passed" in done.stdout
+        done.assert_outcomes(passed=2)
         [report] = loads_report(file.read_text(encoding="utf-8")).suites
         assert values(report) == values(reports[server.name]), server.name
 

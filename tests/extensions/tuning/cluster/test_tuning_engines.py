@@ -1,8 +1,8 @@
 """``relevance tune`` on a real engine: Cranfield, with BM25's k1 and b, a boost and a minimum_should_match."""
 
 import json
-import subprocess
-import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -11,25 +11,21 @@ from builders.extras import skip_without
 
 skip_without("optuna", "cmaes")
 
-ROOT = Path(__file__).parents[4]
+from harness.cli import main
+
+SCRIPT = Path(__file__).parents[4] / "scripts" / "bench" / "tune-cranfield"
 QUERIES = 225
 
 
 @pytest.fixture
 def suite(cranfield, tmp_path) -> Path:
     """The suite of scripts/bench/tune-cranfield with two values of each parameter, and too many words required."""
-    script = ROOT / "scripts/bench/tune-cranfield"
-    write = (
-        "import importlib.machinery, pathlib, sys\n"
-        f"script = importlib.machinery.SourceFileLoader('tune_cranfield', {str(script)!r}).load_module()\n"
-        "script.K1 = {'0_8': 0.8, '1_2': 1.2}\n"
-        "script.B = {'0_25': 0.25, '0_75': 0.75}\n"
-        "print(script.write_suite(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", write, tmp_path, cranfield], capture_output=True, text=True, check=True
-    )
-    path = Path(done.stdout.strip())
+    loader = SourceFileLoader("tune_cranfield", str(SCRIPT))
+    script = module_from_spec(spec_from_loader("tune_cranfield", loader))
+    loader.exec_module(script)
+    script.K1 = {"0_8": 0.8, "1_2": 1.2}
+    script.B = {"0_25": 0.25, "0_75": 0.75}
+    path = script.write_suite(tmp_path, cranfield)
     text = path.read_text(encoding="utf-8")
     text = text.replace("grid: 5, today: 1", "grid: 2, today: 4").replace(
         '["0%", "25%", "50%"], today: "0%"', '["0%", "75%"], today: "75%"'
@@ -39,25 +35,15 @@ def suite(cranfield, tmp_path) -> Path:
 
 
 @pytest.mark.cranfield
-def test_sampler_finds_what_the_grid_finds(suite, engine_url):
+def test_sampler_finds_what_the_grid_finds(suite, engine_url, capsys):
     """What a sampler finds is within the interval of the grid."""
 
     def tune(*words):
-        command = [
-            sys.executable,
-            "-m",
-            "harness",
-            "tune",
-            suite,
-            "--url",
-            engine_url,
-            "--allow-write",
-            "--force",
-            "-q",
-        ]
-        done = subprocess.run([*command, "--json", *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        command = ["tune", str(suite), "--url", engine_url, "--allow-write", "--force", "-q", "--json", *words]
+        status = main(command)
+        printed, told = capsys.readouterr()
+        assert status == 0, told
+        return json.loads(printed)
 
     grid = tune("--sampler", "grid")
     assert len(grid["trials"]) == 16
