@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from builders.cells import cell
-from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
+from builders.pages import SCHEMES, contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
@@ -141,14 +141,15 @@ def test_a_threshold_leads_to_its_queries_even_when_they_are_filtered_out(show, 
     assert "q2" in shown(page)
 
 
-@pytest.mark.parametrize("width", [1000, 1150, 1280, 1440])
 @pytest.mark.parametrize("measures", [1, 2, 3, 4])
-def test_few_measures_stay_on_their_card(show, report, measures, width):
+def test_few_measures_stay_on_their_card(show, report, measures):
     names = ["nDCG@10", "P(rel=2)@5", "Judged@10", "R(rel=2)@10"][:measures]
-    page = show(measured(report, names), "#products/q2", viewport={"width": width, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    box = page.locator("tr.open .detail").bounding_box()
-    assert box["x"] + box["width"] <= width
+    page = show(measured(report, names), "#products/q2")
+    for width in (1000, 1150, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        box = page.locator("tr.open .detail").bounding_box()
+        assert box["x"] + box["width"] <= width
 
 
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
@@ -209,15 +210,16 @@ def long_report(name):
     return report_of(suite, replace(suite, request=name), replace(suite, name=name, index=name), exit_status=1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("name", ["shoes", LONG, "x" * 400], ids=["short", "words", "no blank"])
-def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width, scheme):
-    page = show(long_report(name), viewport={"width": width, "height": 900}, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert find_wide_boxes(page) == []
-    assert find_high_cells(page, LINES[width]) == []
-    assert find_cut_texts(page) == []
+def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width):
+    page = show(long_report(name), viewport={"width": width, "height": 900})
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert find_wide_boxes(page) == []
+        assert find_high_cells(page, LINES[width]) == []
+        assert find_cut_texts(page) == []
 
 
 def test_a_narrow_window_shows_a_query_as_a_card_with_buttons_to_sort_by(show, report):

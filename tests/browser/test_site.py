@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+from builders.pages import COLOURS, SCHEMES, find_violations, find_violations_in_each_scheme
 
 ROOT = Path(__file__).parents[2]
 REPORTS = ("a-run.html", "a-red-gate.html", "a-comparison.html")
@@ -103,23 +106,37 @@ def test_the_reference_of_python_has_what_the_package_exports(site):
     assert [name for name in api.__all__ if f"{name}</span>" not in text and f'harness.api.{name}"' not in text] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_load_nothing_from_elsewhere_and_axe_finds_nothing(browser, url, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
-    for width in (400, 1200):
-        context = browser.new_context(
-            color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 900}
-        )
+@pytest.fixture
+def page(browser, url):
+    """A page of a browser; what it shows is loaded from the site alone."""
+    requested = []
+    with closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
-        requested = []
-        page.on("request", lambda request, requested=requested: requested.append(request.url))
-        for path in PAGES:
-            page.goto(url + path)
-            violations = axe.run(page).response["violations"]
-            found = {violation["id"]: violation["nodes"][0]["failureSummary"] for violation in violations}
-            assert found == {}, (path, width, scheme)
-        assert [address for address in requested if not address.startswith((url, "data:", "blob:"))] == []
-        context.close()
+        page.on("request", lambda request: requested.append(request.url))
+        yield page
+    assert requested
+    assert [address for address in requested if not address.startswith((url, "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing(page, url, path):
+    """A text has the same colours in a narrow window, in which the other rules are asked again."""
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.goto(url + path)
+    assert find_violations_in_each_scheme(page) == []
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.reload()
+    assert find_violations(page, rules={"color-contrast": {"enabled": False}}) == []
+
+
+def test_the_head_of_a_narrow_window_has_contrast_enough(page, url):
+    """The template is that of all pages; what stands below its head has the colours of a wide window."""
+    page.set_viewport_size({"width": 400, "height": 900})
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.goto(url)
+        assert find_violations(page, **COLOURS) == []
 
 
 def test_a_word_is_found(browser, url):

@@ -5,6 +5,8 @@ import json
 from contextlib import closing
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 
 def shown(page):
     """The queries of the table that can be seen, in its order."""
@@ -14,6 +16,32 @@ def shown(page):
 def contrasts(page):
     """Every text that can be seen, with the ratio of its colour to the one behind it, by the formula of WCAG 2."""
     return page.evaluate(_CONTRASTS)
+
+
+SCHEMES = ("light", "dark")
+"""A page that is there changes from one to the other, so that it needs not be opened again."""
+
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+"""The rules of axe for a page that was looked at in another scheme: its elements are the same, in other colours."""
+
+
+def find_violations(page, **options):
+    """The rules of accessibility that axe finds broken, with the elements that break them; *options* are axe's."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    # To describe the elements that break no rule takes as long as the rules.
+    answer = axe.run(page, options={"resultTypes": ["violations"], **options}).response
+    return [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in answer["violations"]]
+
+
+def find_violations_in_each_scheme(page):
+    """What `find_violations` finds of a page in the first scheme, and of its colours in the others."""
+    first, *others = SCHEMES
+    page.emulate_media(color_scheme=first)
+    found = find_violations(page)
+    for scheme in others:
+        page.emulate_media(color_scheme=scheme)
+        found += find_violations(page, **COLOURS)
+    return found
 
 
 def find_wide_boxes(page):

@@ -7,11 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 
-from builders.pages import contrasts
+from builders.pages import SCHEMES, contrasts, find_violations_in_each_scheme
 from extensions.judging.builders.tls_proxy import run_proxy
 from harness.files.judge_files import JudgeFile
 
@@ -71,7 +71,8 @@ class Command:
 
 
 @pytest.fixture
-def command(tmp_path, httpserver):
+def stopped_command(tmp_path, httpserver):
+    """The command, which a test starts as it needs."""
     hits = [{"id": name, "title": f"Title of {name}"} for name in "abcde"]
     httpserver.expect_request("/search", query_string={"q": "green"}).respond_with_json(
         {"hits": [{"id": "z", "title": "Green"}]}
@@ -82,20 +83,25 @@ def command(tmp_path, httpserver):
     )
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
     command = Command(tmp_path)
-    command.start()
     yield command
     command.kill()
 
 
 @pytest.fixture
-def open_page(command, launch):
+def command(stopped_command):
+    stopped_command.start()
+    return stopped_command
+
+
+@pytest.fixture
+def open_page(stopped_command, launch):
     """Opens the link of a judge in a browser of its own, or in *browser*."""
     contexts = []
 
     def open_link(judge, browser=None, **options):
         contexts.append((browser or launch()).new_context(**options))
         page = contexts[-1].new_page()
-        page.goto(command.links[judge])
+        page.goto(stopped_command.links[judge])
         wait_for(page, "#about", f"Judge: {judge}")
         return page
 
@@ -199,6 +205,10 @@ def test_the_token_is_not_in_the_address_after_the_page_is_open(command, open_pa
     assert page.url == f"http://{command.address}/"
     page.go_back()
     assert "token" not in page.url
+    # Who has no link reads why.
+    with closing(browser.new_page()) as stranger:
+        stranger.goto(f"http://{command.address}/")
+        wait_for(stranger, "#said", "the link is not complete, or does not hold any more; ask for a new one")
 
 
 def test_what_one_window_found_beyond_the_pool_is_in_the_other(command, open_page, browser):
@@ -217,11 +227,10 @@ def test_what_one_window_found_beyond_the_pool_is_in_the_other(command, open_pag
 
 
 @pytest.mark.parametrize("path", ["", "/judging"])
-def test_behind_a_proxy_with_tls_a_judge_grades_and_the_proxy_sees_no_link(command, open_page, browser, path):
-    seen = []
+def test_behind_a_proxy_with_tls_a_judge_grades_and_the_proxy_sees_no_link(stopped_command, open_page, browser, path):
+    seen, command = [], stopped_command
     with run_proxy(path, seen) as proxy:
         proxy.target = command.address
-        command.kill()
         command.start("--public-url", f"{proxy.url}/")
         assert command.links["anna"].startswith(f"{proxy.url}/#token=")
         page = open_page("anna", browser, ignore_https_errors=True)
@@ -236,28 +245,19 @@ def test_behind_a_proxy_with_tls_a_judge_grades_and_the_proxy_sees_no_link(comma
     assert not any("Referer" in entry for entry in seen)
 
 
-def test_who_has_no_link_reads_why(command, browser):
-    page = browser.new_page()
-    page.goto(f"http://{command.address}/")
-    wait_for(page, "#said", "the link is not complete, or does not hold any more; ask for a new one")
-    page.close()
-
-
-@pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_of_who_settles_is_accessible(command, open_page, browser, width, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+def test_the_page_of_who_settles_is_accessible(stopped_command, open_page, browser):
     for judge, grade in (("anna", 2), ("ben", 0)):
         lines = [{"query": "shoes", "document": "a", "grade": grade, "comment": f"As {judge} sees it."}]
-        path = command.folder / f"shop.judged-by.{judge}.jsonl"
+        path = stopped_command.folder / f"shop.judged-by.{judge}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    command.kill()
-    command.start("--keep-links")
-    page = open_page("carol", browser, color_scheme=scheme, viewport={"width": width, "height": 900})
-    wait_for(page, "#others-rows", "As ben sees it.")
-    found = axe.run(page).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
-    assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    if os.environ.get("PICTURES"):
-        page.screenshot(path=f"{os.environ['PICTURES']}/settle-{width}-{scheme}.png", full_page=True)
+    stopped_command.start()
+    for width in (400, 1400):
+        page = open_page("carol", browser, viewport={"width": width, "height": 900})
+        wait_for(page, "#others-rows", "As ben sees it.")
+        assert find_violations_in_each_scheme(page) == []
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            if os.environ.get("PICTURES"):
+                page.screenshot(path=f"{os.environ['PICTURES']}/settle-{width}-{scheme}.png", full_page=True)
