@@ -854,6 +854,8 @@ class Suite:
     markers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values from the environment by name, to be masked in all output; empty without an environment."""
+    has_variables: bool = False
+    """Whether `${VARIABLES}` stand in it, so that it depends on the environment."""
     mark: Mark = Mark()
     baseline_optional: bool = False
     """``baseline: optional``: without a baseline, thresholds that need one only warn."""

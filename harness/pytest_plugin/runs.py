@@ -67,6 +67,8 @@ class SessionRuns:
         """The suites that were loaded, without their queries."""
         self._collected: dict[Path, dict[Path, bytes]] = {}
         """The suites that were collected, each with its files and a digest of their content."""
+        self._reusable: dict[Path, Suite] = {}
+        """Of these the ones that a run need not load again, as nothing in them depends on the environment."""
 
     def close(self) -> None:
         """Stop the nodes that were started here."""
@@ -94,7 +96,10 @@ class SessionRuns:
         self.relevance_session.suites_collected.append(suite)
         # Absolute paths, as a test may change the working directory.
         files = [Path(file).absolute() for file in suite.files]
-        self._collected[locate_suite(Path(suite.path))] = {file: _digest_file(file) for file in files}
+        place = locate_suite(Path(suite.path))
+        self._collected[place] = {file: _digest_file(file) for file in files}
+        if not suite.has_variables:
+            self._reusable[place] = suite
         options = self.relevance_session.options
         query_filter = QueryFilter.from_options(options.run)
         today = self.relevance_session.today
@@ -254,7 +259,13 @@ class SessionRuns:
             # The node is the session's own: it has no foreign indexes that a fixture could overwrite.
             run_options = replace(run_options, url=url, embedded=False, engine_version=None, allow_write=True)
         with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
-            [finished] = runner.run([shorten_path(path)], run_options, earlier=earlier)
+            suite = self._reusable.get(locate_suite(path))
+            # A test may have changed the working directory, which the paths in a suite begin in.
+            if suite is None or options.body is not None or suite.path != str(shorten_path(path)):
+                [finished] = runner.run([shorten_path(path)], run_options, earlier=earlier)
+            else:
+                configs = Configs.from_options(run_options, Environment(os.environ))
+                [finished] = runner.run_loaded([suite], run_options, earlier=earlier, configs=configs)
         searched = options.searched()
         if set(hooks.describe()) != set(load_installed_hooks().describe()):
             # A report tells the command that searches the same, and a command has no hooks of a conftest.py.

@@ -392,6 +392,18 @@ class Runner(Closing):
         others keep theirs. *configs* holds what was read of relevance.toml already.
         """
         suites, configs = self._load(paths, options, configs)
+        return self.run_loaded(suites, options, matrix=matrix, earlier=earlier, configs=configs)
+
+    def run_loaded(
+        self,
+        suites: Sequence[Suite],
+        options: RunOptions,
+        *,
+        matrix: Matrix | None = None,
+        earlier: FinishedSuite | None = None,
+        configs: Configs,
+    ) -> list[FinishedSuite]:
+        """As `run`, for suites that were loaded with the environment of this runner, or have no variables."""
         finished = []
         with closing(self._answer_cells(suites, options, matrix, configs, earlier)) as answered_cells:
             for answered in answered_cells:

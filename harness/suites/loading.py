@@ -120,6 +120,7 @@ class LoadedSuite:
             fixture=None if self.fixture_file is None else self.fixture_file.fixture,
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,
+            has_variables=bool(reading.used),
             mark=reading.root.mark,
             baseline_optional=shape.baseline == "optional",
             checks=shape.checks,

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import harness.suites.loading
 from builders.engine import ScriptedEngine
 from builders.workers import IN_A_WORKER
+from harness.suites.loading import LoadedSuite, load_unchecked
 
 THRESHOLDS = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6 for tail"]'
 EXPECTS = 'expect: ["a in top 1", "a before b"]'
@@ -332,3 +334,20 @@ def test_a_missing_document_of_the_only_query_that_runs_is_no_wrong_target(
     engine.rankings["rubber boots"] = ["x"]
 
     run(*options).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("least", "times"), [("0.8", 1), ("${RELEVANCE_LEAST:-0.8}", 2)], ids=["plain", "variable"])
+def test_a_suite_without_variables_is_loaded_once(
+    suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch, least: str, times: int
+) -> None:
+    """One with variables is collected without the environment, so that its run loads it with it."""
+    loaded = []
+
+    def load(path: Path, *arguments: object, **options: object) -> LoadedSuite:
+        loaded.append(path.name)
+        return load_unchecked(path, *arguments, **options)
+
+    monkeypatch.setattr(harness.suites.loading, "load_unchecked", load)
+    suite(f'thresholds: ["mean nDCG@10 >= {least}"]')
+    run().assert_outcomes(passed=1)
+    assert loaded == ["shop.relevance.yaml"] * times
