@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import closing
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from builders.pages import COLOURS, SCHEMES, find_violations, find_violations_in_each_scheme
+from builders.pages import COLOURS, find_violations
 
 ROOT = Path(__file__).parents[2]
 REPORTS = ("a-run.html", "a-red-gate.html", "a-comparison.html")
@@ -106,37 +105,46 @@ def test_the_reference_of_python_has_what_the_package_exports(site):
     assert [name for name in api.__all__ if f"{name}</span>" not in text and f'harness.api.{name}"' not in text] == []
 
 
+PALETTES = {"light": "default", "dark": "slate"}
+"""The colours of each scheme; a browser keeps those of the first page that it loads."""
+
+
 @pytest.fixture
-def page(browser, url):
-    """A page of a browser; what it shows is loaded from the site alone."""
-    requested = []
-    with closing(browser.new_context(reduced_motion="reduce")) as context:
-        page = context.new_page()
+def open_page(browser, url):
+    """Opens a page of the site in a scheme; the test fails if it loads anything from elsewhere."""
+    contexts, requested = [], []
+
+    def open_path(path, scheme, width):
+        viewport = {"width": width, "height": 900}
+        contexts.append(browser.new_context(color_scheme=scheme, reduced_motion="reduce", viewport=viewport))
+        page = contexts[-1].new_page()
         page.on("request", lambda request: requested.append(request.url))
-        yield page
+        page.goto(url + path)
+        assert page.locator("body").get_attribute("data-md-color-scheme") == PALETTES[scheme]
+        return page
+
+    yield open_path
+    for context in contexts:
+        context.close()
     assert requested
     assert [address for address in requested if not address.startswith((url, "data:", "blob:"))] == []
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing(page, url, path):
+def test_axe_finds_nothing(open_page, path):
     """A text has the same colours in a narrow window, in which the other rules are asked again."""
-    page.set_viewport_size({"width": 1200, "height": 900})
-    page.goto(url + path)
-    assert find_violations_in_each_scheme(page) == []
-    page.emulate_media(color_scheme="light")
+    page = open_page(path, "light", 1200)
+    assert find_violations(page) == []
     page.set_viewport_size({"width": 400, "height": 900})
     page.reload()
     assert find_violations(page, rules={"color-contrast": {"enabled": False}}) == []
+    assert find_violations(open_page(path, "dark", 1200), **COLOURS) == []
 
 
-def test_the_head_of_a_narrow_window_has_contrast_enough(page, url):
+@pytest.mark.parametrize("scheme", PALETTES)
+def test_the_head_of_a_narrow_window_has_contrast(open_page, scheme):
     """The template is that of all pages; what stands below its head has the colours of a wide window."""
-    page.set_viewport_size({"width": 400, "height": 900})
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        page.goto(url)
-        assert find_violations(page, **COLOURS) == []
+    assert find_violations(open_page("", scheme, 400), **COLOURS) == []
 
 
 def test_a_word_is_found(browser, url):
