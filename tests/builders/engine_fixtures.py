@@ -9,7 +9,8 @@ What is not there is skipped with its reason. With RELEVANCE_TEST_REQUIRED=start
 tests start, have to be there; with RELEVANCE_TEST_REQUIRED=1 all of them.
 
 `-m engine` selects the tests that are run on each Elasticsearch and OpenSearch. It leaves out what else is here: tests
-of Solr alone, the life of the embedded node, and the tests that kill the nodes that RELEVANCE_TEST_NODES names.
+that need an engine and show the same on each (`one_engine`), which are run on the embedded node only, tests of Solr
+alone, the life of the embedded node, and the tests that kill the nodes that RELEVANCE_TEST_NODES names.
 """
 
 from __future__ import annotations
@@ -54,18 +55,21 @@ def stated_urls() -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `engine_url` runs once on each engine."""
+    """A test that takes `engine_url` runs once on each engine, or on one where that shows the same."""
     if "engine_url" in metafunc.fixturenames:
+        embedded = pytest.param(EMBEDDED, id=EMBEDDED, marks=[pytest.mark.embedded])
+        if metafunc.definition.get_closest_marker("one_engine"):
+            metafunc.parametrize("engine_url", [embedded], indirect=True, scope="session")
+            return
         marks = [pytest.mark.cluster]
         servers = [pytest.param(url, id=f"elasticsearch{n}", marks=marks) for n, url in enumerate(stated_urls())]
         absent = pytest.param(None, id="elasticsearch", marks=marks)
-        embedded = pytest.param(EMBEDDED, id=EMBEDDED, marks=[pytest.mark.embedded])
         metafunc.parametrize("engine_url", [*(servers or [absent]), embedded], indirect=True, scope="session")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A test that takes one of the servers above asks an engine."""
-    if SERVERS & set(getattr(item, "fixturenames", ())):
+    """A test that takes one of the servers above asks an engine, which is another on each."""
+    if SERVERS & set(getattr(item, "fixturenames", ())) and not item.get_closest_marker("one_engine"):
         item.add_marker(pytest.mark.engine)
 
 

@@ -109,6 +109,7 @@ def test_the_same_search_fell_by_nothing(shop):
     }
 
 
+@pytest.mark.one_engine
 def test_a_query_that_asks_something_else_is_compared_with_nothing(shop):
     shop.save()
     query = shop.suite["queries"][0]
@@ -159,6 +160,7 @@ def test_an_index_that_was_built_in_another_order_passes_and_its_ties_are_named(
     assert "tie" in note, note
 
 
+@pytest.mark.one_engine
 def test_judgments_that_changed_are_named_and_are_no_regression(shop):
     shop.save()
     _, before = shop.run()
@@ -175,6 +177,7 @@ def test_judgments_that_changed_are_named_and_are_no_regression(shop):
     assert note.endswith(f"the judgments changed: {len(changed)} queries ({', '.join(changed)})")
 
 
+@pytest.mark.one_engine
 def test_an_index_that_lost_documents_is_named(shop):
     shop.save()
     shop.run()
@@ -208,6 +211,7 @@ def test_on_cranfield_ties_move_the_mean_further_than_is_allowed_and_pass(collec
 
 
 @pytest.mark.cranfield
+@pytest.mark.one_engine
 def test_on_cranfield_a_request_without_the_title_fails_with_the_queries_that_it_cost(collection):
     """The texts hold their titles too, so the mean hardly falls, and single queries do."""
     collection.save()
@@ -241,6 +245,7 @@ def test_documents_have_titles_whatever_the_request_returns_and_ranks_as_before(
 
 
 @needs_extension("compare")
+@pytest.mark.one_engine
 def test_documents_that_left_a_ranking_have_titles(shop, capsys, monkeypatch):
     shop.save()
     field = shop.suite["requests"]["current"]["query"]["multi_match"]

@@ -10,6 +10,7 @@ import pytest
 
 from builders.action import ROOT, RUN, Step
 
+pytestmark = pytest.mark.one_engine
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
 

@@ -80,6 +80,7 @@ def test_it_passes_on_each_engine(harness: Command, engine_url: str) -> None:
     passes(harness("run", ".", "--url", engine_url, "--allow-write", "--json"))
 
 
+@pytest.mark.one_engine
 def test_a_threshold_that_does_not_hold_is_1_and_shows_why(harness: Command, engine_url: str, tmp_path: Path) -> None:
     suite = tmp_path / "products.relevance.yaml"
     suite.write_text(suite.read_text().replace("p14 not in top 2", "p14 in top 1"))
@@ -91,6 +92,7 @@ def test_a_threshold_that_does_not_hold_is_1_and_shows_why(harness: Command, eng
     assert "products: 6 queries to run" in done.stderr
 
 
+@pytest.mark.one_engine
 def test_a_tag_selects_queries_and_what_is_about_them(harness: Command, engine_url: str) -> None:
     done = harness("run", ".", "--url", engine_url, "--allow-write", "--tag", "head", "--json")
     [suite] = json.loads_report(done.stdout).suites
@@ -144,7 +146,7 @@ thresholds: ["mean P@1 >= 0"]
 def test_an_engine_is_sent_nothing_by_http(
     harness: Command,
     engine_url: str,
-    index: Callable[..., str],
+    kept_index: Callable[..., str],
     call: Callable[..., dict[str, object]],
     tmp_path: Path,
     method: str,
@@ -152,7 +154,7 @@ def test_an_engine_is_sent_nothing_by_http(
     words: list[str],
     place: str,
 ) -> None:
-    name = index({"a": {"title": "a"}, "b": {"title": "b"}})
+    name = kept_index({"a": {"title": "a"}, "b": {"title": "b"}})
     if place:
         (tmp_path / place).write_text(f'[clusters.shop]\nurl = "{engine_url}"\nservice = "http"\n')
     url = "shop" if place else engine_url

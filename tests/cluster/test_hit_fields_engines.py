@@ -201,6 +201,7 @@ def test_repeats_and_a_run_that_goes_on_read_them_too(
     assert first.verdicts == again.verdicts
 
 
+@pytest.mark.one_engine
 def test_pytest_and_the_command_decide_alike(write: Callable[..., Path], tmp_path: Path) -> None:
     path = write(*MET, *MISSED)
     report = run(path, status=1)

@@ -62,6 +62,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.mark.parametrize("workers", [(), IN_TWO_WORKERS], ids=["alone", "two-workers"])
+@pytest.mark.one_engine
 def test_a_suite_builds_its_index_and_runs_once(
     suite_name: str,
     run: Run,

@@ -35,6 +35,7 @@ def test_each_example_is_run_by_one_of_these_or_by_doctest() -> None:
     assert [example(word) for word in words] == [block for block in BLOCKS if ">>>" not in block]
 
 
+@pytest.mark.one_engine
 def test_the_tests_in_python_pass(engine_url: str) -> None:
     tests = {name: test for name, test in executed(example("def test_")).items() if name.startswith("test_")}
     assert len(tests) == 2

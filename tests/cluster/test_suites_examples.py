@@ -183,18 +183,21 @@ def test_the_failing_suite_fails_in_each_way(engine_url):
     assert {missing.id: missing.rank for missing in jackets.missing}["sku-1201"] > 10
 
 
+@pytest.mark.one_engine
 def test_pytest_collects_the_folder_and_passes(run_pytest):
     done = run_pytest("suites/")
     done.assert_outcomes(passed=41, xfailed=5)
     done.stdout.no_fnmatch_line("*failing*")
 
 
+@pytest.mark.one_engine
 def test_pytest_fails_the_suite_that_is_named(run_pytest):
     done = run_pytest(FAILING)
     done.assert_outcomes(failed=4, passed=3)
     done.stdout.fnmatch_lines("*Waterproofing spray*")
 
 
+@pytest.mark.one_engine
 def test_an_unexpected_pass_fails_where_pytest_is_strict(run_pytest):
     """This project's own pytest is: `xfail_strict`."""
     done = run_pytest("suites/products.relevance.yaml", "--relevance-request", "candidate")

@@ -125,6 +125,7 @@ def test_a_request_that_the_engine_refuses_is_no_low_score(shop: Shop, elasticse
     assert (report.measures, report.agreement) == (None, None)
 
 
+@pytest.mark.one_engine
 def test_the_session_of_the_page_is_so(engine_url: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -140,6 +141,7 @@ def test_the_session_of_the_page_is_so(engine_url: str, monkeypatch: pytest.Monk
         position = output.index(passage, position) + len(passage)
 
 
+@pytest.mark.one_engine
 def test_the_test_of_the_page_passes(engine_url: str) -> None:
     [text] = [one for one in re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S) if "def test_" in one]
     names: dict[str, Any] = {}

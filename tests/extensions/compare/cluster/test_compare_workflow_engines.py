@@ -46,6 +46,7 @@ def workspace(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash")
+@pytest.mark.one_engine
 def test_the_steps_compare_the_base_branch_with_the_pull_request(workspace, engine_url):
     for step in STEPS:
         if not step["run"].startswith(INSTALLING):

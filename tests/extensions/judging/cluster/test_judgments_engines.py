@@ -101,6 +101,7 @@ def test_the_pool_of_two_requests_holds_titles_and_snippets(
     assert {row["rank all"] != "" for row in (found["sku-2"], found["'007"])} == {True}
 
 
+@pytest.mark.one_engine
 def test_the_gate_holds_once_the_pool_is_graded_on_the_page(
     index: Callable[..., str], engine_url: str, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +140,7 @@ def test_the_gate_holds_once_the_pool_is_graded_on_the_page(
 
 
 @pytest.mark.parametrize("kind", ["csv", "yaml"])
+@pytest.mark.one_engine
 def test_the_gate_fails_for_want_of_judgments_and_holds_once_the_pool_is_graded(
     index: Callable[..., str],
     engine_url: str,
@@ -258,6 +260,7 @@ def test_an_index_that_is_not_there_is_no_finding_and_3(
     assert "cannot look up documents in relevance-test-no-such-index: " in err
 
 
+@pytest.mark.one_engine
 def test_the_pool_of_the_catalogue_graded_makes_it_judged_throughout(
     engine_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_suite_with_judged_queries_has_measures(kept_index, init):
         ("topics.xml", "<top>\n<num> Number: 7\n<title> red shoes\n</top>\n", {"7": "red shoes"}),
     ],
 )
+@pytest.mark.one_engine
 def test_queries_of_each_form(kept_index, init, file, content, queries):
     name = kept_index(DOCUMENTS, mappings=MAPPINGS)
     Path(file).write_text(content)

@@ -35,6 +35,7 @@ def suite(cranfield, tmp_path) -> Path:
 
 
 @pytest.mark.cranfield
+@pytest.mark.one_engine
 def test_sampler_finds_what_the_grid_finds(suite, engine_url, capsys):
     """What a sampler finds is within the interval of the grid."""
 
