@@ -375,6 +375,8 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
     entry |= {name: text for name, text in texts.items() if text is not None}
     if answer.shown:
         entry["shown"] = dict(answer.shown)
+    if answer.seen:
+        entry["seen"] = answer.seen
     if answer.machine is not None:
         entry["machine"] = asdict(answer.machine)
     return entry
@@ -461,6 +463,7 @@ def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
             replaces=None if entry.get("replaces") is None else read_json_grade(entry["replaces"]),
             time=None if entry.get("time") is None else datetime.fromisoformat(entry["time"]).isoformat(),
             shown={str(name): str(value) for name, value in entry.get("shown", {}).items()},
+            seen=str(entry.get("seen", "")),
         )
         # JSON can hold lone surrogates, which no file of judgments can.
         "".join((answer.query, answer.document, answer.comment, answer.suite or "")).encode()

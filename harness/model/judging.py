@@ -109,6 +109,10 @@ class MachineAnswer:
     output_tokens: int
 
 
+SEEN_RANKS = "ranks"
+"""What a judge saw beside the document, who was shown rankings."""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
     """What a judge says of a document for a query: a line of the judge's file."""
@@ -135,6 +139,9 @@ class JudgeAnswer:
     """Whether the judge saw the grades of others, to settle their differences; the grade is not independent then."""
     shown: Mapping[str, str] = field(default_factory=dict)
     """A fingerprint of each text of the document that the judge saw, by field; empty where the line has none."""
+
+    seen: str = ""
+    """`SEEN_RANKS` if the judge saw which request finds the document, and at which rank; else empty."""
 
     @property
     def is_empty(self) -> bool:

@@ -71,6 +71,11 @@ class RequestTexts:
         return format_block(_restore_written(request), 0, 0).lstrip("\n").strip() + "\n"
 
     @property
+    def node(self) -> Node:
+        """The request as it was read, with the content of its file."""
+        return self._find_request(self.reading.root)
+
+    @property
     def is_in_file(self) -> bool:
         """Whether the request has a file of its own, in which variables are not replaced."""
         mark = self._find_request(self.reading.root).mark

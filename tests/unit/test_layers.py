@@ -73,7 +73,13 @@ def ours(names: Iterable[str]) -> set[str]:
     return {name for name in names if name.split(".")[0] == "harness" and name != "harness"}
 
 
-EXTENSION_PAIRS = {("extensions/compare", "extensions/judging"), ("extensions/migrate", "extensions/sampling")}
+EXTENSION_PAIRS = {
+    ("extensions/compare", "extensions/judging"),
+    ("extensions/migrate", "extensions/sampling"),
+    ("extensions/workbench", "extensions/judging"),
+    ("extensions/workbench", "extensions/compare"),
+    ("extensions/workbench", "extensions/tuning"),
+}
 """An extension that imports another one."""
 
 

@@ -1,9 +1,21 @@
 """
-A page on which a request is tried: what a change of it does to each query is shown while it is typed.
+A page on which a request is changed, and its results stand beside those of today at once.
 
-`page` has the page itself.
+`guard` says what a text may ask for, `dials` finds the numbers in it; `opening` loads the suite and answers the side
+that is live; `bench` sends texts, one at a time, and `figures` compares them; `tries` keeps what was answered;
+`holding_out`, `grading` and `writing` do what their names say, and `actions` is what the page asks for.
 """
 
-from harness.extensions import Extension
+from harness.extensions import AddedCommand, Extension
 
-EXTENSION = Extension()
+EXTENSION = Extension(
+    commands=(
+        AddedCommand(
+            "try",
+            "Daily",
+            "Change a request on a page, and see the results of all queries at once.",
+            "harness.extensions.workbench.command",
+        ),
+    ),
+    pages=("guides/try.md",),
+)

@@ -1,0 +1,417 @@
+"""What the page asks for: each action takes what the page sent, and returns JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from harness.errors import InputError, UsageError
+from harness.extensions.workbench.bench import LIVE, Bench, TextRun
+from harness.extensions.workbench.dials import find_dials, list_parameters
+from harness.extensions.workbench.figures import ScoredSide, Summary, find_best, find_differences, make_row
+from harness.extensions.workbench.grading import Grading
+from harness.extensions.workbench.holding_out import describe_hold_out, give_verdict
+from harness.extensions.workbench.rankings import RankedSide, Rankings, find_query, make_side
+from harness.extensions.workbench.tries import Try
+from harness.extensions.workbench.verdicts import list_failing
+from harness.extensions.workbench.writing import PlannedChange, plan_request, plan_values
+from harness.local_server import Action, RefusedAction, Route
+from harness.means import mean_of
+from harness.model.suite import Json
+from harness.run import Runner
+from harness.words import count
+
+LONGEST_NAME = 200
+
+
+class Actions:
+    """Answers the page of one session."""
+
+    def __init__(self, bench: Bench, grading: Grading, runner: Runner, environ: Mapping[str, str]) -> None:
+        self.bench = bench
+        self.grading = grading
+        self._runner = runner
+        self._environ = environ
+        self._rankings = Rankings(bench)
+        bench.replace_judgments(grading.list_judgments())
+
+    @property
+    def table(self) -> dict[Route, Action]:
+        """By method and path."""
+        return {
+            ("GET", "/session"): self.show_session,
+            ("POST", "/try"): self.begin,
+            ("GET", "/answers"): self.wait_for_answers,
+            ("GET", "/try"): self.show_try,
+            ("GET", "/query"): self.show_query,
+            ("POST", "/explain"): self.explain,
+            ("POST", "/grade"): self.grade,
+            ("POST", "/undo"): self.undo,
+            ("POST", "/again"): self.again,
+            ("POST", "/keep"): self.keep,
+            ("POST", "/write"): self.write,
+            ("POST", "/finish"): self.finish,
+            ("GET", "/changes"): self.show_changes,
+        }
+
+    # The session.
+
+    def show_session(self, _: str, __: Mapping[str, Any]) -> dict[str, Any]:
+        """All that the page begins with."""
+        bench, material = self.bench, self.bench.material
+        live = bench.live
+        hold_out = None
+        if material.hold_out is not None:
+            hold_out = {
+                "queries": len(material.hold_out.queries),
+                "looks": len(material.hold_out.looks),
+                "sentence": describe_hold_out(material.hold_out),
+            }
+        weights = {query.id: query.weight for query in bench.suite.queries if query.id in live.scores}
+        return {
+            "suite": material.masker.mask(material.suite.name),
+            "request": material.request,
+            "against": material.live.name,
+            "measure": material.measure.text,
+            "depth": bench.suite.depth,
+            "manual": material.options.manual,
+            "judge": material.options.judge,
+            "choices": [
+                {"grade": choice.grade, "name": choice.name, "key": choice.key, "description": ""}
+                for choice in self.grading.choices
+            ],
+            "text": material.text,
+            "live_text": material.live.text,
+            "dials": self._list_dials(material.text, {}),
+            "queries": [self._build_query(query.id) for query in bench.suite.queries],
+            "live": mean_of(live.scores, weights) if live.scores else None,
+            "has_explain": material.explains,
+            "watches": True,
+            "hold_out": hold_out,
+            "tries": self._list_rows_of_tries(),
+            "shown": None,
+            "notes": list(material.notes),
+        }
+
+    def show_changes(self, _: str, __: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether a file of the suite was changed: it is loaded again then, and what is live is answered again."""
+        try:
+            is_changed = self.bench.reload_if_changed()
+        except InputError as error:
+            return {"said": f"The suite was changed, and is wrong now: {error}", "reload": False}
+        if not is_changed:
+            return {"said": None, "reload": False}
+        self.grading.original = self.bench.suite
+        self.bench.replace_judgments(self.grading.list_judgments())
+        self._rankings = Rankings(self.bench)
+        return {"said": "The suite was changed, and is loaded again. Your text is kept.", "reload": True}
+
+    def _build_query(self, query_id: str) -> dict[str, Any]:
+        query = find_query(self.bench.suite, query_id)
+        text = query.text
+        if query.masked is not None and query.masked.get("text"):
+            text = query.masked["text"]
+        live = self.bench.live
+        row = make_row(live, live, query)
+        return {
+            "id": query.id,
+            "text": text or query.id,
+            "tags": list(query.tags),
+            "weight": query.weight,
+            "live": row.score,
+            "live_error": row.error,
+        }
+
+    # Texts.
+
+    def begin(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a text."""
+        text, numbers = sent.get("text"), sent.get("values") or {}
+        if not isinstance(text, str) or not isinstance(numbers, Mapping):
+            raise UsageError("expected a text, and values by their pointers")
+        if not all(map(_is_finite, numbers.values())):
+            raise UsageError("expected numbers as values")
+        first = [str(query) for query in sent.get("first") or ()]
+        try:
+            begun, text, values = self.bench.begin(text, numbers, first, force=sent.get("force") is True)
+        except InputError as error:
+            problem = error.problems[0]
+            answer: dict[str, Any] = {"error": problem.message, "line": problem.line or None, "column": problem.column}
+            raise RefusedAction(422, answer) from None
+        answer = {"text": text, "dials": self._list_dials(text, values)}
+        return answer | ({"run": begun.id} if isinstance(begun, TextRun) else {"try": begun})
+
+    def again(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Send one query once more."""
+        return {"run": self.bench.begin_again(_read_number(sent, "try"), str(sent.get("query"))).id}
+
+    def wait_for_answers(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The rows of a run that are new, and its figures when it is over."""
+        since = _read_number(sent, "since")
+        run = self.bench.wait(str(sent.get("run")), since)
+        is_over = run.is_over
+        rows = run.rows[since:]
+        answer: dict[str, Any] = {
+            "since": since + len(rows),
+            "rows": [asdict(row) for row in rows],
+            "done": since + len(rows),
+            "total": len(run.suite.queries),
+            "over": is_over,
+            "superseded": run.is_superseded,
+            "try": None,
+            "summary": None,
+            "error": run.error or None,
+        }
+        if run.is_superseded:
+            return answer | {"rows": []}
+        if is_over and run.finished is not None:
+            number = run.finished.number
+            answer["try"] = self._build_try_row(run.finished)
+            answer["summary"] = self._build_summary(number, run.summary)
+        elif is_over and run.again == LIVE:
+            answer["try"] = self._build_live_row()
+            answer["summary"] = self._build_summary(LIVE, None)
+        return answer
+
+    def show_try(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """An earlier try, without a search."""
+        number = _read_number(sent, "number")
+        shown = self.bench.find_shown(number)
+        row = self._build_live_row() if number == LIVE else self._build_try_row(self.bench.tries.find(number))
+        return {
+            "text": shown.text,
+            "dials": self._list_dials(shown.text, shown.values),
+            "rows": [asdict(one) for one in self.bench.list_rows(number)],
+            "summary": self._build_summary(number, None),
+            "stale": row["stale"],
+            "row": row,
+        }
+
+    def keep(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a try by a name."""
+        name = str(sent.get("name") or "").strip()
+        if not name or len(name) > LONGEST_NAME or not name.isprintable():
+            raise UsageError(f"expected a name of at most {LONGEST_NAME} characters")
+        return self._build_try_row(self.bench.tries.rename(_read_number(sent, "try"), name))
+
+    # One query.
+
+    def show_query(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Both rankings of a query."""
+        query = str(sent.get("id"))
+        find_query(self.bench.suite, query)
+        tried = None
+        if "try" in sent:
+            tried = self._find_side(_read_number(sent, "try"), query)
+        elif "run" in sent:
+            run = self.bench.find_run(str(sent["run"]))
+            if query in run.responses:
+                side = ScoredSide(self.bench.suite, self.bench.material.measure, run.responses, self.bench.live.run)
+                tried = make_side(run.suite, side, query)
+        return self._rankings.show(query, self._find_side(LIVE, query), tried)
+
+    def explain(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Why a hit has its score."""
+        query = str(sent.get("query"))
+        number = LIVE if sent.get("side") == "live" else _read_number(sent, "try")
+        side = self._find_side(number, query)
+        lines = self._rankings.explain(query, str(sent.get("document")), side, above=sent.get("above") is True)
+        return {"lines": lines}
+
+    def _find_side(self, number: int, query: str) -> RankedSide:
+        shown = self.bench.find_shown(number)
+        suite = shown.suite
+        material = self.bench.material
+        if number == LIVE:
+            name = material.live.name if material.live.name in suite.requests else material.request
+            suite = replace(suite, requests={name: suite.requests[name]})
+        else:
+            suite = material.read_text(shown.text, shown.values)
+        return make_side(suite, shown.side, query)
+
+    # Grades.
+
+    def grade(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a grade; both sides are scored by it at once."""
+        pair = (str(sent.get("query")), str(sent.get("document")))
+        find_query(self.bench.suite, pair[0])
+        title = self._rankings.title(pair[1])
+        said = self.grading.record(pair, sent.get("grade"), title, self.bench.suite)
+        return self._describe_grade(pair[0], sent, said)
+
+    def undo(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Undo the last grade of this session."""
+        query, document = self.grading.undo()
+        name = self._rankings.title(document) or document
+        return self._describe_grade(query, sent, f"Undone: the grade of {name}.")
+
+    def _describe_grade(self, query: str, sent: Mapping[str, Any], said: str) -> dict[str, Any]:
+        bench = self.bench
+        bench.replace_judgments(self.grading.list_judgments())
+        number = None if sent.get("try") is None else _read_number(sent, "try")
+        answer: dict[str, Any] = {
+            "query": query,
+            "live": bench.live.scores.get(query),
+            "row": None,
+            "summary": None,
+            "tries": self._list_rows_of_tries(),
+            "said": said,
+        }
+        tried = None
+        if number is not None:
+            side = bench.find_shown(number).side
+            answer["row"] = asdict(make_row(bench.live, side, find_query(bench.suite, query)))
+            answer["summary"] = self._build_summary(number, None)
+            tried = self._find_side(number, query)
+        answer["ranking"] = self._rankings.show(query, self._find_side(LIVE, query), tried)
+        return answer
+
+    # The suite, and the queries held out.
+
+    def write(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Show what writing a try into the suite would change; with the token of that, write it."""
+        plan = self._plan_change(sent)
+        if sent.get("write") is not True:
+            return {"diff": plan.diff, "file": plan.files, "token": plan.token}
+        if sent.get("token") != plan.token:
+            raise RefusedAction(409, {"error": f"{plan.files} was changed meanwhile; nothing was written."})
+        try:
+            plan.texts.write(plan.changes)
+        except UsageError as error:
+            raise RefusedAction(409, {"error": str(error)}) from None
+        what = "the values"
+        if sent.get("how") != "values":
+            what = f"the request {sent.get('name')}"
+            self.bench.note_written()
+        return {"written": plan.files, "sentence": f"Wrote {what} to {plan.files}."}
+
+    def _plan_change(self, sent: Mapping[str, Any]) -> PlannedChange:
+        number = _read_number(sent, "try")
+        shown = self.bench.find_shown(number)
+        material = self.bench.material
+        if sent.get("how") == "values":
+            return plan_values(material, self._environ, shown.text, shown.values)
+        if shown.values:
+            raise UsageError("parameters of 'tune' have other values here: write the values, or put them into the text")
+        return plan_request(material, self._environ, str(sent.get("name")), shown.text, self._write_comment(number))
+
+    def _write_comment(self, number: int) -> str:
+        """The date, the difference, and the number of tries, for who reads the suite."""
+        summary = self.bench.summarize_try(number)
+        tries = len(self.bench.tries.tries)
+        parts = [f"Tried on {date.today().isoformat()} against {self.bench.material.live.name}"]
+        if summary.difference is not None:
+            figures = f"{self.bench.material.measure.text} {summary.difference:+.3f}"
+            if summary.interval is not None:
+                figures += f" ({summary.interval[0]:+.3f} to {summary.interval[1]:+.3f})"
+            parts.append(f"{figures} on {count(len(self.bench.suite.queries), 'query')}")
+        parts.append(f"one of {count(tries, 'try')}" if tries != 1 else "the only try")
+        return ": ".join([parts[0], ", ".join(parts[1:])]) + "."
+
+    def finish(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The verdict of the queries that were held out."""
+        shown = self.bench.find_shown(_read_number(sent, "try"))
+        material = self.bench.material
+        verdict = give_verdict(material, material.read_text(shown.text, shown.values), self._runner)
+        self.bench.material = replace(material, hold_out=verdict.hold_out)
+        return {
+            "verdict": verdict.verdict,
+            "sentence": verdict.sentence,
+            "interval": verdict.interval,
+            "looks": verdict.looks,
+        }
+
+    # Figures as JSON.
+
+    def _list_dials(self, text: str, values: Mapping[str, Json]) -> list[dict[str, Any]]:
+        material = self.bench.material
+        dials = [*list_parameters(material.suite.tuning, values), *find_dials(text)]
+        live_dials = [*list_parameters(material.suite.tuning, {}), *find_dials(material.live.text)]
+        live = {dial.pointer: dial.value for dial in live_dials}
+        return [
+            {
+                "pointer": dial.pointer,
+                "name": dial.name,
+                "value": dial.value,
+                "live": live.get(dial.pointer, dial.value),
+                "step": dial.step,
+            }
+            for dial in dials
+        ]
+
+    def _list_rows_of_tries(self) -> list[dict[str, Any]]:
+        return [self._build_try_row(one) for one in self.bench.tries.tries if one.of == self.bench.material.request]
+
+    def _build_try_row(self, one: Try) -> dict[str, Any]:
+        stale = self.bench.explain_stale(one)
+        difference = self.bench.compute_difference(one.number)
+        line = "no query has a score of both" if difference is None else f"{difference:+.3f}"
+        return {
+            "number": one.number,
+            "name": one.name,
+            "kept": one.kept,
+            "difference": difference,
+            "is_grey": bool(stale) or one.is_grey,
+            "summary_line": f"{one.name}: {line}",
+            "time": one.time,
+            "stale": f"{stale}: measure it again" if stale else None,
+        }
+
+    def _build_live_row(self) -> dict[str, Any]:
+        return {
+            "number": LIVE,
+            "name": f"as {self.bench.material.live.name}",
+            "kept": False,
+            "difference": 0.0,
+            "is_grey": True,
+            "summary_line": "what is live",
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "stale": None,
+        }
+
+    def _build_summary(self, number: int, summary: Summary | None) -> dict[str, Any]:
+        bench = self.bench
+        if summary is None:
+            summary = bench.summarize_try(number)
+        side = bench.find_shown(number).side
+        failing = list_failing(bench.material, bench.live, side)
+        weights = {query.id: query.weight for query in bench.suite.queries}
+        best = find_best(bench.list_differences(), weights)
+        answer: dict[str, Any] = asdict(summary)
+        answer["try"] = answer.pop("tried")
+        answer["failing"] = [{"text": text, "live_too": live_too} for text, live_too in failing]
+        answer["best"] = None
+        if best is not None and best.number == number:
+            answer["best"] = {"of": best.of, "interval": best.interval}
+        answer["graded_here"] = None
+        if self.grading.given:
+            answer["graded_here"] = {"count": len(self.grading.given), "without": self._find_without_own(side)}
+        return answer
+
+    def _find_without_own(self, side: ScoredSide) -> float | None:
+        """The mean difference without the grades of this session."""
+        judgments = self.grading.list_judgments(is_without_own=True)
+        queries = tuple(
+            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
+            for query in self.bench.suite.queries
+        )
+        suite = replace(self.bench.suite, queries=queries)
+        differences = find_differences(self.bench.live.replace_suite(suite), side.replace_suite(suite))
+        weights = {query.id: query.weight for query in queries if query.id in differences}
+        return mean_of(differences, weights) if differences else None
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+
+
+def _read_number(sent: Mapping[str, Any], name: str) -> int:
+    """The whole number that the page sent as *name*."""
+    value = sent.get(name)
+    text = str(value)
+    if isinstance(value, bool) or not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise UsageError(f"expected a whole number as {name}")
+    return int(text)

@@ -1,0 +1,274 @@
+"""What a try is worth beside what is live: scores by query, means, intervals, and what may move them. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from harness.extensions.tuning.decision import compute_gain
+from harness.gate.ties import find_bands
+from harness.means import mean_of
+from harness.metrics.run_scores import failure_text, score_of
+from harness.metrics.unjudged import bound_differences, needs_grades
+from harness.model.run import Failure, Ranking, Response, Run
+from harness.model.suite import Measure, Query, Suite
+from harness.statistics.paired import EQUAL
+from harness.words import count
+
+LEVEL = 0.05
+"""That of the intervals: each has the true value with 95 %."""
+
+FLIPS = 2000
+"""Random signs by which the interval of the best of several tries is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One query of a try."""
+
+    query: str
+    score: float | None
+    low: float | None
+    """The least score over the orders of documents that tie; *high* is the greatest."""
+    high: float | None
+    unjudged: int
+    """Hits without a grade among the first ones that are shown."""
+    live_unjudged: int
+    moved: bool
+    """Whether other documents are shown, or in another order."""
+    error: str | None
+    """Why there is no ranking."""
+
+
+@dataclass(frozen=True)
+class ScoredSide:
+    """The *responses* to one request, scored by the judgments of *suite*."""
+
+    suite: Suite
+    """With the queries that are shown."""
+    measure: Measure
+    responses: Mapping[str, Response]
+    run: Run
+    """What is known of them beside the responses."""
+    known: Mapping[str, float | None] = field(default_factory=dict)
+    """Scores that were computed before by the same judgments."""
+
+    @cached_property
+    def scores(self) -> dict[str, float]:
+        """By query; one without an answer, or whose score is undefined, is left out."""
+        scores = {}
+        for query in self.suite.queries:
+            score = self.known[query.id] if query.id in self.known else _score(self, query)
+            if score is not None:
+                scores[query.id] = score
+        return scores
+
+    @cached_property
+    def bands(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest score of each query that ties move."""
+        return find_bands(self.suite, self.answered, self.measure)
+
+    @property
+    def answered(self) -> Run:
+        """The run with the responses."""
+        return replace(self.run, responses=self.responses)
+
+    def replace_suite(self, suite: Suite) -> ScoredSide:
+        """The same responses by the judgments of another suite; what these do not change is not scored again."""
+        before = {query.id: query for query in self.suite.queries}
+        known = {
+            query.id: self.scores.get(query.id)
+            for query in suite.queries
+            if query.id in before and query.judgments == before[query.id].judgments
+        }
+        return ScoredSide(suite, self.measure, self.responses, self.run, known)
+
+    def count_unjudged(self, query: Query) -> int:
+        """The hits of *query* without a grade, among those that are shown."""
+        response = self.responses.get(query.id)
+        if not isinstance(response, Ranking):
+            return 0
+        return sum(document not in query.judgments for document in response.ids[: self.suite.depth])
+
+
+def _score(side: ScoredSide, query: Query) -> float | None:
+    value = score_of(side.suite, query, side.measure, side.answered).value
+    return value if value is not None and math.isfinite(value) else None
+
+
+def make_row(live: ScoredSide, tried: ScoredSide, query: Query) -> Row:
+    """The row of *query*, which has a response in *tried*."""
+    response, before = tried.responses.get(query.id), live.responses.get(query.id)
+    of_query = ScoredSide(replace(tried.suite, queries=(query,)), tried.measure, tried.responses, tried.run)
+    score = of_query.scores.get(query.id)
+    low, high = of_query.bands.get(query.id, (score, score))
+    is_same = isinstance(response, Ranking) and isinstance(before, Ranking) and response.ids == before.ids
+    error = failure_text(response) if isinstance(response, Failure) else None
+    return Row(query.id, score, low, high, tried.count_unjudged(query), live.count_unjudged(query), not is_same, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A try beside what is live, over the queries that have a score of both."""
+
+    live: float | None
+    tried: float | None
+    difference: float | None
+    interval: tuple[float, float] | None
+    is_grey: bool
+    """Whether chance, or hits without a grade, may be all of the difference."""
+    wins: int
+    losses: int
+    same: int
+    unjudged: int
+    range: tuple[float, float] | None
+    """The differences that the grades of unjudged hits leave; None where all are judged."""
+    unanswered: int
+    sentence: str
+    failing: Sequence[tuple[str, bool]] = ()
+    """Thresholds that do not hold, each with whether it does not hold today either."""
+    graded_here: tuple[int, float | None] | None = None
+    """Grades of this session, and the difference without them."""
+    best: tuple[int, tuple[float, float]] | None = None
+    """If this is the best of several tries: their number, and its interval, corrected for having chosen it."""
+    searches: int = 0
+    seconds: float = 0.0
+    latency: Mapping[str, tuple[float, float]] | None = None
+    """p50 and p95 of the engine's own milliseconds, live and try."""
+
+
+def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
+    """What *tried* is worth beside *live*."""
+    suite = tried.suite
+    weights = {query.id: query.weight for query in suite.queries}
+    gain = compute_gain(live.scores, tried.scores, weights, is_tested=True)
+    differences = find_differences(live, tried)
+    wins = sum(difference > EQUAL for difference in differences.values())
+    losses = sum(difference < -EQUAL for difference in differences.values())
+    possible = find_range(live, tried)
+    interval = None
+    if gain is not None and gain.low is not None and gain.high is not None:
+        interval = (gain.low, gain.high)
+    is_grey = interval is None or _includes_zero(interval) or (possible is not None and _includes_zero(possible))
+    unanswered = sum(isinstance(response, Failure) for response in tried.responses.values())
+    summary = Summary(
+        live=None if gain is None else gain.today,
+        tried=None if gain is None else gain.chosen,
+        difference=None if gain is None else gain.difference,
+        interval=interval,
+        is_grey=is_grey,
+        wins=wins,
+        losses=losses,
+        same=len(differences) - wins - losses,
+        unjudged=sum(tried.count_unjudged(query) + live.count_unjudged(query) for query in suite.queries),
+        range=possible,
+        unanswered=unanswered,
+        sentence="",
+        latency=_measure_latency(live, tried),
+    )
+    return replace(summary, sentence=describe_summary(summary, tried.measure.text))
+
+
+def describe_summary(summary: Summary, measure: str) -> str:
+    """The summary in a sentence, for who does not see the page."""
+    if summary.difference is None or summary.live is None:
+        return f"{measure}: no query has a score of both"
+    parts = [f"{measure} {summary.tried:.3f}, live {summary.live:.3f}, difference {summary.difference:+.3f}"]
+    if summary.interval is not None:
+        low, high = summary.interval
+        chance = ", which may be chance" if _includes_zero(summary.interval) else ""
+        parts.append(f"95 % interval {low:+.3f} to {high:+.3f}{chance}")
+    parts.append(f"{summary.wins} won, {summary.losses} lost, {summary.same} the same")
+    if summary.range is not None:
+        low, high = summary.range
+        parts.append(f"{count(summary.unjudged, 'unjudged hit')} may make it {low:+.3f} to {high:+.3f}")
+    if summary.unanswered:
+        parts.append(f"{count(summary.unanswered, 'query')} without an answer")
+    return "; ".join(parts)
+
+
+def find_differences(live: ScoredSide, tried: ScoredSide) -> dict[str, float]:
+    """The differences of the queries that have a score of both."""
+    return {query: score - live.scores[query] for query, score in tried.scores.items() if query in live.scores}
+
+
+def find_range(live: ScoredSide, tried: ScoredSide) -> tuple[float, float] | None:
+    """The range of the mean difference over the grades of unjudged hits; None where all are judged."""
+    suite, measure = tried.suite, tried.measure
+    has_unjudged = any(live.count_unjudged(query) or tried.count_unjudged(query) for query in suite.queries)
+    if not has_unjudged or not needs_grades(measure):
+        return None
+    pairs: dict[str, tuple[Ranking, Ranking]] = {}
+    for query in suite.queries:
+        before, after = live.responses.get(query.id), tried.responses.get(query.id)
+        if isinstance(before, Ranking) and isinstance(after, Ranking):
+            pairs[query.id] = (before, after)
+    ranges = bound_differences(suite, measure, pairs)
+    if not ranges:
+        return None
+    weights = {query.id: query.weight for query in suite.queries if query.id in ranges}
+    low = mean_of({query: least for query, (least, _) in ranges.items()}, weights)
+    return low, mean_of({query: greatest for query, (_, greatest) in ranges.items()}, weights)
+
+
+def _includes_zero(interval: tuple[float, float]) -> bool:
+    return interval[0] <= EQUAL and interval[1] >= -EQUAL
+
+
+def _measure_latency(live: ScoredSide, tried: ScoredSide) -> dict[str, tuple[float, float]] | None:
+    """p50 and p95 of both sides; None where a side has no times."""
+    times = {}
+    for name, side in (("live", live), ("try", tried)):
+        found = [_read_time(response) for response in side.responses.values()]
+        known = [milliseconds for milliseconds in found if milliseconds is not None]
+        if not known:
+            return None
+        middle, high = np.percentile(known, [50, 95])
+        times[name] = (float(middle), float(high))
+    return times
+
+
+def _read_time(response: Response) -> float | None:
+    if not isinstance(response, Ranking):
+        return None
+    return response.took if response.to_last_byte is None else response.to_last_byte
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best of several tries."""
+
+    number: int
+    of: int
+    interval: tuple[float, float]
+
+
+def find_best(differences: Mapping[int, Mapping[str, float]], weights: Mapping[str, float]) -> Best | None:
+    """
+    The try with the greatest mean difference, with an interval that holds for whichever would have been chosen.
+
+    Signs of the centred differences are flipped at random, for all tries alike; of each flip the greatest mean counts
+    (Westfall and Young, "Resampling-Based Multiple Testing", 1993). None with fewer than two tries or queries.
+
+    Args:
+        differences: By the number of a try, its difference to what is live by query.
+        weights: Of the queries.
+    """
+    queries = sorted(set.intersection(*map(set, differences.values()))) if differences else []
+    if len(differences) < 2 or len(queries) < 2:
+        return None
+    numbers = sorted(differences)
+    table = np.array([[differences[number][query] for query in queries] for number in numbers])
+    shares = np.array([weights[query] for query in queries])
+    table = table * (shares / shares.mean())
+    means = table.mean(axis=1)
+    generator = np.random.default_rng(1)
+    signs = generator.choice((-1.0, 1.0), size=(FLIPS, len(queries)))
+    greatest = np.abs(signs @ (table - means[:, None]).T / len(queries)).max(axis=1)
+    margin = float(np.quantile(greatest, 1 - LEVEL))
+    place = int(np.argmax(means))
+    return Best(numbers[place], len(numbers), (float(means[place]) - margin, float(means[place]) + margin))

@@ -1,0 +1,126 @@
+"""What a text may ask for: hits of what the suite searches, and no more of them. The rest is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from harness.model.suite import Json, RequestTemplate, Suite
+from harness.search.bodies import COSTLY_KEYS
+from harness.suites.scalars import BESIDE_A_BODY
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, find_child, resolve
+
+OTHER_INDEX = frozenset({"index", "_index", "indexed_shape", "target_index"})
+"""Keys that name another index: in `terms`, `more_like_this`, `geo_shape`, `percolate`, look-ups at run time."""
+
+REFUSED = {
+    "pit": "a point in time is one of another search",
+    "scroll": "a scroll is kept open on the engine",
+    "profile": "a profile takes the engine many times as long",
+}
+"""Keys of a body that cost more than a search, with the reason."""
+
+_FIXED = ("index", "target", "routing", "file")
+"""What stands beside a body and says where it is sent."""
+
+_FREE_OF_HTTP = frozenset({"params", "json"})
+"""The keys of `http` that may be changed."""
+
+_JOIN = "fromIndex"
+"""The parameter of a join of Solr, inside a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Checks texts for one request of a suite, which has *own* nodes; *others* are those of all its requests."""
+
+    own: Node
+    others: tuple[Node, ...]
+    depth: int
+
+    def check(self, node: Node, problems: Problems) -> None:
+        """Note what *node*, a request, must not have."""
+        is_wrapped = isinstance(node, MappingNode) and bool(node.keys() & set(BESIDE_A_BODY))
+        body = node
+        if is_wrapped:
+            self._check_fixed(node, problems)
+            body = find_child(node, "body")
+        if isinstance(body, MappingNode):
+            self._check_size(body, problems)
+        known = {_format_pair(key, value) for other in self.others for key, value in _iterate_pairs(other)}
+        over_http = find_child(node, "http") is not None
+        for key, value in _iterate_pairs(node if is_wrapped and over_http else body):
+            if _format_pair(key, value) in known:
+                continue
+            if isinstance(value, ScalarNode) and _JOIN in value:
+                problems.note(
+                    value.mark, f"found {_JOIN}, which searches another index: only the suite's own requests may"
+                )
+            if over_http:
+                continue
+            if key in OTHER_INDEX:
+                message = f"found {str(key)!r}, which names another index: only the suite's own requests may"
+                problems.note(key.mark, message)
+            elif key in REFUSED:
+                problems.note(key.mark, f"found {str(key)!r}, expected a search alone: {REFUSED[key]}")
+
+    def _check_fixed(self, node: Node, problems: Problems) -> None:
+        """Note where the request is sent elsewhere than the suite's own."""
+        assert isinstance(node, MappingNode)
+        for name in _FIXED:
+            if _read_plain(node.find_child(name)) != _read_plain(find_child(self.own, name)):
+                mark = node.find_key(name).mark if name in node else node.mark
+                problems.note(mark, f"{name!r} is not that of the suite's request: a text is sent where that is sent")
+        http, own = node.find_child("http"), find_child(self.own, "http")
+        if not isinstance(http, MappingNode) or not isinstance(own, MappingNode):
+            return
+        for key in (*http, *own):
+            if key not in _FREE_OF_HTTP and _read_plain(http.find_child(key)) != _read_plain(own.find_child(key)):
+                mark = http.find_key(key).mark if key in http else http.mark
+                problems.note(mark, f"{str(key)!r} of 'http' is not that of the suite: change its params or its json")
+
+    def _check_size(self, body: MappingNode, problems: Problems) -> None:
+        size = body.find_child("size")
+        value = resolve(size) if isinstance(size, ScalarNode) and size.plain else None
+        if isinstance(value, int) and value > self.depth:
+            message = f"found {value:,} hits, expected at most {self.depth:,}, the depth of the suite"
+            problems.note(size.mark, message)
+
+
+def leave_out_unranked(suite: Suite) -> Suite:
+    """*suite*, whose requests for engines lack what does not rank, such as aggregations and highlights."""
+    return replace(suite, requests={name: _leave_out(template) for name, template in suite.requests.items()})
+
+
+def _leave_out(template: RequestTemplate) -> RequestTemplate:
+    if template.http is not None or not isinstance(template.body, Mapping):
+        return template
+    kept = {key: value for key, value in template.body.items() if key not in COSTLY_KEYS}
+    return replace(template, body=kept)
+
+
+def _iterate_pairs(node: Node | None) -> Iterator[tuple[ScalarNode, Node]]:
+    """Each key below *node* with its value; an item of a list with the key of the list."""
+    if isinstance(node, MappingNode):
+        for key, value in node.items():
+            yield key, value
+            yield from _iterate_pairs(value)
+            if isinstance(value, ListNode):
+                yield from ((key, item) for item in value if isinstance(item, ScalarNode))
+    elif isinstance(node, ListNode):
+        for item in node:
+            yield from _iterate_pairs(item)
+
+
+def _format_pair(key: ScalarNode, value: Node) -> str:
+    return json.dumps([str(key), _read_plain(value)])
+
+
+def _read_plain(node: Node | None) -> Json:
+    """*node* as JSON, as it is written."""
+    if isinstance(node, MappingNode):
+        return {str(key): _read_plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_read_plain(item) for item in node]
+    return None if node is None else node.raw

@@ -1,0 +1,114 @@
+"""The verdict of the queries that were held out: they are asked once for what is live and for one try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from harness.errors import SearchError, UsageError
+from harness.extensions.tuning.decision import TiedScores, decide_with_ties
+from harness.extensions.tuning.hold_outs import add_look, build_hold_out_path, read_hold_out
+from harness.extensions.tuning.model import HoldOut, HoldOutLook, TuningDecision
+from harness.extensions.workbench.figures import ScoredSide
+from harness.extensions.workbench.guard import leave_out_unranked
+from harness.extensions.workbench.opening import Material, answer_queries
+from harness.masking import fingerprint
+from harness.model.run import Failure
+from harness.model.suite import Json, Suite
+from harness.run import Runner
+from harness.store.what_changed import fingerprint_request
+from harness.words import count
+
+VERDICTS = {TuningDecision.GAIN: "gain", TuningDecision.LOSS: "loss"}
+"""All others are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the queries that were held out say of a try; nothing of any of them."""
+
+    verdict: str
+    sentence: str
+    interval: tuple[float, float] | None
+    looks: int
+    hold_out: HoldOut
+
+
+def describe_hold_out(hold_out: HoldOut) -> str:
+    """What is held out, and how often it was looked at, in a sentence."""
+    queries = count(len(hold_out.queries), "query")
+    looks = len(hold_out.looks)
+    seen = "Nobody has looked at them yet." if not looks else f"They were looked at {count(looks, 'time')} before."
+    return f"{queries} are held out, and neither sent nor shown: finishing asks them once. {seen}"
+
+
+def give_verdict(material: Material, tried: Suite, runner: Runner) -> Verdict:
+    """
+    Send what is live and the request of *tried* to the queries held out, and keep the look.
+
+    Raises:
+        UsageError: No queries are held out, or what is live is a baseline.
+        SearchError: A query has no answer: nothing is decided, and nothing kept.
+    """
+    if material.hold_out is None or not material.held_out:
+        raise UsageError("no queries are held out: there is no verdict beyond the figures of the page")
+    if material.live.answered is None:
+        raise UsageError("a baseline is no request that can be sent to the queries held out; try against a request")
+    path = build_hold_out_path(material.options.path)
+    hold_out = read_hold_out(path, material.suite.roots)
+    live_suite = leave_out_unranked(material.suite)
+    live, _ = answer_queries(material, live_suite, material.held_out, runner, material.live.name)
+    other, _ = answer_queries(material, leave_out_unranked(tried), material.held_out, runner, material.request)
+    failed = [query for side in (live, other) for query, found in side.responses.items() if isinstance(found, Failure)]
+    if failed:
+        queries = count(len(set(failed)), "query")
+        raise SearchError(
+            f"{queries} of those held out have no answer; nothing is decided, and the look does not count"
+        )
+    weights = {query.id: query.weight for query in material.held_out}
+    decision, gain = decide_with_ties(_read_ties(live), _read_ties(other), weights)
+    if gain is None or gain.p_value is None:
+        raise UsageError(f"no query of those held out has a score of {material.measure.text}")
+    before = len(hold_out.looks)
+    look = HoldOutLook(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        measure=material.measure.text,
+        request=material.request,
+        compared=_fingerprint_look(material, live_suite, tried),
+        difference=gain.difference,
+        p_value=gain.p_value,
+    )
+    hold_out = add_look(path, hold_out, look, material.suite.roots)
+    interval = None if gain.low is None or gain.high is None else (gain.low, gain.high)
+    said = {
+        TuningDecision.GAIN: "A gain",
+        TuningDecision.LOSS: "A loss",
+    }.get(decision, "No gain is shown")
+    sentence = f"{said} on {count(gain.queries, 'query')} that were held out: {gain.difference:+.3f}"
+    if interval is not None:
+        sentence += f" ({interval[0]:+.3f} to {interval[1]:+.3f})"
+    sentence += f", p {gain.p_value:.3f}."
+    if before:
+        sentence += f" They were looked at {count(before, 'time')} before: each look makes the next one worth less."
+    return Verdict(VERDICTS.get(decision, "none"), sentence, interval, before, hold_out)
+
+
+def _read_ties(side: ScoredSide) -> TiedScores:
+    """The scores of *side*, at their least and at their greatest over the orders of ties."""
+    least, greatest = dict(side.scores), {}
+    for query, (low, high) in side.bands.items():
+        if query in least:
+            greatest[query] = max(high, least[query])
+            least[query] = min(low, least[query])
+    return TiedScores(least, greatest)
+
+
+def _fingerprint_look(material: Material, live: Suite, tried: Suite) -> str:
+    suite = material.suite
+    parts: list[Json] = [
+        fingerprint_request(live, material.live.name),
+        fingerprint_request(leave_out_unranked(tried), material.request),
+        [material.measure.text, str(suite.gain), str(suite.profile)],
+        [[query.id, dict(query.judgments), query.weight] for query in material.held_out],
+    ]
+    return fingerprint(parts)

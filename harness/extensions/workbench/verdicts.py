@@ -1,0 +1,46 @@
+"""The thresholds that a try would not hold, by the gate's own verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from harness.extensions.tuning.asking import list_decidable
+from harness.extensions.workbench.figures import ScoredSide
+from harness.extensions.workbench.opening import Material
+from harness.gate.decide import decide
+from harness.gate.selection import needs_baseline
+from harness.metrics.run_scores import score_run
+from harness.model.run import Status, Verdict
+from harness.model.suite import Suite
+from harness.store.baseline import find_reference
+
+
+def list_failing(material: Material, live: ScoredSide, tried: ScoredSide) -> list[tuple[str, bool]]:
+    """The thresholds that *tried* does not hold, each with whether *live* does not hold it either."""
+    failing_live = _find_failing(material, live)
+    return [(text, threshold in failing_live) for threshold, text in _find_failing(material, tried).items()]
+
+
+def _find_failing(material: Material, side: ScoredSide) -> Mapping[str, str]:
+    """The text of each threshold that does not hold, by its id."""
+    suite = side.suite
+    suite = replace(suite, thresholds=list_decidable(suite.thresholds, suite.queries))
+    failing = {}
+    for verdict in _decide(material, suite, side):
+        if verdict.status is Status.FAILED:
+            text = verdict.threshold
+            if verdict.query is not None:
+                text += f" of {verdict.query}"
+            failing[verdict.id] = material.masker.mask(f"{text}: {verdict.reason}")
+    return failing
+
+
+def _decide(material: Material, suite: Suite, side: ScoredSide) -> Sequence[Verdict]:
+    options = material.options.run
+    # A threshold that is for the request of the suite is one for the text in its place.
+    run = replace(side.answered, request=material.request)
+    reference = None
+    if needs_baseline(suite, material.request):
+        reference = find_reference(suite, run, options.baseline, options.searched(), material.held_out)
+    return decide(suite, run, score_run(suite, run), today=options.day(), reference=reference)
