@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -202,13 +200,15 @@ def test_repeats_and_a_run_that_goes_on_read_them_too(
 
 
 @pytest.mark.one_engine
-def test_pytest_and_the_command_decide_alike(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_pytest_and_the_command_decide_alike(
+    write: Callable[..., Path], tmp_path: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(*MET, *MISSED)
     report = run(path, status=1)
     junit = tmp_path / "junit.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", str(path)]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == 1, ended.stdout
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    ended = pytester.runpytest("-p", "relevance", "-p", "no:cacheprovider", f"--junitxml={junit}", path)
+    assert ended.ret == pytest.ExitCode.TESTS_FAILED
     failed = {}
     for case in ElementTree.parse(junit).iter("testcase"):
         failure = case.find("failure")
