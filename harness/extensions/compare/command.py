@@ -13,8 +13,10 @@ from harness.cli.delivery import Delivery
 from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
+from harness.cli.running import print_note
 from harness.cli.shared_options import OutputType, engine_options, existing_file, json_option, make_run_options
 from harness.cli.terminal import print_all, run_progress
+from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.outputs import COMPARISON_KINDS, render
 from harness.extensions.compare.preparing import (
     CompareOptions,
@@ -26,6 +28,9 @@ from harness.extensions.compare.preparing import (
 from harness.extensions.compare.printers import QUERIES_SHOWN, print_comparison_report
 from harness.extensions.compare.scores import list_absent_packages
 from harness.extensions.compare.statistics_options import read_statistics_options, statistics_options
+from harness.extensions.compare.why.explaining import WhyOptions
+from harness.extensions.compare.why.options import dump_plan, list_plan_lines, why_options
+from harness.extensions.compare.why.planning import WhyPlan, add_why, open_why_journal, plan_why
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model.comparison import TEST_OPTIONS
@@ -75,6 +80,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
         "relevance compare baseline request:default --suite suites/products.relevance.yaml --embedded",
         "relevance compare request:default request:fuzzy --suite suites/products.relevance.yaml --url http://localhost:9200",
         "relevance compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
+        "relevance compare request:current request:candidate --suite suites/products.relevance.yaml --embedded --why",
         "relevance compare bm25.run fuzzy.run vectors.run --qrels products.qrels --measure AP --test t",
         before=SIDES,
     ),
@@ -107,6 +113,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
     is_flag=True,
     help="Remove the document with the id of its query from each ranking of a run file, as BEIR does.",
 )
+@why_options
 @statistics_options
 @rare_option(
     "--queries",
@@ -126,14 +133,23 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
 def command(
-    as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, all_requests: bool, **arguments: Any
+    as_json: bool,
+    outputs: tuple[Output, ...],
+    quiet: bool,
+    shown: int,
+    all_requests: bool,
+    why: bool,
+    why_each: bool,
+    searches: int,
+    dry_run: bool,
+    **arguments: Any,
 ) -> int:
     """
     Compare B with A: what changed, by how much, and whether chance would do the same.
 
     A and B are each a baseline, a report, a run file, a request, an index or a cluster, as listed below. With more than
     two, each is compared with A, in one table. `relevance compare SUITE --all-requests` compares the requests of a
-    suite.
+    suite. --why says which of the differences between two requests moved the results.
 
     With --suite or --qrels all are scored with the same judgments; without, scores that both files hold are compared,
     and if there are none, the rankings alone. The exit status is 0 if every --threshold holds, 1 if one does
@@ -141,19 +157,23 @@ def command(
     """
     if all_requests:
         arguments["sides"], arguments["suite"] = _take_suite(arguments["sides"], arguments["suite"])
+    if dry_run and not (why or why_each):
+        raise click.UsageError("--dry-run goes with --why")
     request = _make_request(**arguments, all_requests=all_requests)
     suites = [] if arguments["suite"] is None else [arguments["suite"]]
     files = _list_files_of_sides(*arguments["sides"])
     if request.qrels is not None:
         files.append(request.qrels)
+    plan = None
     with gc_paused():
         with remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
-            with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-                if all_requests:
-                    request = add_all_requests(request, os.environ)
-                _refuse_one_side(request)
-                prepared = prepare(request, runner.answer_suite, os.environ)
-            report = prepared.make_report()
+            if why or why_each:
+                plan = plan_why(request, WhyOptions(why_each, searches), os.environ)
+                request = plan.request
+                if dry_run:
+                    click.echo(dump_plan(plan) if as_json else "\n".join(list_plan_lines(plan)))
+                    return 0
+            report = _compare(request, plan, all_requests=all_requests, quiet=quiet)
         # From here on there is a report to give: an error while it is written does not remove what is written already.
         delivery = Delivery()
         with delivery.printing():
@@ -167,6 +187,27 @@ def command(
                 if not quiet:
                     click.echo(f"wrote {output.path}", err=True)
     return delivery.report_errors(report.exit_status)
+
+
+def _compare(request: ComparisonRequest, plan: WhyPlan | None, *, all_requests: bool, quiet: bool) -> ComparisonReport:
+    """The report of *request*, with the explanation that *plan* has planned."""
+    if plan is not None:
+        if not quiet:
+            for line in list_plan_lines(plan):
+                print_note(line)
+        with (
+            open_why_journal(plan) as journal,
+            run_progress(quiet=quiet) as progress,
+            Runner(os.environ, progress, journal) as runner,
+        ):
+            prepared = prepare(request, runner.answer_suite, os.environ)
+            return add_why(plan, prepared, runner, os.environ)
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+        if all_requests:
+            request = add_all_requests(request, os.environ)
+        _refuse_one_side(request)
+        prepared = prepare(request, runner.answer_suite, os.environ)
+    return prepared.make_report()
 
 
 def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:

@@ -42,7 +42,7 @@ def cover_sides(
     if not scored.grades_known or not suite.queries:
         return None
     ranks = deepest_cutoff(common_measures(suite)) or depth
-    reference, candidate = (_count_judged(suite, run, ranks) for run in scored.runs)
+    reference, candidate = (count_judged(suite, run, ranks) for run in scored.runs)
     judged = JudgedHits(ranks, len(suite.queries), reference, candidate)
     # Stored scores cannot be computed with other grades, and where all hits are judged there is nothing to suppose.
     if not scored.is_rescored or not (reference.unjudged or candidate.unjudged):
@@ -52,7 +52,7 @@ def cover_sides(
     if may_share_request(*pair):
         runs = (runs[0], settle_run(*runs))
     measures = [measure for measure in common_measures(suite) if needs_grades(measure)]
-    ranges = [_find_range(suite, runs, measure) for measure in measures]
+    ranges = [find_range(suite, runs, measure) for measure in measures]
     return replace(
         judged,
         ranges=tuple(difference for difference in ranges if difference is not None),
@@ -70,7 +70,7 @@ def _select_scored(scored: ScoredSides) -> tuple[Query, ...]:
     return tuple(query for query in scored.suite.queries if query.id in ids)
 
 
-def _count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
+def count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
     """The judged hits of *run* in the first *ranks* of each query."""
     measure = parse_measure(f"Judged@{ranks}")
     shares: dict[str, float] = {}
@@ -90,7 +90,7 @@ def _count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
     return SideCoverage(judged, hits, unjudged, queries)
 
 
-def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> DifferenceRange | None:
+def find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> DifferenceRange | None:
     """The range of the mean difference over the grades of unjudged hits; None where it cannot be computed."""
     rankings: dict[str, tuple[Ranking, Ranking]] = {}
     for query in suite.queries:

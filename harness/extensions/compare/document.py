@@ -31,6 +31,7 @@ from harness.extensions.compare.sentences import (
     write_comparison_closing,
     write_comparison_headline,
 )
+from harness.extensions.compare.why.document import list_why_blocks
 from harness.model.comparison import Comparison, MeasureComparison, MovedDocument
 from harness.model.run import Verdict
 from harness.report.attention import LOOKED_AT, is_passed_of_query, list_looked_at, order_verdicts
@@ -114,6 +115,8 @@ def _list_blocks(report: ComparisonReport, most: int) -> Iterator[Block]:
     measure_notes = build_measure_notes(report)
     if measure_notes.lines:
         yield measure_notes
+    if report.why is not None:
+        yield from list_why_blocks(report.why)
     agreement = build_agreement(report)
     if agreement.rows:
         yield agreement

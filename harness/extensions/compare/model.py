@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from harness.extensions.compare.why.model import WhyReport
 from harness.model.comparison import Agreement, Comparison, MeasurePlan, MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.run import Verdict
@@ -160,6 +161,8 @@ class ComparisonReport(SideComparison):
     suite: str = field(metadata=UNMASKED)
     further: tuple[SideComparison, ...] = ()
     """One for each side after the second, all with the same reference; p is corrected over all their measures."""
+    why: WhyReport | None = None
+    """Which differences between the two requests moved the results; None where that was not asked for."""
     exit_status: int = 0
     """3 if a query of any side failed or a threshold is undecided, else 1 if a threshold fails, else 0."""
     schema: int = 1

@@ -36,6 +36,7 @@ from harness.extensions.compare.sentences import (
     write_comparison_closing,
     write_comparison_headline,
 )
+from harness.extensions.compare.why.document import list_why_blocks
 from harness.model.comparison import MovedDocument
 from harness.model.run import Verdict
 from harness.report.attention import BAD, order_verdicts
@@ -124,6 +125,8 @@ def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
         yield Heading("Thresholds")
         yield from list_threshold_blocks(report.suite or "the comparison", verdicts, thresholds)
     yield from _list_measures(report)
+    if report.why is not None:
+        yield from list_why_blocks(report.why)
     yield from _list_agreement(report)
     yield from _list_notes(report, limits)
     yield Heading("Queries", anchor="c-queries")

@@ -58,8 +58,8 @@ def count_searches(splitting: Splitting, differences: Sequence[Difference], quer
 
 def count_pair_searches(differences: Sequence[Difference], queries: int) -> int:
     """The most searches for pairs of *differences*, if no query is explained by a single one."""
-    if len(differences) < 3:
-        return 0  # the arms of the only pair are the ends
+    if len(differences) < 4:
+        return 0  # the arms of a pair are the ends, or those of the third difference
     return len(differences) * (len(differences) - 1) * queries
 
 

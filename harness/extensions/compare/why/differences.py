@@ -140,16 +140,19 @@ class Splitting:
         return Difference(tuple(self.changes[number] for number in numbers), frozenset(numbers))
 
 
-def split_requests(old: Json, new: Json) -> Splitting:
+def split_requests(old: Json, new: Json, whole: Collection[str] = ()) -> Splitting:
     """
     Take two requests apart.
 
     Args:
         old: Its parts by name, such as the `body`.
         new: Likewise.
+        whole: The pointers of places that are not taken apart: what is rebuilt there does not rank as the original.
     """
-    splitter = _Splitter()
-    before, after = _take_query_as_retriever(old, new), _take_query_as_retriever(new, old)
+    splitter = _Splitter(whole)
+    before, after = old, new
+    if not whole:
+        before, after = _take_query_as_retriever(old, new), _take_query_as_retriever(new, old)
     nodes = {}
     for part in dict.fromkeys([*before, *after]):
         # A place in the body is written as in a suite: from the body on.
@@ -191,14 +194,15 @@ def _join_pointer(pointer: str, key: object) -> str:
 class _Splitter:
     """Makes the tree of two requests, and notes the change of each switch."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Collection[str] = ()) -> None:
         self.changes: list[Change] = []
+        self._whole = whole
 
     def compare(self, old: Json, new: Json, place: _Place, key: str = "") -> Node:
         """The tree of two values of *key* at *place*."""
         if old is not ABSENT and new is not ABSENT and are_same(old, new):
             return Same(old)
-        if key in WHOLE:
+        if key in WHOLE or place.after in self._whole:
             return self._switch(old, new, place)
         if key in FIELD_LISTS and are_texts(old) and are_texts(new):
             fields = self._pair_fields(read_list(old), read_list(new), place)

@@ -58,7 +58,7 @@ class ExplainedDifference:
 
     name: str
     """What changed, in short."""
-    places: tuple[str, ...] = field(metadata=UNMASKED)
+    places: tuple[str, ...]
     """The JSON pointers of what is switched together."""
     finding: Finding | None
     """None where no cause of the mean was looked for."""
@@ -76,10 +76,10 @@ class ExplainedQuery:
 
     id: str = field(metadata=UNMASKED)
     change: float
-    causes: tuple[tuple[str, ...], ...] = ()
+    causes: tuple[tuple[int, ...], ...] = ()
     """
-    The names of single differences, or of pairs, each of which takes the score back and brings it forth; empty where
-    none does.
+    Single differences, or pairs, by their places from 0 on, each of which takes the score back and brings it forth;
+    empty where none does.
     """
 
 

@@ -1,0 +1,183 @@
+"""Sends requests that are built from two requests of a suite, as a run sends those of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from harness.errors import EngineUnreachable, UsageError
+from harness.extensions.compare.why.clauses import are_same, write_json
+from harness.masking import fingerprint
+from harness.metrics.score import failure_text
+from harness.model.run import Failure, Run
+from harness.model.suite import Json, Query, RequestTemplate, Suite
+from harness.options import RunOptions
+from harness.run import Matrix
+
+if TYPE_CHECKING:
+    from harness.config import Configs
+    from harness.run.cell import AnsweredCell
+
+HTTP_PARTS = ("path", "params", "headers", "json")
+"""What two requests over HTTP may differ in."""
+
+
+class SuiteRunner(Protocol):
+    """What sends the queries of suites: `harness.run.Runner`."""
+
+    def answer(
+        self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
+    ) -> list[AnsweredCell]:
+        """See `Runner.answer`."""
+        ...
+
+
+# Templates of a suite and requests, which are their parts by name.
+
+
+def read_request(template: RequestTemplate) -> Json:
+    """The parts of *template* in which two requests may differ."""
+    http = template.http
+    if http is not None:
+        return {name: getattr(http, name) for name in HTTP_PARTS if getattr(http, name)}
+    parts: dict[str, Json] = {"body": template.body}
+    if template.url_params:
+        parts["url_params"] = dict(template.url_params)
+    return parts
+
+
+def make_template(template: RequestTemplate, name: str, request: Json) -> RequestTemplate:
+    """*template* with the parts of *request*, called *name*."""
+    if template.http is None:
+        return replace(template, name=name, body=request["body"], url_params=request.get("url_params", {}), masked=None)
+    http = replace(
+        template.http,
+        path=request.get("path", ""),
+        params=request.get("params", {}),
+        headers=request.get("headers", {}),
+        json=request.get("json"),
+    )
+    return replace(template, name=name, http=http, body=http.json, masked=None)
+
+
+def refuse_unlike(suite: Suite, names: tuple[str, str]) -> None:
+    """
+    Refuse two requests of *suite* that differ in more than what is sent for a query.
+
+    Raises:
+        UsageError: They search another index or server, or read other hits from a response.
+    """
+    first, second = (suite.requests[name] for name in names)
+    if suite.find_target(names[0]) != suite.find_target(names[1]) or first.index != second.index:
+        raise UsageError(
+            f"the requests {names[0]} and {names[1]} search different targets; --why compares requests on one"
+        )
+    alike = [make_template(template, "", read_request(first)) for template in (first, second)]
+    if replace(alike[0], mark=suite.mark, gates=True) != replace(alike[1], mark=suite.mark, gates=True):
+        raise UsageError(
+            f"the requests {names[0]} and {names[1]} are not of one form: their methods, or what is read from a "
+            "response, differ; --why compares what is sent"
+        )
+
+
+@dataclass(slots=True)
+class ArmSender:
+    """Sends requests with the queries of *suite*; each request once."""
+
+    runner: SuiteRunner
+    suite: Suite
+    template: RequestTemplate
+    """What all requests have beside their own parts."""
+    options: RunOptions
+    configs: Configs
+    known: dict[str, Run] = field(default_factory=dict)
+    """The runs of requests that were sent with all queries, by their text."""
+    searches: int = 0
+    """The searches that were sent."""
+
+    def add_run(self, request: Json, run: Run) -> None:
+        """Take *run* as that of *request*, with all queries."""
+        self.known[write_json(request)] = run
+        self.searches += len(run.responses)
+
+    def is_known(self, request: Json) -> bool:
+        """Whether *request* was sent with all queries."""
+        return write_json(request) in self.known
+
+    def send(self, requests: Sequence[Json], queries: Sequence[Query] | None = None) -> list[Run]:
+        """
+        Send *requests*, those that were not sent yet.
+
+        Args:
+            requests: As `read_request` gives them.
+            queries: Those to send, all where None.
+
+        Raises:
+            EngineUnreachable: The server answers nothing at all.
+            SuiteError: A request cannot be built.
+        """
+        texts = [write_json(request) for request in requests]
+        unsent = {text: request for text, request in zip(texts, requests, strict=True) if text not in self.known}
+        names = {text: f"why-{fingerprint(text)}" for text in unsent}
+        runs = dict(zip(unsent, self._send(names, unsent, queries), strict=True))
+        if queries is None:
+            self.known |= runs
+        return [runs[text] if text in runs else self.known[text] for text in texts]
+
+    def send_again(self, requests: Sequence[Json]) -> list[Run]:
+        """Send *requests* a second time, whether they were sent or not."""
+        texts = [f"{place}" for place in range(len(requests))]
+        names = {text: f"why-again-{text}-{fingerprint(write_json(requests[int(text)]))}" for text in texts}
+        return self._send(names, dict(zip(texts, requests, strict=True)), None)
+
+    def _send(
+        self, names: Mapping[str, str], requests: Mapping[str, Json], queries: Sequence[Query] | None
+    ) -> list[Run]:
+        if not requests:
+            return []
+        templates = {names[text]: make_template(self.template, names[text], requests[text]) for text in requests}
+        suite = replace(self.suite, requests=templates, thresholds=())
+        if queries is not None:
+            suite = replace(suite, queries=tuple(queries))
+        answered = self.runner.answer(
+            [suite], self.options, matrix=Matrix(requests=tuple(templates)), configs=self.configs
+        )
+        runs = [cell.mask_run() for cell in answered]
+        self.searches += sum(len(run.responses) for run in runs)
+        for run in runs:
+            _refuse_unreachable(run)
+        return runs
+
+
+def _refuse_unreachable(run: Run) -> None:
+    """Raise EngineUnreachable where no query was answered, without a status: no request is to blame for that."""
+    failures = list_failures(run)
+    if failures and len(failures) == len(run.responses) and all(failure.status is None for failure in failures):
+        raise EngineUnreachable(failure_text(failures[0]))
+
+
+def list_failures(run: Run) -> list[Failure]:
+    """The failures of *run*."""
+    return [response for response in run.responses.values() if isinstance(response, Failure)]
+
+
+def explain_refusal(run: Run) -> str:
+    """What the engine says of the first query of *run* without an answer; empty if all have one."""
+    failures = list_failures(run)
+    return failure_text(failures[0]) if failures else ""
+
+
+def find_other_parts(rebuilt: Json, original: Json) -> Iterator[str]:
+    """The uppermost pointers of what is written otherwise in the request *rebuilt* than in the *original*."""
+    for part in dict.fromkeys([*rebuilt, *original]):
+        before, after = original.get(part), rebuilt.get(part)
+        if are_same(before, after):
+            continue
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            prefix = "" if part == "body" else f"/{part}"
+            for key in dict.fromkeys([*before, *after]):
+                if not are_same(before.get(key), after.get(key)):
+                    yield f"{prefix}/{key}"
+        else:
+            yield f"/{part}"

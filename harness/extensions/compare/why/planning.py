@@ -1,0 +1,148 @@
+"""What `--why` is about to send, before anything is sent, and the report with its result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.config import Configs
+from harness.errors import Option, UsageError
+from harness.extensions.compare.forms import parse_side
+from harness.extensions.compare.model import ComparisonReport, SideKind
+from harness.extensions.compare.preparing import ComparisonRequest, PreparedComparison
+from harness.extensions.compare.sides import SUITE
+from harness.extensions.compare.why.arms import count_pair_searches, count_searches, fit_first
+from harness.extensions.compare.why.asking import ArmSender, SuiteRunner, read_request, refuse_unlike
+from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
+from harness.extensions.compare.why.explaining import WhyOptions, explain_requests
+from harness.gate.selection import QueryFilter, select
+from harness.masking import Masker
+from harness.model.suite import Suite
+from harness.redaction import redact
+from harness.store.journal import Journal
+
+WHY = Option("why")
+
+
+@dataclass(frozen=True, slots=True)
+class WhyPlan:
+    """The differences between two requests of a suite, and what is sent for them."""
+
+    request: ComparisonRequest
+    """With the loaded suite."""
+    suite: Suite
+    """With the queries that are sent."""
+    names: tuple[str, str]
+    """The two requests."""
+    splitting: Splitting
+    finest: tuple[Difference, ...]
+    differences: tuple[Difference, ...]
+    """Those of *finest*, joined where the searches do not allow for all."""
+    options: WhyOptions
+
+    @property
+    def searches(self) -> int:
+        """Those that are sent for both ends and for all differences."""
+        return count_searches(self.splitting, self.differences, len(self.suite.queries))
+
+    @property
+    def pair_searches(self) -> int:
+        """The most that are sent for pairs."""
+        most = count_pair_searches(self.differences, len(self.suite.queries))
+        return max(0, min(most, self.options.searches - self.searches))
+
+
+def plan_why(request: ComparisonRequest, options: WhyOptions, environ: Mapping[str, str]) -> WhyPlan:
+    """
+    Take the requests of both sides apart; nothing is sent.
+
+    Raises:
+        InputError: The suite is wrong.
+        UsageError: The sides are not two requests of a suite on one target, or the searches are too few.
+    """
+    from harness.suites import load_suite
+
+    if request.suite is None:
+        raise UsageError(WHY, " compares two requests of a suite; give ", SUITE)
+    suite = request.suite
+    if isinstance(suite, Path):
+        suite = load_suite(suite, environ, configs=Configs.from_options(request.run, environ))
+    names = _read_names(request, suite)
+    refuse_unlike(suite, names)
+    active = select(suite, QueryFilter.from_options(request.run), request.options.today).active
+    splitting = split_requests(*(read_request(suite.requests[name]) for name in names))
+    finest = splitting.list_differences(each=options.each)
+    differences = fit_first(finest, len(active), options.searches)
+    selected = replace(suite, queries=active)
+    return WhyPlan(replace(request, suite=suite), selected, names, splitting, finest, differences, options)
+
+
+def _read_names(request: ComparisonRequest, suite: Suite) -> tuple[str, str]:
+    """The names of the requests of both sides."""
+    texts = [parse_side(side, requests=suite.requests) for side in request.sides if isinstance(side, str)]
+    if len(texts) != 2 or any(text.kind is not SideKind.REQUEST for text in texts):
+        raise UsageError(
+            "found the sides ",
+            ", ".join(map(str, request.sides)) or "none",
+            ", expected two requests with ",
+            WHY,
+            ", such as request:current request:candidate",
+        )
+    first, second = (text.value for text in texts)
+    for name in (first, second):
+        if name not in suite.requests:
+            # The same sentence as without the option.
+            from harness.run import Matrix
+
+            Matrix((name,)).check([suite])
+    return first, second
+
+
+def add_why(
+    plan: WhyPlan, prepared: PreparedComparison, runner: SuiteRunner, environ: Mapping[str, str]
+) -> ComparisonReport:
+    """
+    The report of *prepared* with the explanation of its difference.
+
+    Raises:
+        UsageError, EngineUnreachable, SuiteError: as `explain_requests`.
+    """
+    report = prepared.make_report()
+    unanswered = next((side for side in prepared.sides if side.unanswered), None)
+    if unanswered is not None:
+        note = f"no cause is looked for: {unanswered.name} has queries without an answer"
+        return replace(report, notes=(*report.notes, note))
+    run_options = replace(plan.request.run, request=None, tags=(), queries=(), all_titles=False)
+    sender = ArmSender(
+        runner=runner,
+        suite=plan.suite,
+        template=plan.suite.requests[plan.names[1]],
+        options=run_options,
+        configs=Configs.from_options(plan.request.run, environ),
+    )
+    _, scored = prepared.score_sides(prepared.sides[1])
+    runs = (prepared.sides[0].run, prepared.sides[1].run)
+    why = explain_requests(plan.splitting, scored, sender, runs, plan.options)
+    return replace(report, why=redact(why, Masker(plan.suite.variables).mask))
+
+
+@contextmanager
+def open_why_journal(plan: WhyPlan) -> Iterator[Journal]:
+    """
+    The journal beside the suite, which has the responses of an explanation that was killed; removed when all went well.
+
+    Raises:
+        UsageError: It cannot be written, or another explanation writes it.
+    """
+    suite = Path(plan.suite.path)
+    path = suite.with_name(f".{suite.name}.why.journal")
+    journal = Journal(path, resume=os.path.lexists(path), is_kept=False)
+    try:
+        yield journal
+    except BaseException:
+        journal.close()
+        raise
+    journal.finish(is_complete=True)

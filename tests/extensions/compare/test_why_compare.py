@@ -1,0 +1,325 @@
+"""``relevance compare --why``: what is sent between two requests, and what is said of it."""
+
+import pytest
+
+pytest.importorskip("numpy")
+
+import json
+from pathlib import Path
+
+from builders.engine import ScriptedEngine, item_of
+from extensions.compare.builders.comparing import compare, refused, told
+from harness.extensions.compare.outputs import dumps_comparison, loads_comparison
+from harness.extensions.compare.why.model import Finding
+from harness.store.journal import Journal
+
+QUERIES = [f"q{number}" for number in range(12)]
+MATCH = 'query: {match: {title: "{{text}}"}}'
+JUDGED = "".join(f"  - {{id: {query}, text: {query}, judgments: {{good: 1, bad: 0, worse: 0}}}}\n" for query in QUERIES)
+SUITE = f"""\
+suite: shop
+target: {{index: products}}
+measures: [RR]
+checks: false
+queries:
+{JUDGED}requests:
+"""
+JOURNAL = Path(".shop.relevance.yaml.why.journal")
+
+
+class Engine(ScriptedEngine):
+    """Ranks by the keys of the body: `rank` gives the place of the good document, or says why it refuses."""
+
+    def __init__(self):
+        super().__init__()
+        self.rank = lambda body, text: 3
+        self.bodies = []
+        self.fail_after = None
+
+    def search(self, body, index):
+        self.bodies.append(body)
+        if self.fail_after is not None and len(self.bodies) > self.fail_after:
+            raise KeyboardInterrupt
+        place = self.rank(body, body["query"]["match"]["title"])
+        if isinstance(place, str):
+            return {"status": 400, "error": {"type": "parsing_exception", "reason": place}}
+        ranking = ["bad", "worse"]
+        ranking.insert(place - 1, "good")
+        return item_of(ranking)
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    with Engine() as engine:
+        yield engine
+
+
+def write(old, new):
+    Path("shop.relevance.yaml").write_text(f"{SUITE}  old: {{{MATCH}{old}}}\n  new: {{{MATCH}{new}}}\n")
+
+
+WORDS = ("request:old", "request:new", "--suite", "shop.relevance.yaml")
+
+
+def explain(capsys, engine, *words):
+    status, report = told(capsys, *WORDS, "--url", engine.url, "--why", *words)
+    assert status == 0
+    return report.why
+
+
+def findings(why):
+    return [difference.finding for difference in why.differences]
+
+
+THREE = ", min_score: 1, track_scores: true, timeout: 5s"
+
+
+def test_the_cause_is_named(engine, capsys):
+    """One of three differences moves all queries: three arms of two, both ends twice; the report can be read back."""
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    why = explain(capsys, engine)
+    assert [difference.name for difference in why.differences] == [
+        "min_score + 1",
+        "track_scores + true",
+        "timeout + 5s",
+    ]
+    assert findings(why) == [Finding.CAUSE, Finding.NOTHING, Finding.NOTHING]
+    assert why.differences[0].places == ("/min_score",)
+    assert why.whole.value == pytest.approx(2 / 3)
+    assert (why.searches, len(engine.bodies)) == (10 * 12, 10 * 12)
+    assert [query.causes for query in why.moved] == [((0,),)] * 12
+    assert not JOURNAL.exists()
+
+
+def test_all_printers_say_it(engine, capsys):
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    files = [f"{kind}=report.{kind}" for kind in ("json", "markdown", "html")]
+    outputs = [word for file in files for word in ("--output", file)]
+    from harness.cli import main
+
+    assert main(["compare", *WORDS, "--url", engine.url, "--why", *outputs]) == 0
+    printed = capsys.readouterr()
+    assert "1 cause among 3 differences: min_score + 1" in " ".join(printed.out.split())
+    assert "12 of 12 queries that moved: by one difference" in printed.out
+    assert "120 searches, 10 requests for 12 queries, and at most 0 more for pairs of differences" in printed.err
+    for kind in ("markdown", "html"):
+        assert "1 cause among 3 differences" in Path(f"report.{kind}").read_text().replace("<span>", "")
+    text = Path("report.json").read_text()
+    assert dumps_comparison(loads_comparison(text)) == text
+
+
+def test_a_dry_run_sends_nothing(engine, capsys):
+    write("", THREE)
+    assert compare(*WORDS, "--url", engine.url, "--why", "--dry-run") == 0
+    out = capsys.readouterr().out
+    assert out.splitlines() == [
+        "3 differences between the requests",
+        "  /min_score  min_score + 1",
+        "  /track_scores  track_scores + true",
+        "  /timeout  timeout + 5s",
+        "120 searches, 10 requests for 12 queries, and at most 0 more for pairs of differences",
+    ]
+    assert compare(*WORDS, "--url", engine.url, "--why", "--dry-run", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (len(plan["differences"]), plan["searches"], plan["pair_searches"]) == (3, 120, 0)
+    assert engine.bodies == []
+
+
+def test_a_pair_moves_queries(engine, capsys):
+    """Two differences that act only together: no cause of the mean, but a pair, whose arms are those of the third."""
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if {"min_score", "timeout"} <= body.keys() else 3
+    why = explain(capsys, engine)
+    assert findings(why) == [Finding.ONLY_BESIDE, Finding.NOTHING, Finding.ONLY_BESIDE]
+    assert [query.causes for query in why.moved] == [((0, 2),)] * 12
+    assert (why.pairs, why.pairs_left, why.searches) == (1, 0, 10 * 12)
+    assert why.unexplained == pytest.approx((-2 / 3, 2 / 3))
+
+
+@pytest.mark.parametrize(("searches", "pairs"), [(12 * 14, 1), (12 * 13, 0)])
+def test_pairs_have_a_limit(engine, capsys, searches, pairs):
+    write("", f"{THREE}, ext: {{}}")
+    engine.rank = lambda body, text: 1 if {"min_score", "timeout"} <= body.keys() else 3
+    why = explain(capsys, engine, "--searches", str(searches))
+    assert (why.pairs, why.pairs_left) == (pairs, 1 - pairs)
+    assert why.searches == (14 if pairs else 12) * 12
+    assert [query.causes for query in why.moved] == [((0, 2),) if pairs else ()] * 12
+
+
+def test_only_causes_are_taken_apart(engine, capsys):
+    """Joined by their uppermost places, then the cause is parted; the rest stays joined."""
+    write(
+        ", rescore: {}, knn: {a: 1, b: 1, c: 1}, ext: {a: 1, b: 1}",
+        ", rescore: {}, knn: {a: 2, b: 2, c: 2}, ext: {a: 2, b: 2}",
+    )
+    engine.rank = lambda body, text: 1 if body["knn"]["b"] == 2 else 3
+    why = explain(capsys, engine, "--searches", str(12 * 14))
+    assert [difference.name for difference in why.differences] == [
+        "a: 1 → 2",
+        "b: 1 → 2",
+        "c: 1 → 2",
+        "a: 1 → 2, b: 1 → 2",
+    ]
+    assert findings(why) == [Finding.NOTHING, Finding.CAUSE, Finding.NOTHING, Finding.NOTHING]
+    assert why.searches == len(engine.bodies) <= 12 * 14
+    assert why.notes == ("5 differences were joined to 4, as --searches 168 allow",)
+
+
+def test_what_is_refused_is_joined(engine, capsys):
+    """The engine takes `min_score` and `timeout` only together."""
+    write("", THREE)
+
+    def rank(body, text):
+        if ("min_score" in body) != ("timeout" in body):
+            return "min_score needs a timeout"
+        return 1 if "min_score" in body else 3
+
+    engine.rank = rank
+    why = explain(capsys, engine)
+    assert findings(why) == [Finding.NOTHING, Finding.CAUSE]
+    assert why.differences[1].places == ("/min_score", "/timeout")
+    [note] = why.notes
+    assert note.startswith("only together: min_score + 1; timeout + 5s")
+    assert "min_score needs a timeout" in note
+
+
+def test_what_is_always_refused_is_said(engine, capsys):
+    write("", ", min_score: 1, track_scores: true, timeout: 5s, ext: {}")
+    others = {"min_score", "track_scores", "timeout"}
+
+    def rank(body, text):
+        if "ext" in body and not others <= body.keys():
+            return "ext needs all"
+        return 1 if "min_score" in body else 3
+
+    engine.rank = rank
+    why = explain(capsys, engine)
+    assert findings(why) == [Finding.REFUSED] * 4
+    assert [difference.alone is None for difference in why.differences] == [False, False, False, True]
+    assert why.differences[3].refusal.endswith("ext needs all")
+    assert why.unexplained is None
+
+
+def test_what_is_rebuilt_is_proven(engine, capsys):
+    """An engine for which the short form ranks otherwise: that part is left whole."""
+    write("", ", x: 1")
+    suite = Path("shop.relevance.yaml")
+    suite.write_text(
+        suite.read_text()
+        .replace(", x: 1}", ", min_score: 1}")
+        .replace(f"new: {{{MATCH}", 'new: {query: {match: {title: {query: "{{text}}", boost: 2}}}')
+    )
+
+    def rank(body, text):
+        if isinstance(text, dict):
+            return 2 if "boost" in text else 3
+        return 1
+
+    engine.rank = rank
+    why = explain(capsys, engine)
+    assert why.notes == ("taken apart and put together, it does not rank as before, so it is left whole: /query",)
+    assert [difference.places for difference in why.differences] == [("/query",), ("/min_score",)]
+    assert findings(why) == [Finding.CAUSE, Finding.NOTHING]
+
+
+def test_noise_is_a_floor(engine, capsys):
+    """An engine that ranks one query otherwise each second time: no moved query, and a floor of the mean."""
+    write("", THREE)
+    seen = {}
+
+    def rank(body, text):
+        if text != "q0":
+            return 1 if "min_score" in body else 3
+        key = json.dumps(body)
+        seen[key] = seen.get(key, 0) + 1
+        return seen[key] % 2 + 1
+
+    engine.rank = rank
+    why = explain(capsys, engine)
+    assert why.floor == pytest.approx(0.5 / 12)
+    assert "q0" not in [query.id for query in why.moved]
+    assert findings(why)[0] is Finding.CAUSE
+
+
+def test_equal_requests_have_no_difference(engine, capsys):
+    write("", "")
+    why = explain(capsys, engine)
+    assert (why.differences, why.whole.value, why.moved) == ((), 0, ())
+
+
+def test_a_killed_run_goes_on(engine, capsys):
+    """What was answered is not sent again; the journal is there while it is needed."""
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    explain(capsys, engine)
+    whole = len(engine.bodies)
+    engine.bodies.clear()
+    record = Journal.finish
+
+    def keep(journal, *, is_complete):
+        record(journal, is_complete=False)
+
+    Journal.finish = keep
+    try:
+        first = explain(capsys, engine)
+    finally:
+        Journal.finish = record
+    assert JOURNAL.exists()
+    lines = JOURNAL.read_bytes().splitlines(keepends=True)
+    JOURNAL.write_bytes(b"".join(lines[: len(lines) // 2]) + lines[len(lines) // 2][:20])
+    engine.bodies.clear()
+    assert explain(capsys, engine).causes == first.causes
+    assert 0 < len(engine.bodies) < whole * 0.6
+    assert not JOURNAL.exists()
+
+
+REFUSED = {
+    "no suite": (("request:old", "request:new"), "--why compares two requests of a suite; give --suite"),
+    "a run file": (("run:a.run", *WORDS[1:]), "expected two requests with --why"),
+    "three": (("request:old", *WORDS), "expected two requests with --why"),
+    "an unknown request": (("request:odl", *WORDS[1:]), "found no request 'odl'"),
+    "few searches": ((*WORDS, "--searches", "100"), "found 100 searches, expected at least 120 for 12 queries"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(engine, capsys, name):
+    write("", THREE)
+    Path("a.run").write_text("q0 Q0 good 0 1 t\n")
+    words, sentence = REFUSED[name]
+    assert sentence in refused(capsys, *words, "--url", engine.url, "--why")
+    assert engine.bodies == []
+
+
+def test_dry_run_alone_is_refused(engine, capsys):
+    write("", THREE)
+    assert "--dry-run goes with --why" in refused(capsys, *WORDS, "--url", engine.url, "--dry-run")
+
+
+def test_two_targets_are_refused(engine, capsys):
+    write("", THREE)
+    suite = Path("shop.relevance.yaml")
+    text = suite.read_text().replace(f"new: {{{MATCH}{THREE}}}", f"new: {{index: other, body: {{{MATCH}}}}}")
+    suite.write_text(text)
+    assert "search different targets" in refused(capsys, *WORDS, "--url", engine.url, "--why")
+
+
+def test_a_query_without_an_answer(engine, capsys):
+    write("", THREE)
+    engine.rank = lambda body, text: "no" if text == "q3" and "min_score" in body else 2
+    status, report = told(capsys, *WORDS, "--url", engine.url, "--why")
+    assert (status, report.why) == (3, None)
+    assert "no cause is looked for: request:new has queries without an answer" in report.notes
+
+
+def test_secrets_are_masked(engine, capsys, monkeypatch):
+    monkeypatch.setenv("RELEVANCE_MARK", "tellnobody")
+    write("", ', min_score: 1, ext: {mark: "${RELEVANCE_MARK}"}')
+    _, report = told(capsys, *WORDS, "--url", engine.url, "--why")
+    assert [difference.name for difference in report.why.differences][1] == 'ext + {"mark": "${RELEVANCE_MARK}"}'
+    assert "tellnobody" not in dumps_comparison(report)
+    assert any(body.get("ext") == {"mark": "tellnobody"} for body in engine.bodies)
