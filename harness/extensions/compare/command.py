@@ -28,6 +28,7 @@ from harness.extensions.compare.preparing import (
 from harness.extensions.compare.printers import QUERIES_SHOWN, print_comparison_report
 from harness.extensions.compare.scores import list_absent_packages
 from harness.extensions.compare.statistics_options import read_statistics_options, statistics_options
+from harness.extensions.compare.why.asking import ArmProgress
 from harness.extensions.compare.why.explaining import WhyOptions
 from harness.extensions.compare.why.options import dump_plan, list_plan_lines, why_options
 from harness.extensions.compare.why.planning import WhyPlan, add_why, open_why_journal, plan_why
@@ -198,7 +199,7 @@ def _compare(request: ComparisonRequest, plan: WhyPlan | None, *, all_requests: 
         with (
             open_why_journal(plan) as journal,
             run_progress(quiet=quiet) as progress,
-            Runner(os.environ, progress, journal) as runner,
+            Runner(os.environ, progress and ArmProgress(progress, plan.arm_searches), journal) as runner,
         ):
             prepared = prepare(request, runner.answer_suite, os.environ)
             return add_why(plan, prepared, runner, os.environ)

@@ -31,6 +31,7 @@ def test_every_text_of_a_comparison_is_masked_and_nothing_else_changes():
 STAYING = {
     "Comparison": {"alternative", "candidate", "correction", "left_out", "reference", "test"},
     "ComparisonReport": {"gain", "harness", "only_candidate", "only_reference", "suite"},
+    "ExplainedQuery": {"id"},
     "LatencyFigures": {"blamed", "reason"},
     "Mark": {"path"},
     "MeasureComparison": {"measure", "moved"},
@@ -42,6 +43,7 @@ STAYING = {
     "SideComparison": {"gain", "only_candidate", "only_reference"},
     "TextDiff": {"name"},
     "Verdict": {"blamed", "caveat", "id", "markers", "measure", "query", "tag"},
+    "WhyReport": {"measure"},
 }
 """By class, the fields whose texts stay."""
 

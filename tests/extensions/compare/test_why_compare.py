@@ -320,6 +320,6 @@ def test_secrets_are_masked(engine, capsys, monkeypatch):
     monkeypatch.setenv("RELEVANCE_MARK", "tellnobody")
     write("", ', min_score: 1, ext: {mark: "${RELEVANCE_MARK}"}')
     _, report = told(capsys, *WORDS, "--url", engine.url, "--why")
-    assert [difference.name for difference in report.why.differences][1] == 'ext + {"mark": "${RELEVANCE_MARK}"}'
+    assert [difference.name for difference in report.why.differences][1] == 'ext + {mark: "${RELEVANCE_MARK}"}'
     assert "tellnobody" not in dumps_comparison(report)
     assert any(body.get("ext") == {"mark": "tellnobody"} for body in engine.bodies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,17 +10,56 @@ from harness.errors import EngineUnreachable, UsageError
 from harness.extensions.compare.why.clauses import are_same, write_json
 from harness.masking import fingerprint
 from harness.metrics.score import failure_text
-from harness.model.run import Failure, Run
+from harness.model.run import Failure, Run, Verdict
 from harness.model.suite import Json, Query, RequestTemplate, Suite
 from harness.options import RunOptions
 from harness.run import Matrix
 
 if TYPE_CHECKING:
     from harness.config import Configs
-    from harness.run.cell import AnsweredCell
+    from harness.run.cell import AnsweredCell, Progress
 
 HTTP_PARTS = ("path", "params", "headers", "json")
 """What two requests over HTTP may differ in."""
+
+
+ARM = "why-"
+"""What the names of requests begin with that lie between two requests."""
+
+
+class ArmProgress:
+    """Tells *progress* of all that lies between two requests as of one suite: there may be a hundred requests."""
+
+    def __init__(self, progress: Progress, searches: int) -> None:
+        """
+        Args:
+            progress: Is told.
+            searches: Those that are planned.
+        """
+        self._progress = progress
+        self._searches = searches
+        self._has_begun = False
+
+    def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
+        """See `Progress`."""
+        if not _has_arms(suite.requests):
+            self._progress.suite_started(suite, queries, chosen)
+        elif not self._has_begun:
+            self._has_begun = True
+            self._progress.suite_started(suite, self._searches, "between the requests")
+
+    def queries_done(self, count: int) -> None:
+        """See `Progress`."""
+        self._progress.queries_done(count)
+
+    def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
+        """See `Progress`."""
+        if not _has_arms([run.request]):
+            self._progress.suite_finished(run, verdicts)
+
+
+def _has_arms(requests: Iterable[str]) -> bool:
+    return any(name.startswith(ARM) for name in requests)
 
 
 class SuiteRunner(Protocol):
@@ -119,31 +158,31 @@ class ArmSender:
         """
         texts = [write_json(request) for request in requests]
         unsent = {text: request for text, request in zip(texts, requests, strict=True) if text not in self.known}
-        names = {text: f"why-{fingerprint(text)}" for text in unsent}
-        runs = dict(zip(unsent, self._send(names, unsent, queries), strict=True))
+        named = {f"{ARM}{fingerprint(text)}": request for text, request in unsent.items()}
+        runs = dict(zip(unsent, self._send(named, queries), strict=True))
         if queries is None:
             self.known |= runs
         return [runs[text] if text in runs else self.known[text] for text in texts]
 
     def send_again(self, requests: Sequence[Json]) -> list[Run]:
         """Send *requests* a second time, whether they were sent or not."""
-        texts = [f"{place}" for place in range(len(requests))]
-        names = {text: f"why-again-{text}-{fingerprint(write_json(requests[int(text)]))}" for text in texts}
-        return self._send(names, dict(zip(texts, requests, strict=True)), None)
+        named = {}
+        for place, request in enumerate(requests):
+            named[f"{ARM}again-{place}-{fingerprint(write_json(request))}"] = request
+        return self._send(named, None)
 
-    def _send(
-        self, names: Mapping[str, str], requests: Mapping[str, Json], queries: Sequence[Query] | None
-    ) -> list[Run]:
+    def _send(self, requests: Mapping[str, Json], queries: Sequence[Query] | None) -> list[Run]:
+        """Send *requests* by their names, which have their fingerprints: a journal finds them by these."""
         if not requests:
             return []
-        templates = {names[text]: make_template(self.template, names[text], requests[text]) for text in requests}
+        templates = {name: make_template(self.template, name, request) for name, request in requests.items()}
         suite = replace(self.suite, requests=templates, thresholds=())
         if queries is not None:
             suite = replace(suite, queries=tuple(queries))
-        answered = self.runner.answer(
-            [suite], self.options, matrix=Matrix(requests=tuple(templates)), configs=self.configs
-        )
-        runs = [cell.mask_run() for cell in answered]
+        matrix = Matrix(requests=tuple(templates))
+        runs = [
+            cell.mask_run() for cell in self.runner.answer([suite], self.options, matrix=matrix, configs=self.configs)
+        ]
         self.searches += sum(len(run.responses) for run in runs)
         for run in runs:
             _refuse_unreachable(run)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.extensions.compare.why.model import ExplainedDifference, ExplainedQuery, Finding, WhyReport
+from harness.extensions.compare.why.model import ArmEffect, ExplainedDifference, ExplainedQuery, Finding, WhyReport
 from harness.extensions.compare.why.sentences import (
     describe_moved,
     describe_why,
-    format_effect,
     write_why_headline,
 )
 from harness.report.document import (
@@ -20,13 +19,14 @@ from harness.report.document import (
     Notes,
     Overflow,
     Paragraph,
+    Span,
     Table,
     Tone,
     make_name,
     make_notes,
     make_words,
 )
-from harness.report.sentences import format_difference, format_score
+from harness.report.sentences import format_difference, format_limits
 from harness.words import count
 
 QUERIES_SHOWN = 20
@@ -49,11 +49,11 @@ def list_why_blocks(why: WhyReport) -> Iterator[Block]:
 def _build_differences(why: WhyReport) -> Table:
     """A row for each difference with its two arms."""
     columns = (
-        Column("no.", ColumnKind.FIGURE),
         Column("difference"),
-        Column("beside the rest", ColumnKind.SCORE),
-        Column("alone", ColumnKind.SCORE),
-        Column("judged", ColumnKind.FIGURE),
+        Column("beside the rest", ColumnKind.FIGURE),
+        Column("interval", ColumnKind.FIGURE, may_stand_below=True),
+        Column("alone", ColumnKind.FIGURE),
+        Column("interval", ColumnKind.FIGURE, may_stand_below=True),
         Column("finding", ColumnKind.WORD),
     )
     rows = tuple(_build_row(number, difference) for number, difference in enumerate(why.differences, start=1))
@@ -66,22 +66,28 @@ def _build_differences(why: WhyReport) -> Table:
 
 
 def _build_row(number: int, difference: ExplainedDifference) -> tuple[Cell, ...]:
-    effects = (difference.reverted, difference.alone)
-    judged = [format_score(effect.judged, 2) for effect in effects if effect is not None]
     finding = "–" if difference.finding is None else str(difference.finding)
     tone = Tone.BEST if difference.finding is Finding.CAUSE else Tone.QUIET
     return (
-        make_words(str(number)),
-        make_name(difference.name),
-        *(make_words(format_effect(effect)) for effect in effects),
-        make_words(" ".join(judged)),
+        (Span(f"{number}  "), Span(difference.name, is_name=True)),
+        *_make_effect_cells(difference.reverted),
+        *_make_effect_cells(difference.alone),
         make_words(finding, tone),
     )
 
 
+def _make_effect_cells(effect: ArmEffect | None) -> tuple[Cell, Cell]:
+    """The mean of an arm and its interval."""
+    if effect is None:
+        return make_words("refused"), ()
+    mean = effect.mean
+    limits = () if mean.low is None else make_words(format_limits(mean.low, mean.high))
+    return make_words(format_difference(mean.value)), limits
+
+
 def _build_moved(why: WhyReport) -> Table:
     """The queries that changed most, with what moved each."""
-    columns = (Column("query"), Column("change", ColumnKind.SCORE), Column("moved by no."))
+    columns = (Column("query"), Column("change", ColumnKind.SCORE), Column("moved by"))
     rows = tuple((make_name(query.id), *_describe_query(query)) for query in why.moved[:QUERIES_SHOWN])
     more = len(why.moved) - QUERIES_SHOWN
     remarks = (f"and {count(more, 'query')} more",) if more > 0 else ()

@@ -49,6 +49,11 @@ class WhyPlan:
         return count_searches(self.splitting, self.differences, len(self.suite.queries))
 
     @property
+    def arm_searches(self) -> int:
+        """Those that are sent after both ends were, once."""
+        return self.searches - 2 * len(self.suite.queries)
+
+    @property
     def pair_searches(self) -> int:
         """The most that are sent for pairs."""
         most = count_pair_searches(self.differences, len(self.suite.queries))

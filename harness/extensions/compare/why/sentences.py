@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from harness.extensions.compare.why.differences import Change, Difference, Kind
-from harness.extensions.compare.why.model import ArmEffect, Estimate, ExplainedDifference, Finding, WhyReport
+from harness.extensions.compare.why.model import Estimate, ExplainedDifference, Finding, WhyReport
 from harness.model.suite import Json
 from harness.report.sentences import format_difference, format_limits
 from harness.words import count, counted, listed, shorten
+
+_KEY = re.compile(r'"(\w[\w.]*)":')
+_TEXT = "{{text}}"
 
 NAMES_OF_JOINED = 3
 """Differences that are named of several that are switched together."""
@@ -31,7 +35,7 @@ def name_change(change: Change) -> str:
     >>> name_change(Change(Kind.RENAMED, "/query/multi_match/fields/0", "title", "title.exact"))
     'title → title.exact'
     >>> name_change(Change(Kind.ADDED, "/query/bool/should/0", None, {"match": {"brand": "{{text}}"}}))
-    'should + {"match": {"brand": "{{text}}"}}'
+    'should + {match: {brand: {{text}}}}'
     """
     before, after = (_format_value(value) for value in (change.before, change.after))
     if change.kind in (Kind.RENAMED, Kind.REWEIGHTED):
@@ -46,7 +50,11 @@ def name_change(change: Change) -> str:
 
 
 def _format_value(value: Json) -> str:
-    return value if isinstance(value, str) else shorten(json.dumps(value, ensure_ascii=False), 70)
+    """*value* about as a suite has it."""
+    if isinstance(value, str):
+        return value
+    text = _KEY.sub(r"\1:", json.dumps(value, ensure_ascii=False))
+    return shorten(text.replace(f'"{_TEXT}"', _TEXT), 44)
 
 
 # Of a report.
@@ -68,11 +76,6 @@ def format_share(share: Estimate | None) -> str:
     if share.low is not None and share.high is not None:
         limits = f" [{100 * share.low:.0f} to {100 * share.high:.0f} %]"
     return f"{100 * share.value:.0f} %{limits}"
-
-
-def format_effect(effect: ArmEffect | None) -> str:
-    """The mean of an arm with its interval; why there is none."""
-    return "refused" if effect is None else format_estimate(effect.mean)
 
 
 def write_why_headline(why: WhyReport) -> str:

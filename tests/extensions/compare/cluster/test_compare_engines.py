@@ -126,15 +126,19 @@ def test_a_request_that_the_engine_refuses_is_no_low_score(shop: Shop, elasticse
 
 
 @pytest.mark.one_engine
-def test_the_session_of_the_page_is_so(engine_url: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+@pytest.mark.parametrize(("option", "status"), [("--threshold", 1), ("--why", 0)])
+def test_the_session_of_the_page_is_so(
+    engine_url: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, option: str, status: int
+) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("COLUMNS", raising=False)
-    [block] = [
-        one for one in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) if "relevance compare request" in one
+    [(command, shown)] = [
+        (block.removeprefix("$ relevance ").partition("\n")[0], block.partition("\n")[2])
+        for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S)
+        if "relevance compare request" in block and option in block
     ]
-    command, _, shown = block.removeprefix("$ relevance ").partition("\n")
     words = shlex.split(command.replace("--embedded", f"--url {engine_url} --allow-write"))
-    assert main(words) == 1
+    assert main(words) == status
     output, position = capsys.readouterr().out, 0
     for passage in re.split(r"^…\n", shown, flags=re.M):
         assert passage in output[position:], passage
