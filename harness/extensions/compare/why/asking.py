@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import EngineUnreachable, UsageError
 from harness.extensions.compare.why.clauses import are_same, write_json
 from harness.masking import fingerprint
-from harness.metrics.score import failure_text
+from harness.metrics.run_scores import failure_text
 from harness.model.run import Failure, Run, Verdict
 from harness.model.suite import Json, Query, RequestTemplate, Suite
 from harness.options import RunOptions

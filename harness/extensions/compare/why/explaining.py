@@ -24,7 +24,8 @@ from harness.extensions.compare.why.queries import MovedQuery, Numbers, explain_
 from harness.extensions.compare.why.sentences import name_difference
 from harness.means import are_weighted, mean_of
 from harness.metrics import deepest_cutoff
-from harness.metrics.score import common_measures, score_of
+from harness.metrics.measures import common_measures
+from harness.metrics.run_scores import score_of
 from harness.metrics.unjudged import needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
