@@ -1,21 +1,22 @@
 // What is typed goes to the command, and the answers of the newest try come back as they arrive.
 
-const PAUSE = 250;
 /** Milliseconds after the last key. */
+const PAUSE = 250;
 
 /**
  * Sends what *read* returns, and gives what comes back to *page*:
  *
  * - `page.sent()`: something is on its way;
  * - `page.accepted(answer)`: a run of it has begun, or it was a try already;
- * - `page.refused(error)`: it is wrong;
- * - `page.arrived(answers, isCurrent)`: rows of the newest run, and in the last answers its figures.
+ * - `page.refused(error)`: it is wrong, and nothing was begun;
+ * - `page.arrived(answers, isCurrent)`: rows of the newest run, and in the last answers its figures;
+ * - `page.failed(error)`: no more of that run will arrive.
  *
  * One text is on its way at a time, so that of many typed in a second only the newest is sent after it. Answers of an
  * older run are thrown away.
  */
 export const makeLoop = (ask, read, page) => {
-  const loop = { isWaiting: false };
+  const loop = {};
   let timer;
   let isSending = false;
   let isNext = false;
@@ -26,7 +27,8 @@ export const makeLoop = (ask, read, page) => {
     const isCurrent = () => own === turn;
     while (isCurrent()) {
       const answers = await ask(`answers?run=${encodeURIComponent(run)}&since=${since}`);
-      if (!isCurrent() || answers.superseded) return;
+      if (!isCurrent()) return;
+      if (answers.superseded) throw new Error("Another window of this page sent another text. Ctrl+Enter sends this one.");
       since = answers.since;
       await page.arrived(answers, isCurrent);
       if (answers.over || answers.error) return;
@@ -59,7 +61,6 @@ export const makeLoop = (ask, read, page) => {
   /** Sends now, or as soon as the text on its way was taken. */
   loop.send = async () => {
     clearTimeout(timer);
-    loop.isWaiting = false;
     if (isSending) {
       isNext = true;
       return;
@@ -75,14 +76,10 @@ export const makeLoop = (ask, read, page) => {
   /** Sends after a pause in typing. */
   loop.sendSoon = () => {
     clearTimeout(timer);
-    loop.isWaiting = true;
     timer = setTimeout(loop.send, PAUSE);
   };
 
   /** What was typed is not sent after all. */
-  loop.hold = () => {
-    clearTimeout(timer);
-    loop.isWaiting = false;
-  };
+  loop.hold = () => clearTimeout(timer);
   return loop;
 };

@@ -4,10 +4,10 @@ import { at, make } from "./elements.js";
 import { colorOf, differenceOf, formatDifference, formatScore, outcomeOf } from "./figures.js";
 import { listen, makeOption, reveal } from "./listbox.js";
 
-const SPARE = 6;
 /** Rows above and below those in sight. */
-const FULL = 0.5;
+const SPARE = 6;
 /** The difference whose bar has the whole length. */
+const FULL = 0.5;
 
 /** Queries without an answer first, as something is wrong there; without a difference, as if nothing had moved. */
 const rankLoss = (query) => {
@@ -45,8 +45,8 @@ export const makeQueries = (open) => {
   let frame = 0;
   const box = at("list");
 
-  const makeBar = (difference, isGrey) => {
-    const bar = make("span", "", `bar ${colorOf(difference, isGrey)}`);
+  const makeBar = (difference) => {
+    const bar = make("span", "", `bar ${colorOf(difference, false)}`);
     const length = make("i", "", difference < 0 ? "down" : "up");
     length.style.width = `${Math.min(Math.abs(difference) / FULL, 1) * 50}%`;
     bar.append(length, make("b", difference ? formatDifference(difference) : "0"));
@@ -72,7 +72,7 @@ export const makeQueries = (open) => {
       score.title = `${formatScore(row.low)} to ${formatScore(row.high)}: hits of equal score could change places`;
     }
     const difference = differenceOf(query, row);
-    option.append(score, difference === null ? make("span") : makeBar(difference, false));
+    option.append(score, difference === null ? make("span") : makeBar(difference));
     const unjudged = make("span", row.unjudged ? String(row.unjudged) : "", "number muted");
     if (row.unjudged) unjudged.append(make("span", " unjudged", "hidden"));
     option.append(unjudged);

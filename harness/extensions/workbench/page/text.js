@@ -2,10 +2,10 @@
 
 import { at, make } from "./elements.js";
 
-const MOST_COMPARED = 600;
 /** Lines of a changed part; a longer one is marked whole, as it would take too long while somebody types. */
+const MOST_COMPARED = 600;
 
-/** Where the equal beginnings and ends of two lists of lines end. */
+/** How much of the beginnings, and of the ends, of two lists of lines, or of two texts, is equal. */
 const trim = (before, after) => {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
@@ -75,7 +75,10 @@ export const makeText = (live) => {
   text.read = () => at("text").value;
 
   text.set = (value) => {
-    if (at("text").value !== value) at("text").value = value;
+    const area = at("text");
+    const { start, end } = trim(area.value, value);
+    // Where somebody is typing, the cursor stays at its place.
+    area.setRangeText(value.slice(start, value.length - end), start, area.value.length - end, "preserve");
     text.mark(null);
   };
 

@@ -13,10 +13,10 @@ import { ask } from "./server.js";
 import { makeText } from "./text.js";
 import { makeTries } from "./tries.js";
 
-const WATCH = 2000;
 /** Milliseconds between two questions for what changed on the disk. */
-const PATIENCE = 150;
+const WATCH = 2000;
 /** Milliseconds after which a ranking is emptied, if the one to be shown is not there. */
+const PATIENCE = 150;
 
 let session;
 try {
@@ -29,7 +29,7 @@ const { choices } = session;
 
 /** What all figures of the page are of: a try, or the run of the next one. */
 const shown = { number: null, run: null, row: null, summary: null, stale: null, done: 0, total: 0 };
-/** The text that the command took last, and the values of dials that it does not have yet. */
+/** The text that the command took last, null where it has to be sent again, and the values of dials that it lacks. */
 const sent = { text: session.text, values: {} };
 /** How far the newest text is. */
 const progress = { isSent: false, problem: null, failure: "" };
@@ -50,8 +50,8 @@ const describeState = () => {
   const { problem } = progress;
   if (problem) return [problem.line ? `wrong at line ${problem.line}` : "refused", "bad"];
   if (progress.isSent) return ["sent", ""];
-  if (isUnsent()) return at("automatic").checked ? ["typing", ""] : ["not sent: Ctrl+Enter", "hardly"];
   if (progress.failure) return ["failed", "bad"];
+  if (isUnsent()) return at("automatic").checked ? ["typing", ""] : ["not sent: Ctrl+Enter", "hardly"];
   if (shown.run !== null) return [`${shown.done} of ${shown.total}`, ""];
   return shown.number === null ? ["", ""] : ["done", "good"];
 };
@@ -85,10 +85,11 @@ const act = (action) => {
 let rankingTurn = 0;
 let ranked = Promise.resolve();
 
-const askRanking = (query, number = shown.number) => {
+/** The rankings of a query: of a try, of a run while it has no number yet, or of live alone. */
+const askRanking = (query, number, run) => {
   const parts = [`query?id=${encodeURIComponent(query.id)}`];
   if (number !== null) parts.push(`try=${number}`);
-  else if (shown.run !== null) parts.push(`run=${encodeURIComponent(shown.run)}`);
+  else if (run !== null) parts.push(`run=${encodeURIComponent(run)}`);
   return ask(parts.join("&"));
 };
 
@@ -101,7 +102,7 @@ const showRanking = async (query) => {
   const own = ++rankingTurn;
   const late = setTimeout(() => own === rankingTurn && ranking.show(query, null, nameShown()), PATIENCE);
   try {
-    const answer = await askRanking(query);
+    const answer = await askRanking(query, shown.number, shown.run);
     if (own === rankingTurn) ranking.show(query, answer, nameShown());
   } catch (error) {
     complain(error);
@@ -143,12 +144,19 @@ const begin = (run) => {
 
 const end = (answers) => {
   shown.run = null;
-  shown.row = answers.try;
-  shown.number = answers.try ? answers.try.number : null;
-  if (answers.try) tries.take([answers.try]);
-  tries.show(shown.number);
+  if (answers.try) {
+    Object.assign(shown, { row: answers.try, number: answers.try.number });
+    tries.take([answers.try]);
+    tries.show(shown.number);
+  }
   queries.settle();
   if (answers.summary) say("", answers.summary.sentence);
+};
+
+const fail = (error) => {
+  // The same text may be sent once more.
+  sent.text = null;
+  Object.assign(progress, { isSent: false, failure: error.message });
 };
 
 /** The run whose answers are waited for, and the try of which it asks one query again. */
@@ -157,6 +165,7 @@ const coming = { run: null, again: null };
 const readWanted = () => {
   if (!isUnsent()) return null;
   const wanted = { text: text.read(), first: queries.listFirst() };
+  if (sent.text === null) wanted.force = true;
   if (Object.keys(sent.values).length) wanted.values = sent.values;
   sent.values = {};
   return wanted;
@@ -189,32 +198,31 @@ const loop = makeLoop(ask, readWanted, {
     const { run, again } = coming;
     const query = queries.chosen;
     const isRanked = query && answers.rows.some((row) => row.query === query.id);
-    const number = answers.try?.number ?? again;
     // It is shown with the row, not after it: so that neither is of another try than the other.
     const own = ++rankingTurn;
-    const before = shown.run;
     let answer = null;
-    if (isRanked) answer = await ask(`query?id=${encodeURIComponent(query.id)}&${number ? `try=${number}` : `run=${run}`}`);
+    if (isRanked) answer = await askRanking(query, answers.try?.number ?? again, run);
     if (!isCurrent()) return;
     progress.isSent = false;
-    if (again === null && before !== run) begin(run);
+    const isFirst = again === null && shown.run !== run;
+    if (isFirst) begin(run);
     Object.assign(shown, { done: answers.done, total: answers.total });
     if (answers.summary) shown.summary = answers.summary;
-    progress.failure = answers.error || "";
     queries.take(answers.rows);
     if (answers.over || answers.error) end(answers);
+    if (answers.error) fail(new Error(answers.error));
     show();
     if (answer && queries.chosen === query && own === rankingTurn) ranking.show(query, answer, nameShown());
-    else if (before !== run || own !== rankingTurn) loadRanking();
+    else if (isFirst || own !== rankingTurn) loadRanking();
   },
   failed: (error) => {
-    Object.assign(progress, { isSent: false, failure: error.message });
+    fail(error);
     showProgress();
   },
 });
 
 const noteTyping = () => {
-  progress.problem = null;
+  Object.assign(progress, { problem: null, failure: "" });
   if (!isUnsent()) loop.hold();
   else if (at("automatic").checked) loop.sendSoon();
   showProgress();
@@ -293,10 +301,11 @@ const askAgain = (sent) =>
   });
 
 const repeatQuery = () => {
-  if (queries.chosen) askAgain(["again", { query: queries.chosen.id, try: shown.number }]);
+  if (shown.number === null) say("There is no try yet: change the request first.");
+  else askAgain(["again", { query: queries.chosen.id, try: shown.number }]);
 };
 
-const measureAgain = () => askAgain(["try", { text: text.read(), first: queries.listFirst(), force: true }]);
+const measureAgain = () => askAgain(["try", { text: sent.text, first: queries.listFirst(), force: true }]);
 
 // Hits: grades and explanations.
 

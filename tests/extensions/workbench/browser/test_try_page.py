@@ -499,6 +499,39 @@ def test_a_suite_that_changed_is_shown_again_before_writing(serve):
     wait_for_said(page, "Wrote current-try-1")
 
 
+def test_a_run_that_failed_is_sent_again_by_hand(serve):
+    bench = ScriptedBench(12, breaks_at="title^5")
+    page = serve(bench)
+    press(page, "r")
+    wait_for_said(page, "There is no try yet")
+    type_title(page, "4")
+    wait_for(page, "done")
+    type_title(page, "5")
+    wait_for(page, "failed")
+    assert page.inner_text("#problem") == "the engine does not answer"
+    assert set(read_lead(page)) == {"nDCG@10 live"}
+    assert page.locator("#list .bar").count() == 0, "no row shows a score of another try"
+    bench.breaks_at = "\0"
+    press(page, "Control+Enter")
+    wait_for(page, "done")
+    assert bench.texts == [text_of(4), text_of(5), text_of(5)]
+    assert read_lead(page)["try 2"]
+
+
+def test_another_window_ends_the_run_of_the_first(serve):
+    bench = ScriptedBench(45, batch=10, pace=0.8)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "10 of 45")
+    bench.begin("anna", {"text": text_of(6), "first": []})
+    page.locator("#problem", has_text="Another window of this page sent another text.").wait_for()
+    wait_for(page, "failed")
+    bench.pace = 0.0
+    press(page, "Control+Enter")
+    wait_for(page, "done")
+    assert bench.whole == [text_of(4)]
+
+
 def test_a_command_that_ended_is_said(serve):
     bench = ScriptedBench(12)
     page = serve(bench)

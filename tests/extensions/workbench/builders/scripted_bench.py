@@ -74,6 +74,8 @@ class ScriptedBench:
     judge: str | None = "anna"
     is_manual: bool = False
     has_hold_out: bool = True
+    breaks_at: str = "\0"
+    """A text that has this cannot be answered."""
     texts: list[str] = field(default_factory=list)
     """Of which a run began, in this order."""
     whole: list[str] = field(default_factory=list)
@@ -201,6 +203,8 @@ class ScriptedBench:
         answer |= {"rows": [], "over": False, "try": None, "summary": None}
         if run.is_superseded:
             return answer
+        if self.breaks_at in run.text:
+            return {**answer, "over": True, "error": "the engine does not answer" + self.spoiled}
         answer["rows"] = [self.make_row(query, run.text) for query in run.order[since:done]]
         if done < len(run.order):
             return answer
