@@ -12,8 +12,8 @@ const addKey = (key, words) => {
 };
 
 /**
- * Listens to keys: *moves* has words and what is done by key, *loop* the same for those of the text. *give* is called
- * with the grade whose key is pressed inside a ranking, where it comes before all else.
+ * Listens to keys: *moves* has words and what is done by key. *give* is called with the grade whose key is pressed inside
+ * a ranking, where it comes before all else.
  */
 export const listenToKeys = ({ moves, choices, isInRanking, give, send, leave }) => {
   addKey("Ctrl+Enter", "send the text now");

@@ -2,26 +2,15 @@
 
 import { make } from "./elements.js";
 
-const PAGE = 10;
-
-const move = (key, place, last) => {
-  switch (key) {
-    case "ArrowDown":
-    case "ArrowRight":
-      return place + 1;
-    case "ArrowUp":
-    case "ArrowLeft":
-      return place - 1;
-    case "PageDown":
-      return place + PAGE;
-    case "PageUp":
-      return place - PAGE;
-    case "Home":
-      return 0;
-    case "End":
-      return last;
-  }
-  return undefined;
+const STEPS = {
+  ArrowDown: 1,
+  ArrowRight: 1,
+  ArrowUp: -1,
+  ArrowLeft: -1,
+  PageDown: 10,
+  PageUp: -10,
+  Home: -Infinity,
+  End: Infinity,
 };
 
 /**
@@ -36,11 +25,10 @@ export const listen = (box, find, choose) => {
   const foreign = isSideways ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
   box.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || foreign.includes(event.key)) return;
-    const { place, length } = find();
-    const to = move(event.key, place, length - 1);
-    if (to === undefined) return;
+    if (!(event.key in STEPS)) return;
     event.preventDefault();
-    if (length) choose(Math.min(Math.max(to, 0), length - 1));
+    const { place, length } = find();
+    if (length) choose(Math.min(Math.max(place + STEPS[event.key], 0), length - 1));
   });
   box.addEventListener("click", (event) => {
     const option = event.target.closest("[role=option]");

@@ -7,19 +7,34 @@ import { listen, makeOption, reveal } from "./listbox.js";
 
 const SIDES = ["live", "try", "missing"];
 
+/** The sign of what a hit did, its class, and the words for who does not see it. */
 const describeMove = (hit) => {
-  if (hit.is_new) return ["new", "new"];
-  if (hit.is_gone) return ["gone", "gone"];
+  if (hit.is_new) return ["new", "rise"];
+  if (hit.is_gone) return ["gone", "fall"];
   if (!hit.move) return ["", ""];
-  return hit.move > 0 ? [`▲${hit.move}`, `up ${hit.move}`] : [`▼${-hit.move}`, `down ${-hit.move}`];
-};
-
-const colorMove = (hit) => {
-  if (hit.is_gone || hit.move < 0) return "fall";
-  return hit.is_new || hit.move > 0 ? "rise" : "muted";
+  return hit.move > 0 ? [`▲${hit.move}`, "rise", `up ${hit.move}`] : [`▼${-hit.move}`, "fall", `down ${-hit.move}`];
 };
 
 const describeRank = (rank) => (rank === null ? "not found" : `rank ${rank}`);
+
+const listFacts = (query, answer, label) => {
+  const facts = [["live", formatScore(query.live)]];
+  const { row } = query;
+  if (row && row.score !== null) {
+    facts.push([label, formatScore(row.score)]);
+    if (row.high > row.low) facts.push(["with ties", `${formatScore(row.low)} to ${formatScore(row.high)}`]);
+    if (query.live !== null) facts.push(["difference", formatDifference(row.score - query.live)]);
+  }
+  facts.push(...Object.entries(answer?.params || {}));
+  if (query.tags.length) facts.push(["tags", query.tags.join(", ")]);
+  return facts;
+};
+
+/** Why the ranking of the try has no hit. */
+const describeEmpty = (answer, label) => {
+  if (answer?.try) return "No hit.";
+  return label === "try" ? "Change the request to see what moves." : "Waiting for its answer …";
+};
 
 /** The rankings; *choose* is called when another hit is chosen. */
 export const makeRanking = (choices, choose) => {
@@ -27,9 +42,11 @@ export const makeRanking = (choices, choose) => {
   let lists = { live: [], try: [], missing: [] };
 
   const makeGrade = (grade) => {
-    if (grade === null) return make("span", "?", "grade unjudged");
-    const chip = make("span", String(grade), `grade ${shadeOf(choices, grade)}`);
-    chip.title = nameGrade(choices, grade);
+    const isJudged = grade !== null;
+    const chip = make("span", isJudged ? String(grade) : "?", `grade ${isJudged ? shadeOf(choices, grade) : "unjudged"}`);
+    chip.title = isJudged ? `grade ${nameGrade(choices, grade)}` : "not judged";
+    chip.setAttribute("role", "img");
+    chip.setAttribute("aria-label", chip.title);
     return chip;
   };
 
@@ -42,9 +59,9 @@ export const makeRanking = (choices, choose) => {
   };
 
   const makeHit = (side, hit, other) => {
-    const [sign, words] = describeMove(hit);
-    const move = make("span", sign, `move ${colorMove(hit)}`);
-    if (words !== sign) {
+    const [sign, color, words] = describeMove(hit);
+    const move = make("span", sign, `move ${color}`);
+    if (words) {
       move.setAttribute("role", "img");
       move.setAttribute("aria-label", words);
     }
@@ -55,7 +72,7 @@ export const makeRanking = (choices, choose) => {
     }
     const before = make("span", other ? String(other.rank) : "–", "number before muted");
     before.title = "live rank";
-    const gain = make("span", hit.gain ? formatScore(hit.gain) : hit.gain === 0 ? "0" : "", "number muted gain");
+    const gain = make("span", hit.gain ? formatScore(hit.gain) : (hit.gain ?? ""), "number muted gain");
     if (side === "try") return [rank, before, move, makeName(hit), makeGrade(hit.grade), gain];
     return [rank, makeName(hit), move, makeGrade(hit.grade), gain];
   };
@@ -113,6 +130,15 @@ export const makeRanking = (choices, choose) => {
     choose();
   };
 
+  /** Gives the focus to a side, and chooses its hit that is nearest to *place*. */
+  const goTo = (side, place) => {
+    const to = Math.min(Math.max(place, 0), lists[side].length - 1);
+    // Chosen before: what gets the focus without a chosen hit chooses its first.
+    ranking.chosen = { side, place: to, hit: lists[side][to] };
+    at(`${side}-hits`).focus({ preventScroll: true });
+    chooseAt(side, to);
+  };
+
   /** The same hit in other rankings: it may have moved. */
   const findAgain = (before) => {
     if (!before) return null;
@@ -125,31 +151,17 @@ export const makeRanking = (choices, choose) => {
 
   /** Shows the rankings of *query*: *answer* is null while there is none of the try, whose name is *label*. */
   ranking.show = (query, answer, label) => {
-    const { row } = query;
     at("query").textContent = query.text;
-    const scores = [["live", formatScore(query.live)]];
-    if (row && row.score !== null) scores.push([label, formatScore(row.score)]);
-    if (row && row.score !== null && row.high > row.low) scores.push(["with ties", `${formatScore(row.low)} to ${formatScore(row.high)}`]);
-    if (query.live !== null && row && row.score !== null) {
-      scores.push(["difference", formatDifference(row.score - query.live)]);
-    }
-    const params = Object.entries(answer?.params || {}).map(([name, value]) => [name, String(value)]);
-    if (query.tags.length) params.push(["tags", query.tags.join(", ")]);
-    fillFacts(at("facts"), [...scores, ...params]);
-    const error = row?.error || query.live_error;
+    fillFacts(at("facts"), listFacts(query, answer, label));
+    const error = query.row?.error || query.live_error || "";
     at("unanswered").hidden = !error;
-    at("unanswered").textContent = error || "";
+    at("unanswered").textContent = error;
     at("live-heading").replaceChildren("live", make("span", ": hits that are gone", "only-narrow"));
     at("try-heading").replaceChildren(label, make("span", ": rank, live rank", "only-narrow"));
     const live = answer?.live || (ranking.query === query ? lists.live : []);
     lists = { live, try: answer?.try || [], missing: answer?.missing || [] };
-    const isWaiting = !answer?.try && !row?.error;
-    at("waiting").hidden = !isWaiting;
-    at("waiting").textContent = label === "try" ? "Change the request to see what moves." : "Waiting for its answer …";
-    if (answer?.try && !answer.try.length) {
-      at("waiting").hidden = false;
-      at("waiting").textContent = "No hit.";
-    }
+    at("waiting").textContent = query.row?.error ? "" : describeEmpty(answer, label);
+    at("waiting").hidden = lists.try.length > 0;
     ranking.chosen = ranking.query === query ? findAgain(ranking.chosen) : null;
     ranking.query = query;
     paint();
@@ -160,17 +172,13 @@ export const makeRanking = (choices, choose) => {
     const focused = SIDES.find((side) => document.activeElement === at(`${side}-hits`));
     const first = lists.try.length ? "try" : "live";
     const side = focused || ranking.chosen?.side || first;
-    const place = ranking.chosen?.side === side ? ranking.chosen.place + step : 0;
-    if (!lists[side].length) return;
-    at(`${side}-hits`).focus({ preventScroll: true });
-    chooseAt(side, Math.min(Math.max(place, 0), lists[side].length - 1));
+    if (lists[side].length) goTo(side, ranking.chosen?.side === side ? ranking.chosen.place + step : 0);
   };
 
   /** Goes to the relevant documents that are missing; returns whether there are any. */
   ranking.goToMissing = () => {
     if (!lists.missing.length) return false;
-    at("missing-hits").focus();
-    chooseAt("missing", 0);
+    goTo("missing", 0);
     return true;
   };
 
@@ -192,10 +200,7 @@ export const makeRanking = (choices, choose) => {
     if (!lists[side].length) return;
     const { hit, place } = ranking.chosen;
     const same = lists[side].findIndex((other) => other.document === hit.document);
-    const to = same < 0 ? Math.min(place, lists[side].length - 1) : same;
-    ranking.chosen = { side, place: to, hit: lists[side][to] };
-    at(`${side}-hits`).focus({ preventScroll: true });
-    chooseAt(side, to);
+    goTo(side, same < 0 ? place : same);
   };
 
   /** Shows why a hit has its score: *lines* with a depth each. */
@@ -211,10 +216,6 @@ export const makeRanking = (choices, choose) => {
     });
     at("explanation-lines").replaceChildren(...rows);
     at("explanation").scrollIntoView({ block: "nearest" });
-  };
-
-  ranking.closeExplanation = () => {
-    at("explanation").hidden = true;
   };
   return ranking;
 };

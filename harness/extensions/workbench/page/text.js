@@ -45,7 +45,7 @@ export const findChanged = (before, after) => {
 /** The text area over its lines, which have the same text unseen, so that they wrap where it does. */
 export const makeText = (live) => {
   const text = {};
-  const liveLines = live.split("\n");
+  let liveLines = live.split("\n");
   let shown = [];
   let wrong = null;
 
@@ -89,6 +89,10 @@ export const makeText = (live) => {
     paint();
   };
 
-  text.paint = paint;
+  /** Marks what differs from another text. */
+  text.compareWith = (other) => {
+    liveLines = other.split("\n");
+    paint();
+  };
   return text;
 };

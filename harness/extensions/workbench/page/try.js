@@ -18,9 +18,9 @@ const WATCH = 2000;
 /** Milliseconds after which a ranking is emptied, if the one to be shown is not there. */
 const PATIENCE = 150;
 
-let session;
+const session = {};
 try {
-  session = await ask("session");
+  Object.assign(session, await ask("session"));
 } catch (error) {
   complain(error);
   throw error;
@@ -115,24 +115,21 @@ const queries = makeQueries(() => {
   closeExplanation();
   loadRanking();
 });
-const ranking = makeRanking(choices, () => {
-  at("explanation").hidden = true;
-});
+const ranking = makeRanking(choices, () => closeExplanation());
 
 // The loop: text, run, rows.
 
 const takeText = (answer, wanted) => {
   // Who typed meanwhile goes on with that text, and the dials are set in it next.
-  if (answer.text !== undefined && text.read() === wanted.text) text.set(answer.text);
-  else if (text.read() !== wanted.text) sent.values = { ...wanted.values, ...sent.values };
-  sent.text = answer.text ?? wanted.text;
+  if (text.read() === wanted.text) text.set(answer.text);
+  else sent.values = { ...wanted.values, ...sent.values };
+  sent.text = answer.text;
   fillDials(answer.dials);
 };
 
 /** Shows dials with what was set in them and is not sent yet. */
-const fillDials = (filled) => {
-  if (filled) dials.fill(filled.map((dial) => ({ ...dial, value: sent.values[dial.pointer] ?? dial.value })));
-};
+const fillDials = (filled) =>
+  dials.fill(filled.map((dial) => ({ ...dial, value: sent.values[dial.pointer] ?? dial.value })));
 
 const begin = (run) => {
   Object.assign(shown, { number: null, run, row: null, summary: null, stale: null, done: 0 });
@@ -199,7 +196,8 @@ const loop = makeLoop(ask, readWanted, {
     const query = queries.chosen;
     const isRanked = query && answers.rows.some((row) => row.query === query.id);
     // It is shown with the row, not after it: so that neither is of another try than the other.
-    const own = ++rankingTurn;
+    if (isRanked) rankingTurn += 1;
+    const own = rankingTurn;
     let answer = null;
     if (isRanked) answer = await askRanking(query, answers.try?.number ?? again, run);
     if (!isCurrent()) return;
@@ -212,7 +210,7 @@ const loop = makeLoop(ask, readWanted, {
     if (answers.over || answers.error) end(answers);
     if (answers.error) fail(new Error(answers.error));
     show();
-    if (answer && queries.chosen === query && own === rankingTurn) ranking.show(query, answer, nameShown());
+    if (answer && own === rankingTurn) ranking.show(query, answer, nameShown());
     else if (isFirst || own !== rankingTurn) loadRanking();
   },
   failed: (error) => {
@@ -433,6 +431,7 @@ const takeSession = () => {
   Object.assign(shown, { number: null, run: null, row: null, summary: null, stale: null });
   queries.fill(session.queries);
   tries.take(session.tries);
+  tries.show(null);
   at("suite").textContent = session.suite;
   at("against").textContent = `${session.request} against ${session.against}`;
   const notes = [...session.notes];
@@ -441,15 +440,30 @@ const takeSession = () => {
   at("notes").textContent = notes.join(" ");
 };
 
+/** Reads everything again. What was typed stays, and is sent again; what was not touched is as in the suite now. */
+const reload = async () => {
+  const isUntouched = text.read() === session.text;
+  Object.assign(session, await ask("session"));
+  loop.leave();
+  takeSession();
+  text.compareWith(session.live_text);
+  sent.text = isUntouched ? session.text : null;
+  if (isUntouched) {
+    text.set(session.text);
+    dials.fill(session.dials);
+  }
+  noteTyping();
+  show();
+  loadRanking();
+};
+
 const watch = async () => {
   const changed = await ask("changes");
-  if (changed.reload) {
-    session = await ask("session");
-    takeSession();
-    show();
-    loadRanking();
-  }
-  if (changed.said) say(changed.said);
+  if (changed.reload) await reload();
+  if (!changed.said) return;
+  at("notes").append(` ${changed.said}`);
+  at("notes").hidden = false;
+  say("", changed.said);
 };
 
 const watchOn = async () => {

@@ -532,6 +532,21 @@ def test_another_window_ends_the_run_of_the_first(serve):
     assert bench.whole == [text_of(4)]
 
 
+def test_a_suite_saved_meanwhile_is_read_and_the_text_kept(serve):
+    bench = ScriptedBench(12, watches=True)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "done")
+    bench.queries[0]["live"] = 0.123
+    bench.news.append({"said": "shop.relevance.yaml was changed.", "reload": True})
+    page.locator("#notes", has_text="shop.relevance.yaml was changed.").wait_for()
+    page.locator("#try-list [role=option]").nth(0).wait_for()
+    wait_for(page, "done")
+    assert "title^4" in page.input_value("#text")
+    assert bench.texts == [text_of(4), text_of(4)], "it is measured again"
+    assert "0.123" in {row[1] for row in read_rows(page)}
+
+
 def test_a_command_that_ended_is_said(serve):
     bench = ScriptedBench(12)
     page = serve(bench)

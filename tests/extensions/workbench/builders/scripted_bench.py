@@ -85,6 +85,9 @@ class ScriptedBench:
     grades: dict[tuple[str, str], float] = field(default_factory=dict)
     given: list[tuple[str, str]] = field(default_factory=list)
     """The pairs that were graded, for undo."""
+    news: list[dict] = field(default_factory=list)
+    """What is answered to a page that asks for changes on the disk."""
+    watches: bool = False
     is_changed: bool = False
     """Whether the suite is found changed when it is written."""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -112,6 +115,7 @@ class ScriptedBench:
         """A server of it, which is not started yet."""
         actions = {
             ("GET", "/session"): self.show_session,
+            ("GET", "/changes"): self.show_changes,
             ("POST", "/try"): self.begin,
             ("GET", "/answers"): self.wait_for_answers,
             ("GET", "/try"): self.show_try,
@@ -147,8 +151,12 @@ class ScriptedBench:
             "hold_out": hold_out if self.has_hold_out else None,
             "tries": [one["row"] for one in self.tries],
             "shown": None,
+            "watches": self.watches,
             "notes": [self.spoiled] if self.spoiled else [],
         }
+
+    def show_changes(self, user, sent):
+        return self.news.pop() if self.news else {"said": None, "reload": False}
 
     @staticmethod
     def _mean(values):
