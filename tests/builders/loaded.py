@@ -9,10 +9,13 @@ import importlib
 from harness.extensions import load_extensions
 
 for _name in (
+    "_pytest.stepwise",
     *(method.module for extension in load_extensions() for method in extension.methods),
     "harness.api",
     "harness.api.running",
+    "harness.cli.baseline",
     "harness.cli.run",
+    "harness.cli.running",
     "harness.statistics.compare",
     "harness.files.query_samples",
     "harness.pytest_plugin.fixture",
@@ -24,6 +27,7 @@ for _name in (
     "harness.report.json",
     "harness.report.markdown",
     "harness.report.terminal.run",
+    "harness.run.look_ups",
     "harness.run.sent_requests",
     "harness.search.client_object",
     "harness.search.engine",
@@ -33,6 +37,8 @@ for _name in (
     "harness.suites.judges",
     "harness.suites.loading",
     "harness.suites.requests",
+    "pydantic",
+    "pydantic.type_adapter",
     "rich._emoji_codes",
     "rich.progress",
     "scipy.optimize",
