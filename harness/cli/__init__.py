@@ -6,6 +6,7 @@ The help imports click and nothing else, so that it answers at once: the line of
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Sequence
 from functools import partial
@@ -142,7 +143,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = None
     if arguments is not None:
         words = list(arguments)
-    return run_guarded(partial(_run_command, words))
+    status = run_guarded(partial(_run_command, words))
+    if arguments is None:
+        # The process ends, and Python would look for cycles in all that was imported, in vain: scripts/bench/startup.
+        gc.freeze()
+    return status
 
 
 def _run_command(words: list[str] | None) -> Any:

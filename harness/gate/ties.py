@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
 from harness.errors import MeasureError, UndefinedScore
@@ -277,9 +277,12 @@ def has_ties(ranking: Ranking) -> bool:
     return any(is_tie(first, second, exact=exact) for first, second in pairwise(ranking.hits))
 
 
+_ARE_CLOSE = partial(math.isclose, rel_tol=SAME_SCORE)
+
+
 def has_close_scores(scores: Sequence[float]) -> bool:
     """Whether two of *scores* that follow each other are within the precision of a 32-bit float."""
-    return any(math.isclose(first, second, rel_tol=SAME_SCORE) for first, second in pairwise(scores))
+    return any(map(_ARE_CLOSE, scores, scores[1:]))
 
 
 def _has_tied_grades(query: Query, groups: Iterable[TieGroup]) -> bool:

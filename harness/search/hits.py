@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
@@ -98,9 +98,18 @@ def _read_columns(hits: Sequence[Any]) -> HitColumns | None:
     except (KeyError, TypeError):
         return None
     are_floats = set(map(type, scores)) == {float} and all(map(math.isfinite, scores))
-    if are_floats and len(set(ids)) == len(ids) and all(map(is_text, texts)):
+    if are_floats and len(set(ids)) == len(ids) and are_texts(texts):
         return HitColumns(ids, scores)
     return None
+
+
+def are_texts(values: Collection[Any]) -> bool:
+    """Whether each of *values* is a text as `is_text` has it, all at once: scripts/bench/runner --by-hand."""
+    try:
+        is_ascii = "".join(values).isascii()
+    except TypeError:
+        return False
+    return "" not in values and (is_ascii or all(map(is_text, values)))
 
 
 def _read_hit(hit: Json, position: int, entry: Entry) -> Hit:

@@ -173,7 +173,7 @@ def find_window_problem(template: Json, body: Json, depth: int) -> str | None:
         return None
     rendered = find_rendered_body(body["template"]) if "template" in body else body
     for key in SKIPPING_KEYS:
-        if skips_hits(key, body.get(key)) or skips_hits(key, rendered.get(key)):
+        if skips_hits(key, body.get(key)) or (rendered is not body and skips_hits(key, rendered.get(key))):
             return BEGINS_LATER.format(key=key)
     size = body.get("size")
     if not isinstance(template.get("size"), str):

@@ -14,7 +14,7 @@ from harness.model.run import Failure, Ranking
 from harness.model.suite import HttpRequest
 from harness.search.answers import explain_error, read_answer, read_item
 from harness.search.connection import Answer
-from harness.search.hits import MalformedAnswer
+from harness.search.hits import MalformedAnswer, are_texts, is_text
 from harness.search.msearch import Entry
 from harness.search.service_answers import read_service_answer
 
@@ -262,3 +262,8 @@ def test_a_number_of_any_length_is_wrong_where_it_stands_and_nowhere_else(place:
 
     assert isinstance(replies[1].response, Ranking)
     assert isinstance(replies[0].response, Ranking) == (place in ("value", "relation", "took"))
+
+
+@given(st.sets(st.text(alphabet="a\u00fc\ud800", max_size=2) | st.none() | st.integers(), max_size=4))
+def test_texts_are_the_same_one_by_one_and_at_once(values: set[Any]) -> None:
+    assert are_texts(values) is all(map(is_text, values))

@@ -10,7 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import SuiteError
+from harness.files.opening import TextSource
+from harness.model.suite import Mark
 from harness.suites import load_suite
+from harness.suites.queries import make_row_of_two
+from harness.suites.reading import read_query
+from harness.suites.shape import QueryShape
+from harness.suites.yaml import MappingNode, Problems, ScalarNode
 
 SUITE = """\
 suite: shop
@@ -176,3 +182,20 @@ def test_plain_ids_that_look_like_numbers_or_dates_stay_as_they_are_written(name
     loaded = load_bytes(text.encode(), None)
     assert loaded.queries[0].id == name
     assert loaded.queries[0].judgments[name] == 2.0
+
+
+@given(st.text(max_size=5), st.text(max_size=5))
+@example("q\u200b1", "red shoes")
+@example("q1", "\u00a0")
+def test_a_row_of_two_is_what_its_mapping_is(query_id, text):
+    mark = Mark("queries.tsv", 1, 1)
+    nodes = {key: ScalarNode(value, mark, plain=False) for key, value in {"id": query_id, "text": text}.items()}
+    mapping = MappingNode(mark, [(ScalarNode(key, mark, plain=False), node) for key, node in nodes.items()])
+    checked = read_query(mapping, Problems(TextSource("queries.tsv", "")))
+    row = make_row_of_two(query_id, text, mark)
+
+    if checked is None:
+        assert row == mapping
+    else:
+        assert isinstance(row, QueryShape)
+        assert vars(row) == vars(checked)
