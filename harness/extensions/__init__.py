@@ -42,6 +42,8 @@ class Remedy(Enum):
     """Grades of another system, with whose they are."""
     IMPORT_QUEPID = auto()
     """Ratings of Quepid."""
+    EXPLAIN = auto()
+    """Which difference between the request of a baseline and that of today moved the results."""
     MERGE = auto()
     """Journals of the parts of a run."""
 

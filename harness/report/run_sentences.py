@@ -124,6 +124,29 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     return ""
 
 
+def suggest_why(suite: SuiteReport) -> str:
+    """
+    The command that finds which difference to the request of the baseline moved the results of *suite*.
+
+    Empty where no threshold fails, the request is not known to have changed, or no command can search the same.
+    """
+    is_failed = any(verdict.status is Status.FAILED for verdict in suite.verdicts)
+    if not is_failed or suite.baseline is None or suite.searched is None or not suite.path:
+        return ""
+    if all(diff.name != "request" for diff in suite.baseline.diffs):
+        return ""
+    command = find_command(Remedy.EXPLAIN)
+    if not command:
+        return ""
+    options = dict(suite.searched)
+    baseline = options.pop("baseline", None)
+    options.pop("request", None)
+    side = "baseline" if baseline is None else f"baseline:{baseline}"
+    # The request of the second side, and the entry of the baseline.
+    words = [side, f"request:{suite.request}", "--request", suite.request, "--suite", suite.path]
+    return shlex.join([*command.split(), *words, *format_options(options), "--why"])
+
+
 def refer_to_cause(verdict: Verdict, first: Verdict) -> str:
     """That *verdict* fails for the same queries without a score as *first*, whose reason says what to do."""
     return f"no score for {listed(verdict.blamed)}, as for {first.threshold}"
@@ -275,6 +298,9 @@ def describe_remarks(suite: SuiteReport) -> Iterator[str]:
         yield f"{number:,} of {count(len(suite.queries), 'query')} {verb} sent again: {reasons}"
     yield from describe_stability(suite)
     yield from suite.notes
+    command = suggest_why(suite)
+    if command:
+        yield f"next: `{command}` finds which difference of the request moved the results"
 
 
 WHY_UNSTABLE = {

@@ -6,7 +6,7 @@ cluster that is searched; `preparing` finds the sides of a comparison; `scores` 
 thresholds and lists the documents that entered, left and moved.
 """
 
-from harness.extensions import AddedCommand, AddedMethod, AddedSchema, AddedSubcommand, Extension
+from harness.extensions import AddedCommand, AddedMethod, AddedSchema, AddedSubcommand, Extension, Remedy
 
 EXTENSION = Extension(
     commands=(
@@ -31,4 +31,5 @@ EXTENSION = Extension(
     ),
     methods=(AddedMethod("compare", "harness.extensions.compare.api", "compare_sides"),),
     pages=("guides/compare.md",),
+    remedies={Remedy.EXPLAIN: "relevance compare"},
 )

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from builders.engine import ScriptedEngine, item_of
 from extensions.compare.builders.comparing import compare, refused, told
+from harness.cli import main
 from harness.extensions.compare.outputs import dumps_comparison, loads_comparison
 from harness.extensions.compare.why.model import Finding
+from harness.extensions.compare.why.sentences import describe_why
 from harness.store.journal import Journal
 
 QUERIES = [f"q{number}" for number in range(12)]
@@ -99,8 +101,6 @@ def test_all_printers_say_it(engine, capsys):
     engine.rank = lambda body, text: 1 if "min_score" in body else 3
     files = [f"{kind}=report.{kind}" for kind in ("json", "markdown", "html")]
     outputs = [word for file in files for word in ("--output", file)]
-    from harness.cli import main
-
     assert main(["compare", *WORDS, "--url", engine.url, "--why", *outputs]) == 0
     printed = capsys.readouterr()
     assert "1 cause among 3 differences: min_score + 1" in " ".join(printed.out.split())
@@ -323,3 +323,91 @@ def test_secrets_are_masked(engine, capsys, monkeypatch):
     assert [difference.name for difference in report.why.differences][1] == 'ext + {mark: "${RELEVANCE_MARK}"}'
     assert "tellnobody" not in dumps_comparison(report)
     assert any(body.get("ext") == {"mark": "tellnobody"} for body in engine.bodies)
+
+
+# A baseline.
+
+ONE = """\
+suite: shop
+target: {{index: products}}
+measures: [RR]
+checks: false
+thresholds: ["drop RR <= 0.1"]
+queries:
+{queries}
+request: {{query: {{match: {{title: "{{{{text}}}}"}}}}{more}}}
+"""
+BASELINE = ("baseline", "request:request", "--suite", "shop.relevance.yaml")
+
+
+def write_one(more):
+    Path("shop.relevance.yaml").write_text(ONE.format(queries=JUDGED, more=more))
+
+
+def save(engine, more):
+    write_one(more)
+    assert main(["baseline", "save", "shop.relevance.yaml", "--url", engine.url]) == 0
+    engine.bodies.clear()
+
+
+def test_a_baseline_has_its_request(engine, capsys):
+    """The request that the baseline keeps is sent today; what it scores beside the baseline is no cause."""
+    save(engine, THREE)
+    write_one("")
+    engine.rank = lambda body, text: 2 if "min_score" in body else 3
+    capsys.readouterr()
+    status, report = told(capsys, *BASELINE, "--url", engine.url, "--why")
+    why = report.why
+    assert status == 0
+    names = [difference.name for difference in why.differences]
+    assert names == ["min_score − 1", "timeout − 5s", "track_scores − true"]
+    assert findings(why) == [Finding.CAUSE, Finding.NOTHING, Finding.NOTHING]
+    assert (why.whole.value, why.elsewhere.value) == (pytest.approx(1 / 3 - 1 / 2), pytest.approx(1 / 2 - 1 / 3))
+    assert why.searches == len(engine.bodies) == 10 * 12
+    said = list(describe_why(why))
+    assert any("consistent with a change of the index" in sentence for sentence in said)
+
+
+def test_a_baseline_of_the_same_index(engine, capsys):
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    save(engine, THREE)
+    write_one("")
+    capsys.readouterr()
+    _, report = told(capsys, *BASELINE, "--url", engine.url, "--why")
+    assert report.why.elsewhere.value == 0
+    assert any("nothing but the request moved the mean" in sentence for sentence in describe_why(report.why))
+
+
+def test_a_red_run_says_what_is_next(engine, capsys):
+    """A run that fails against its baseline names the command, which can be run as it is."""
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    save(engine, THREE)
+    write_one("")
+    capsys.readouterr()
+    report = ["--output", "markdown=report.md", "--output", "junit=report.xml"]
+    assert main(["run", "shop.relevance.yaml", "--url", engine.url, *report]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    words = f"compare baseline request:request --request request --suite shop.relevance.yaml --url {engine.url} --why"
+    assert f"next: `relevance {words}` finds which difference of the request moved the results" in printed
+    assert main(words.split()) == 0
+    assert "1 cause among 3 differences: min_score − 1" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("more", [THREE, ""])
+def test_no_next_step_without_a_change(engine, capsys, more):
+    """The request is the same, or no threshold fails."""
+    save(engine, THREE)
+    write_one(more)
+    engine.rank = lambda body, text: 3 if not more else 1
+    capsys.readouterr()
+    main(["run", "shop.relevance.yaml", "--url", engine.url])
+    assert "--why" not in capsys.readouterr().out
+
+
+def test_a_baseline_with_variables_is_refused(engine, capsys, monkeypatch):
+    monkeypatch.setenv("RELEVANCE_MARK", "tellnobody")
+    save(engine, ', ext: {mark: "${RELEVANCE_MARK}"}')
+    write_one("")
+    capsys.readouterr()
+    assert "without the values of its variables" in refused(capsys, *BASELINE, "--url", engine.url, "--why")
+    assert engine.bodies == []

@@ -86,6 +86,25 @@ def read_request(template: RequestTemplate) -> Json:
     return parts
 
 
+def read_kept_request(kept: Json, name: str) -> Json:
+    """
+    The parts of the request that a baseline keeps, as `build_request_json` has them.
+
+    Raises:
+        UsageError: The baseline keeps none, or one with variables, whose values it does not keep.
+    """
+    if kept is None:
+        raise UsageError(f"{name} does not keep its request; name a request of the suite in its place")
+    if "${" in write_json(kept):
+        raise UsageError(
+            f"{name} keeps its request without the values of its variables, so that it cannot be sent; name a request "
+            "of the suite in its place"
+        )
+    if "http" in kept:
+        return {name: kept["http"][name] for name in HTTP_PARTS if name in kept["http"]}
+    return {name: kept[name] for name in ("body", "url_params") if name in kept}
+
+
 def make_template(template: RequestTemplate, name: str, request: Json) -> RequestTemplate:
     """*template* with the parts of *request*, called *name*."""
     if template.http is None:

@@ -37,9 +37,8 @@ def list_why_blocks(why: WhyReport) -> Iterator[Block]:
     """All that is said of *why*."""
     yield Heading("Why")
     yield Paragraph(make_words(write_why_headline(why), Tone.STRONG))
-    if not why.differences:
-        return
-    yield _build_differences(why)
+    if why.differences:
+        yield _build_differences(why)
     yield Notes(make_notes(list(describe_why(why)), Tone.PLAIN))
     yield Notes(make_notes(list(describe_moved(why)), Tone.PLAIN))
     if why.moved:

@@ -19,7 +19,13 @@ from harness.extensions.compare.why.arms import (
 from harness.extensions.compare.why.asking import ArmSender, explain_refusal, find_other_parts
 from harness.extensions.compare.why.causes import LEVEL, ArmPair, DecidedCauses, Ends, ScoredArm, decide_causes
 from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
-from harness.extensions.compare.why.model import ExplainedDifference, ExplainedQuery, Finding, WhyReport
+from harness.extensions.compare.why.model import (
+    Estimate,
+    ExplainedDifference,
+    ExplainedQuery,
+    Finding,
+    WhyReport,
+)
 from harness.extensions.compare.why.queries import MovedQuery, Numbers, explain_queries, find_moved, list_pairs
 from harness.extensions.compare.why.sentences import name_difference
 from harness.means import are_weighted, mean_of
@@ -29,6 +35,7 @@ from harness.metrics.run_scores import score_of
 from harness.metrics.unjudged import needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
+from harness.statistics.paired import pair_defined
 from harness.words import count
 
 
@@ -94,6 +101,20 @@ def explain_requests(
         EngineUnreachable, SuiteError: as `ArmSender.send`.
     """
     return _Explanation(splitting, scored, sender, runs, options).explain()
+
+
+def estimate_difference(scored: ScoredSides, level: float) -> Estimate:
+    """The mean difference of two sides by the first measure, over the queries that have a score on both."""
+    measure = common_measures(scored.suite)[0].text
+    before, after = (tabulate_scores(scored, scores)[measure] for scores in scored.scores)
+    pairs = pair_defined(before, after)
+    weights = {query.id: query.weight for query in scored.suite.queries if query.id in pairs}
+    ends = Ends(
+        {query: pair[0] for query, pair in pairs.items()},
+        {query: pair[1] for query, pair in pairs.items()},
+        weights if are_weighted(weights.values()) else {},
+    )
+    return decide_causes(ends, [], level).whole
 
 
 class _Explanation:

@@ -103,6 +103,11 @@ class WhyReport:
     """Those that changed most come first."""
     unexplained: tuple[float, float] | None = None
     """The whole less the sums of all effects, alone and beside the rest, the lower first; None if one is unknown."""
+    elsewhere: Estimate | None = None
+    """
+    The mean difference of the old request, sent today, to the baseline that keeps it: what changed elsewhere, such as
+    in the index; None where both requests are sent.
+    """
     pairs: int = 0
     """The number of pairs of differences that were sent for queries that no single one explains."""
     pairs_left: int = 0

@@ -10,14 +10,21 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.errors import Option, UsageError
-from harness.extensions.compare.forms import parse_side
+from harness.extensions.compare.forms import SideText, parse_side
 from harness.extensions.compare.model import ComparisonReport, SideKind
 from harness.extensions.compare.preparing import ComparisonRequest, PreparedComparison
-from harness.extensions.compare.sides import SUITE
+from harness.extensions.compare.sides import SUITE, ComparedSide, make_run_side, read_baseline_side
 from harness.extensions.compare.why.arms import count_pair_searches, count_searches, fit_first
-from harness.extensions.compare.why.asking import ArmSender, SuiteRunner, read_request, refuse_unlike
+from harness.extensions.compare.why.asking import (
+    ArmSender,
+    SuiteRunner,
+    explain_refusal,
+    read_kept_request,
+    read_request,
+    refuse_unlike,
+)
 from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
-from harness.extensions.compare.why.explaining import WhyOptions, explain_requests
+from harness.extensions.compare.why.explaining import WhyOptions, estimate_difference, explain_requests
 from harness.gate.selection import QueryFilter, select
 from harness.masking import Masker
 from harness.model.suite import Suite
@@ -35,8 +42,10 @@ class WhyPlan:
     """With the loaded suite."""
     suite: Suite
     """With the queries that are sent."""
-    names: tuple[str, str]
-    """The two requests."""
+    request_name: str
+    """The new request."""
+    baseline: ComparedSide | None
+    """The side whose request is the old one; None where both are of the suite."""
     splitting: Splitting
     finest: tuple[Difference, ...]
     differences: tuple[Difference, ...]
@@ -75,35 +84,43 @@ def plan_why(request: ComparisonRequest, options: WhyOptions, environ: Mapping[s
     suite = request.suite
     if isinstance(suite, Path):
         suite = load_suite(suite, environ, configs=Configs.from_options(request.run, environ))
-    names = _read_names(request, suite)
-    refuse_unlike(suite, names)
+    reference, candidate = _read_sides(request, suite)
+    new = suite.requests[candidate.value]
+    baseline = None
+    if reference.kind is SideKind.BASELINE:
+        path = Path(reference.value) if reference.value else None
+        baseline = read_baseline_side(str(reference), path, suite, request.request)
+        old = read_kept_request(baseline.request_json, str(reference))
+    else:
+        refuse_unlike(suite, (reference.value, candidate.value))
+        old = read_request(suite.requests[reference.value])
     active = select(suite, QueryFilter.from_options(request.run), request.options.today).active
-    splitting = split_requests(*(read_request(suite.requests[name]) for name in names))
+    splitting = split_requests(old, read_request(new))
     finest = splitting.list_differences(each=options.each)
     differences = fit_first(finest, len(active), options.searches)
     selected = replace(suite, queries=active)
-    return WhyPlan(replace(request, suite=suite), selected, names, splitting, finest, differences, options)
+    return WhyPlan(
+        replace(request, suite=suite), selected, candidate.value, baseline, splitting, finest, differences, options
+    )
 
 
-def _read_names(request: ComparisonRequest, suite: Suite) -> tuple[str, str]:
-    """The names of the requests of both sides."""
+def _read_sides(request: ComparisonRequest, suite: Suite) -> tuple[SideText, SideText]:
+    """Both sides: a request, or a baseline, which keeps its request, and a request."""
     texts = [parse_side(side, requests=suite.requests) for side in request.sides if isinstance(side, str)]
-    if len(texts) != 2 or any(text.kind is not SideKind.REQUEST for text in texts):
+    kinds = [text.kind for text in texts]
+    if len(texts) != 2 or kinds[1] is not SideKind.REQUEST or kinds[0] not in (SideKind.REQUEST, SideKind.BASELINE):
         raise UsageError(
             "found the sides ",
             ", ".join(map(str, request.sides)) or "none",
             ", expected two requests with ",
             WHY,
-            ", such as request:current request:candidate",
+            ", such as request:current request:candidate, or a baseline and a request",
         )
-    first, second = (text.value for text in texts)
-    for name in (first, second):
-        if name not in suite.requests:
-            # The same sentence as without the option.
-            from harness.run import Matrix
+    from harness.run import Matrix
 
-            Matrix((name,)).check([suite])
-    return first, second
+    # The same sentence as without the option.
+    Matrix(tuple(text.value for text in texts if text.kind is SideKind.REQUEST)).check([suite])
+    return texts[0], texts[1]
 
 
 def add_why(
@@ -124,13 +141,25 @@ def add_why(
     sender = ArmSender(
         runner=runner,
         suite=plan.suite,
-        template=plan.suite.requests[plan.names[1]],
+        template=plan.suite.requests[plan.request_name],
         options=run_options,
         configs=Configs.from_options(plan.request.run, environ),
     )
-    _, scored = prepared.score_sides(prepared.sides[1])
-    runs = (prepared.sides[0].run, prepared.sides[1].run)
-    why = explain_requests(plan.splitting, scored, sender, runs, plan.options)
+    reference, candidate = prepared.sides
+    elsewhere = None
+    if plan.baseline is not None:
+        # What lies between the requests is sent to the index of today, so the old request is, too.
+        [run] = sender.send([plan.splitting.old])
+        today = make_run_side(f"the request of {reference.name}, sent today", SideKind.REQUEST, plan.suite, run)
+        refusal = explain_refusal(run)
+        if refusal:
+            return replace(report, notes=(*report.notes, f"no cause is looked for: {today.name}: {refusal}"))
+        _, scored = replace(prepared, sides=(reference, today)).score_sides(today)
+        elsewhere = estimate_difference(scored, plan.options.level)
+        reference = today
+    _, scored = replace(prepared, sides=(reference, candidate)).score_sides(candidate)
+    why = explain_requests(plan.splitting, scored, sender, (reference.run, candidate.run), plan.options)
+    why = replace(why, elsewhere=elsewhere)
     return replace(report, why=redact(why, Masker(plan.suite.variables).mask))
 
 

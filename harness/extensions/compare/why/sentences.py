@@ -10,6 +10,7 @@ from harness.extensions.compare.why.differences import Change, Difference, Kind
 from harness.extensions.compare.why.model import Estimate, ExplainedDifference, Finding, WhyReport
 from harness.model.suite import Json
 from harness.report.sentences import format_difference, format_limits
+from harness.statistics.paired import EQUAL
 from harness.words import count, counted, listed, shorten
 
 _KEY = re.compile(r'"(\w[\w.]*)":')
@@ -81,6 +82,8 @@ def format_share(share: Estimate | None) -> str:
 def write_why_headline(why: WhyReport) -> str:
     """The causes of the mean, in a sentence."""
     whole = f"{why.measure} {format_estimate(why.whole)}"
+    if why.elsewhere is not None:
+        whole += " between the requests, both sent today"
     if not why.differences:
         return f"{whole}: the requests do not differ in what is sent"
     if all(difference.finding is None for difference in why.differences):
@@ -107,14 +110,28 @@ def describe_why(why: WhyReport) -> Iterator[str]:
         yield from _describe_doubt(difference)
     if why.unexplained is not None and why.differences:
         low, high = why.unexplained
-        together = " (differences act together)" if max(abs(low), abs(high)) > why.floor + 1e-9 else ""
+        together = " (differences act together)" if max(abs(low), abs(high)) > why.floor + EQUAL else ""
         yield (
             f"not explained of the mean by the differences one by one: {format_difference(low)} to "
             f"{format_difference(high)}{together}"
         )
+    if why.elsewhere is not None:
+        yield (
+            f"the request of the baseline, sent today, is {format_estimate(why.elsewhere)} against the baseline: "
+            f"{_describe_elsewhere(why.elsewhere)}"
+        )
     if why.floor:
         yield f"the same request, sent twice, moves the mean by up to {why.floor:.2g}: less than that is not named"
     yield from why.notes
+
+
+def _describe_elsewhere(elsewhere: Estimate) -> str:
+    """What the one arm beside the requests says: never that something is a cause."""
+    if abs(elsewhere.value) <= EQUAL:
+        return "nothing but the request moved the mean"
+    if not elsewhere.is_certain:
+        return "whether anything but the request moved the mean is uncertain"
+    return "consistent with a change of the index, its documents or the engine, which this does not prove"
 
 
 def _describe_doubt(difference: ExplainedDifference) -> Iterator[str]:
