@@ -88,6 +88,19 @@ class AddedMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedSide:
+    """
+    A form in which `relevance compare` takes a side: ``WORD:VALUE``, with the *word* of an extension.
+
+    The *function* in *module* takes the value and the suite, and returns a side that is not searched.
+    """
+
+    word: str
+    module: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A command to go on with, and its purpose."""
 
@@ -133,6 +146,7 @@ class Extension:
     options: tuple[AddedOptions, ...] = ()
     schemas: tuple[AddedSchema, ...] = ()
     methods: tuple[AddedMethod, ...] = ()
+    sides: tuple[AddedSide, ...] = ()
     first_steps: tuple[Step, ...] = ()
     """What to do in a folder without suites."""
     steps: tuple[Step, ...] = ()

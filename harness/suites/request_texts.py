@@ -50,7 +50,7 @@ class RequestTexts:
     environ: Mapping[str, str]
 
     @classmethod
-    def open(cls, suite: Suite, name: str, configs: Configs, environ: Mapping[str, str]) -> RequestTexts:
+    def prepare(cls, suite: Suite, name: str, configs: Configs, environ: Mapping[str, str]) -> RequestTexts:
         """
         Read the file of *suite*, which was loaded from it.
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from harness.drafts.suite_texts import SuiteTexts
-from harness.errors import UsageError
+from harness.errors import SuiteError, UsageError
 from harness.suites import load_suite
 from harness.suites.schema_file import SCHEMA_COMMENT
 
@@ -295,3 +295,25 @@ def test_the_comment_that_names_the_schema_stays(write):
     added = write(SCHEMA_COMMENT + SUITE).add_request("tuned", "current", TODAY, "by hand")
     for text in (change.after.decode(), added.after.decode()):
         assert text.startswith(f"{SCHEMA_COMMENT}# The shop.\n")
+
+
+def test_a_text_keeps_its_lines_and_comments(write):
+    text = "# Words.\nquery:\n  match:\n    title: '{{text}}'   # a line\n\nsize: 5\n"
+    change = write().add_text("tried", text, "Tried.")
+    added = [line[1:] for line in change.list_diff() if line.startswith("+") and not line.startswith("+++")]
+    assert added == ["  # Tried.", "  tried:", *(f"    {line}" if line else "" for line in text.splitlines())]
+
+
+@pytest.mark.parametrize(
+    "text", ["{query: {match: {title: '{{text}}'}}}", '{\n  "query": {"match": {"a": "{{text}}"}}\n}']
+)
+def test_a_text_in_braces_is_put_on_a_line(write, text):
+    change = write().add_text("tried", text, "Tried.")
+    added = [line[1:] for line in change.list_diff() if line.startswith("+") and not line.startswith("+++")]
+    assert len(added) == 2
+    assert added[1].startswith("  tried: {query: {match: {")
+
+
+def test_a_text_that_takes_an_anchor_from_nowhere_is_refused(write):
+    with pytest.raises((UsageError, SuiteError)):
+        write().add_text("tried", "query: *nowhere\n", "Tried.")

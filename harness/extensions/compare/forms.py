@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.extensions import AddedSide, load_extensions
 from harness.extensions.compare.model import SideKind
 from harness.files.versioned import read_limited
 from harness.options import RunOptions
@@ -52,6 +53,8 @@ class SideText:
     """The file, the name, the URL or the version; empty for a word without a colon."""
     index: str | None = None
     """The index of the entry of a report with several; None where none is named."""
+    added: AddedSide | None = None
+    """The form of another extension; its kind is that of a file then."""
 
     @property
     def is_live(self) -> bool:
@@ -73,6 +76,8 @@ class SideText:
         return replace(elsewhere, cluster=self.value)
 
     def __str__(self) -> str:
+        if self.added is not None:
+            return f"{self.added.word}:{self.value}"
         if not self.value:
             return str(self.kind)
         text = f"{self.kind}:{self.value}"
@@ -98,12 +103,21 @@ def parse_side(text: str, *, requests: Iterable[str] = ()) -> SideText:
         if value or (not colon and kind in ALONE):
             return _find_file(SideText(kind, value))
         raise UsageError(f"found {text!r}, expected {_describe_value(kind)}")
+    added = find_added_side(prefix)
+    if added is not None and value:
+        return SideText(SideKind.RUN, value, added=added)
     if Path(text).is_file():
         return SideText(_recognize_file(Path(text)), text)
     file, _, index = text.rpartition("#")
     if file and index and Path(file).is_file() and _recognize_file(Path(file)) is SideKind.REPORT:
         return SideText(SideKind.REPORT, file, index)
     raise UsageError(f"found {text!r}, which is {_suggest(text, list(requests))}; expected {SIDE_FORMS}")
+
+
+def find_added_side(word: str) -> AddedSide | None:
+    """The form that another extension adds by *word*; None where there is none."""
+    sides = [side for extension in load_extensions() for side in extension.sides]
+    return next((side for side in sides if side.word == word), None)
 
 
 def _find_file(side: SideText) -> SideText:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -328,6 +329,10 @@ def _read_side(
     """The side, if it was given or is read from a file; the text as it is where it has to be searched."""
     if isinstance(choice, ComparedSide):
         return choice
+    if choice.added is not None:
+        module = importlib.import_module(choice.added.module)
+        side: ComparedSide = getattr(module, choice.added.function)(choice.value, suite)
+        return side
     if choice.kind is SideKind.BASELINE:
         path = Path(choice.value) if choice.value else None
         return read_baseline_side(str(choice), path, suite, request.request)
@@ -398,6 +403,8 @@ def _list_contradictions(
     for text in texts:
         if suite is None and text.is_live:
             yield f"{text} is asked with the queries and requests of a suite; give ", SUITE
+        if suite is None and text.added is not None:
+            yield f"{text} is of a suite; give ", SUITE
         if suite is None and text == SideText(SideKind.BASELINE):
             yield "baseline is that of a suite; give ", SUITE, ", or say baseline:FILE"
     if suite is not None and request.qrels is not None:

@@ -6,7 +6,7 @@ that is live; `bench` sends texts, one at a time, and `figures` compares them; `
 `holding_out`, `grading` and `writing` do what their names say, and `actions` is what the page asks for.
 """
 
-from harness.extensions import AddedCommand, Extension
+from harness.extensions import AddedCommand, AddedSide, Extension
 
 EXTENSION = Extension(
     commands=(
@@ -17,5 +17,6 @@ EXTENSION = Extension(
             "harness.extensions.workbench.command",
         ),
     ),
+    sides=(AddedSide("try", "harness.extensions.workbench.compared", "read_try_side"),),
     pages=("guides/try.md",),
 )

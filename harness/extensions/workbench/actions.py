@@ -229,7 +229,7 @@ class Actions:
             name = material.live.name if material.live.name in suite.requests else material.request
             suite = replace(suite, requests={name: suite.requests[name]})
         else:
-            suite = material.read_text(shown.text, shown.values)
+            suite = material.read_request(shown.text, shown.values)
         return make_side(suite, shown.side, query)
 
     # Grades.
@@ -315,7 +315,7 @@ class Actions:
         """The verdict of the queries that were held out."""
         shown = self.bench.find_shown(_read_number(sent, "try"))
         material = self.bench.material
-        verdict = give_verdict(material, material.read_text(shown.text, shown.values), self._runner)
+        verdict = give_verdict(material, material.read_request(shown.text, shown.values), self._runner)
         self.bench.material = replace(material, hold_out=verdict.hold_out)
         return {
             "verdict": verdict.verdict,

@@ -116,7 +116,7 @@ class Bench:
             UsageError: A dial is none of the text, or the text timed out before and is not forced.
         """
         text, values = self._put_numbers(text, numbers)
-        suite = leave_out_unranked(self.material.read_text(text, values))
+        suite = leave_out_unranked(self.material.read_request(text, values))
         mark = fingerprint_request(suite, self.material.request) or ""
         with self._changed:
             known = self._find_same(mark)
@@ -140,7 +140,7 @@ class Bench:
         queries = tuple(known for known in self.suite.queries if known.id == query)
         if not queries:
             raise UsageError(f"found no query {query!r}")
-        suite = leave_out_unranked(self.material.read_text(shown.text, shown.values))
+        suite = leave_out_unranked(self.material.read_request(shown.text, shown.values))
         run = TextRun(secrets.token_hex(8), shown.text, shown.values, replace(suite, queries=queries), again=number)
         with self._changed:
             self._add_run(run)

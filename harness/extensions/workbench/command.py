@@ -16,7 +16,14 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED_STATUS
 from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command, rare_option
-from harness.cli.shared_options import ReadText, make_run_options, query_options
+from harness.cli.shared_options import (
+    Decorated,
+    ReadText,
+    add_options,
+    make_click_option,
+    make_run_options,
+    server_options,
+)
 from harness.extensions.compare.scores import require_packages
 from harness.extensions.workbench.actions import Actions
 from harness.extensions.workbench.bench import Bench
@@ -28,7 +35,7 @@ from harness.local_server import LocalServer, Site, require_installed
 from harness.local_server.access import OneUser
 from harness.local_server.addresses import Address
 from harness.local_server.browsers import open_browser
-from harness.options import read_seconds
+from harness.options import OPTIONS, read_seconds
 from harness.report.safe_text import make_loggable
 from harness.run import Runner
 from harness.run.connections import FixtureBuilds
@@ -37,6 +44,15 @@ from harness.words import count
 
 MOST_BYTES = 2**20
 """Of what the page sends: a text."""
+
+
+def search_options(command: Decorated) -> Decorated:
+    """Give *command* the options that say where the suite is searched."""
+    options = [
+        replace(OPTIONS["index"], several="", help="Search this index instead of the suite's own."),
+        *(OPTIONS[name] for name in ("allow_write", "baseline", "root")),
+    ]
+    return server_options(add_options(command, map(make_click_option, options)))
 
 
 @click.command(
@@ -49,7 +65,7 @@ MOST_BYTES = 2**20
     ),
 )
 @click.argument("suite", type=click.Path(path_type=Path))
-@query_options
+@click.option("--request", metavar="NAME", help="The request whose text is changed. Default: the one that is live.")
 @click.option(
     "--against", metavar="SIDE", default="", help="What is live: request:NAME or baseline. Default: the first request."
 )
@@ -65,10 +81,12 @@ MOST_BYTES = 2**20
 )
 @click.option("--list", "is_list", is_flag=True, help="List the tries that were kept, and end.")
 @click.option("--export", "exported", type=click.IntRange(min=1), metavar="N", help="Print try N as JSON, and end.")
+@search_options
 @rare_option("--port", type=click.IntRange(0, 65535), default=0, help="The page's port; by default a free one.")
 @rare_option("--no-open", is_flag=True, help="Do not open the page in a browser.")
 def command(
     suite: Path,
+    request: str | None,
     against: str,
     tags: tuple[str, ...],
     judge: str | None,
@@ -100,14 +118,14 @@ def command(
         return _print_tries(path, exported)
     require_installed("the page needs")
     require_packages()
-    options = TryOptions(path, replace(run, request=None), run.request, against, judge, manual, hold_out=not is_whole)
+    options = TryOptions(path, run, request, against, judge, manual, hold_out=not is_whole)
     builds = FixtureBuilds()
     with ExitStack() as resources:
         runner = resources.enter_context(Runner(os.environ, builds=builds))
         material = open_material(options, os.environ, runner)
         material = _choose_manual(material)
         tries = TriesFile.read(path, material.suite.roots)
-        grading = Grading.open(material.suite, judge, resources)
+        grading = Grading.prepare(material.suite, judge, resources)
 
         def reopen() -> Material:
             builds.forget()

@@ -39,7 +39,7 @@ class Grading:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def open(cls, suite: Suite, judge: str | None, resources: ExitStack) -> Grading:
+    def prepare(cls, suite: Suite, judge: str | None, resources: ExitStack) -> Grading:
         """
         Open the file of *judge*, which nobody else writes until *resources* are closed.
 

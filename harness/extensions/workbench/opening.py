@@ -104,7 +104,7 @@ class Material:
         """Whether a file of the suite was changed since it was read."""
         return read_states(self.suite.files) != self.states
 
-    def read_text(self, text: str, values: Mapping[str, Json]) -> Suite:
+    def read_request(self, text: str, values: Mapping[str, Json]) -> Suite:
         """
         The suite with *text* as its only request.
 
@@ -158,7 +158,7 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
     if not shown:
         raise UsageError(f"{options.path}: no query is left to try requests on; --no-hold-out holds out none")
     suite = replace(suite, queries=shown)
-    texts = RequestTexts.open(suite, request, configs, environ)
+    texts = RequestTexts.prepare(suite, request, configs, environ)
     if live_request is None:
         live = _read_baseline(suite, options, measure, request, texts)
         answered = None

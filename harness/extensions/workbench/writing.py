@@ -71,7 +71,7 @@ def plan_values(material: Material, environ: Mapping[str, str], text: str, value
     request = material.request
     if suite.tuning is None:
         raise UsageError("the suite has no parameters under 'tune'; write a second request")
-    tried = material.read_text(text, values)
+    tried = material.read_request(text, values)
     wanted: dict[str, Json] = {}
     space = choose_today(suite.tuning, request)
     for parameter in space.parameters:

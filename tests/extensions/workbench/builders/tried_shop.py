@@ -92,7 +92,7 @@ def open_actions(path, url, *, judge=None, hold_out=False, environ=None, **optio
         runner = resources.enter_context(Runner(environ))
         material = open_material(options, environ, runner)
         tries = TriesFile.read(path, material.suite.roots)
-        grading = Grading.open(material.suite, judge, resources)
+        grading = Grading.prepare(material.suite, judge, resources)
         bench = Bench(material, lambda: open_material(options, environ, runner), runner, tries)
         resources.callback(bench.close)
         yield Actions(bench, grading, runner, environ)

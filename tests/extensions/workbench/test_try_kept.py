@@ -1,0 +1,311 @@
+"""What a session leaves: grades in the judge's file, a request in the suite, a look at the hold-out, tries as sides."""
+
+import json
+
+import pytest
+
+from extensions.workbench.builders.tried_shop import (
+    QUERIES,
+    REQUEST,
+    ShopEngine,
+    open_actions,
+    send,
+    write_suite,
+)
+from harness.cli import main
+from harness.errors import FormatError, SearchError, UsageError
+from harness.extensions.judging.judge_lock import lock_judge_file
+from harness.files.beside import BesideFile
+from harness.files.judge_files import JudgeFile
+from harness.local_server import RefusedAction
+from harness.suites import load_suite
+
+GOOD, NEW = REQUEST.replace("^3", "^6"), REQUEST.replace("^3", "^8")
+
+TUNED = """\
+suite: shop
+target: {index: products}
+grades: {bad: 0, fair: 1, good: 2}
+measures: [nDCG@5]
+depth: 5
+tune:
+  parameters:
+    title: {from: 1, to: 9, pointer: /query/multi_match/boost}
+    tie: {from: 0, to: 1, today: 0.2}
+# The request.
+request:
+  query:
+    multi_match: {query: "{{text}}", fields: [title^3, brand], boost: 2, tie_breaker: "{{param:tie}}"}
+queries:
+"""
+
+
+@pytest.fixture
+def engine():
+    with ShopEngine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def path(tmp_path):
+    return write_suite(tmp_path)
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+class TestGrades:
+    def test_a_grade_counts_on_both_sides_at_once(self, engine, path):
+        with open_actions(path, engine.url, judge="anna") as actions:
+            send(actions, NEW)
+            asked = sum(engine.asked.values())
+            actions.show_query("", {"id": "q1", "try": "1"})
+            answer = actions.grade("", {"query": "q1", "document": "q1-new", "grade": 2, "try": 1})
+            assert sum(engine.asked.values()) == asked
+        assert (answer["row"]["score"], answer["row"]["unjudged"]) == (1.0, 0)
+        # The ideal ranking has another good document now.
+        assert answer["live"] == pytest.approx(0.5364, abs=1e-4)
+        assert answer["said"] == "Graded 2 (good): q1-new."
+        assert answer["summary"]["graded_here"]["count"] == 1
+        assert answer["summary"]["graded_here"]["without"] == pytest.approx(-0.1377, abs=1e-4)
+        assert answer["summary"]["difference"] > -0.1
+        assert answer["tries"][0]["difference"] == answer["summary"]["difference"]
+        assert answer["ranking"]["try"][0]["grade"] == 2.0
+        [line] = read_lines(path.with_name("shop.judged-by.anna.jsonl"))
+        assert (line["query"], line["document"], line["grade"], line["seen"]) == ("q1", "q1-new", 2, "ranks")
+
+    def test_a_grade_is_undone(self, engine, path):
+        with open_actions(path, engine.url, judge="anna") as actions:
+            send(actions, NEW)
+            actions.grade("", {"query": "q1", "document": "q1-new", "grade": 2, "try": 1})
+            answer = actions.undo("", {"try": 1})
+            assert (answer["row"]["unjudged"], answer["summary"]["graded_here"]) == (1, None)
+            with pytest.raises(UsageError, match="There is nothing to undo"):
+                actions.undo("", {"try": 1})
+
+    def test_the_judge_goes_on_with_them(self, engine, path):
+        for expected in (None, 1.0):
+            with open_actions(path, engine.url, judge="anna") as actions:
+                send(actions, NEW, force=True)
+                hit = actions.show_query("", {"id": "q1", "try": "1"})["try"][0]
+                assert hit["grade"] == expected
+                actions.grade("", {"query": "q1", "document": "q1-new", "grade": 1, "try": 1})
+        file = JudgeFile.read(path.with_name("shop.judged-by.anna.jsonl"))
+        assert file.answers["q1", "q1-new"].seen == "ranks"
+
+    @pytest.mark.parametrize("grade", [3, "2", True, [2], float("nan")])
+    def test_a_grade_off_the_scale_is_refused(self, engine, path, grade):
+        with open_actions(path, engine.url, judge="anna") as actions, pytest.raises(UsageError, match="as a grade"):
+            actions.grade("", {"query": "q1", "document": "q1-a", "grade": grade, "try": None})
+
+    def test_nobody_grades_without_a_name(self, engine, path):
+        with open_actions(path, engine.url) as actions, pytest.raises(UsageError, match="start with --judge NAME"):
+            actions.grade("", {"query": "q1", "document": "q1-a", "grade": 2, "try": None})
+
+    def test_who_grades_already_is_named(self, engine, path):
+        file = BesideFile(path.with_name("shop.judged-by.anna.jsonl"))
+        with (
+            lock_judge_file(file, "anna"),
+            pytest.raises(UsageError, match="grades as anna already"),
+            open_actions(path, engine.url, judge="anna"),
+        ):
+            pass
+
+
+class TestWriting:
+    def write(self, actions, **sent):
+        return actions.write("", {"try": 1, "how": "request", "name": "better", **sent})
+
+    def test_a_diff_comes_before_the_second_request(self, engine, path):
+        before = path.read_text()
+        with open_actions(path, engine.url) as actions:
+            send(actions, GOOD)
+            shown = self.write(actions)
+            assert path.read_text() == before
+            written = self.write(actions, token=shown["token"], write=True)
+            assert actions.show_changes("", {})["reload"] is False
+        assert written["sentence"] == f"Wrote the request better to {path}."
+        assert sum(line.startswith("@@") for line in shown["diff"]) == 1
+        added = [line[1:] for line in shown["diff"] if line.startswith("+") and not line.startswith("+++")]
+        assert added[0].startswith("  # Tried on 20")
+        assert added[0].endswith("against current: nDCG@5 +0.203 (+0.203 to +0.203) on 12 queries, the only try.")
+        assert added[1:] == ["  better:", *(f"    {line}" for line in GOOD.splitlines())]
+        assert not [line for line in shown["diff"] if line.startswith("-") and not line.startswith("---")]
+        suite = load_suite(path, {})
+        assert suite.requests["better"].body["query"]["multi_match"]["fields"] == ["title^6", "brand"]
+
+    def test_a_file_that_changed_is_not_written(self, engine, path):
+        with open_actions(path, engine.url) as actions:
+            send(actions, GOOD)
+            shown = self.write(actions)
+            changed = path.read_text() + "# by hand\n"
+            path.write_text(changed)
+            with pytest.raises(RefusedAction) as refused:
+                self.write(actions, token=shown["token"], write=True)
+            assert refused.value.status == 409
+            assert path.read_text() == changed
+            assert "# by hand" not in self.write(actions)["diff"][-1]
+
+    @pytest.mark.parametrize("name", ["", "a b", "x" * 81, "current", "a\nb"])
+    def test_a_name_that_is_none_or_taken_is_refused(self, engine, path, name):
+        with open_actions(path, engine.url) as actions:
+            send(actions, GOOD)
+            with pytest.raises(UsageError):
+                self.write(actions, name=name)
+
+    def test_the_only_request_becomes_the_first_of_two(self, engine, tmp_path):
+        path = write_suite(tmp_path, TUNED)
+        with open_actions(path, engine.url) as actions:
+            text = actions.show_session("", {})["text"]
+            send(actions, text.replace("title^3", "title^6"))
+            shown = self.write(actions)
+            self.write(actions, token=shown["token"], write=True)
+        suite = load_suite(path, {})
+        assert list(suite.requests) == ["request", "better"]
+        assert "# The request." in path.read_text()
+
+    def test_values_are_written_where_only_they_differ(self, engine, tmp_path):
+        path = write_suite(tmp_path, TUNED)
+        with open_actions(path, engine.url) as actions:
+            session = actions.show_session("", {})
+            assert [(dial["pointer"], dial["value"]) for dial in session["dials"]] == [
+                ("param:tie", 0.2),
+                ("/query/multi_match/fields/0^title", 3.0),
+                ("/query/multi_match/boost", 2),
+            ]
+            send(actions, session["text"], values={"/query/multi_match/boost": 4, "param:tie": 0.5})
+            assert engine.bodies[-1]["query"]["multi_match"]["tie_breaker"] == 0.5
+            shown = self.write(actions, how="values")
+            changed = [line[1:].strip() for line in shown["diff"] if line[:1] in "+-" and line[1:2] not in "+-"]
+            assert changed == [
+                "tie: {from: 0, to: 1, today: 0.2}",
+                "tie: {from: 0, to: 1, today: 0.5}",
+                'multi_match: {query: "{{text}}", fields: [title^3, brand], boost: 2, tie_breaker: "{{param:tie}}"}',
+                'multi_match: {query: "{{text}}", fields: [title^3, brand], boost: 4, tie_breaker: "{{param:tie}}"}',
+            ]
+            send(actions, session["text"].replace("title^3", "title^6"))
+            with pytest.raises(UsageError, match="differs in more than the values of parameters"):
+                self.write(actions, how="values", **{"try": 2})
+
+    def test_a_suite_without_parameters_has_no_values(self, engine, path):
+        with open_actions(path, engine.url) as actions:
+            send(actions, GOOD)
+            with pytest.raises(UsageError, match="the suite has no parameters under 'tune'"):
+                self.write(actions, how="values")
+
+
+class TestHoldOut:
+    @pytest.fixture
+    def held_out(self, path):
+        return path.with_name("shop.holdout.json")
+
+    def test_its_queries_are_neither_sent_nor_shown(self, engine, path, held_out):
+        with open_actions(path, engine.url, hold_out=True) as actions:
+            session = actions.show_session("", {})
+            rows, last = send(actions, GOOD)
+            hidden = set(json.loads(held_out.read_text())["queries"])
+            assert len(hidden) == 5
+            assert session["hold_out"]["queries"] == 5
+            assert session["notes"] == ["5 queries held out are too few for a verdict, which needs at least 6."]
+            assert set(rows) == {query["id"] for query in session["queries"]} == set(QUERIES) - hidden
+            asked = {text.partition(" ")[0] for text in engine.asked}
+            assert asked.isdisjoint(hidden)
+            assert last["summary"]["searches"] == 7
+            query = min(hidden)
+            with pytest.raises(UsageError, match="found no query"):
+                actions.show_query("", {"id": query})
+
+    def test_finishing_asks_them_once_and_records_the_look(self, engine, path, held_out):
+        with open_actions(path, engine.url, hold_out=True) as actions:
+            send(actions, GOOD)
+            engine.asked.clear()
+            verdict = actions.finish("", {"try": 1})
+            hidden = json.loads(held_out.read_text())
+            assert {text.partition(" ")[0] for text in engine.asked} == set(hidden["queries"])
+            assert (verdict["looks"], len(hidden["looks"])) == (0, 1)
+            assert hidden["looks"][0]["difference"] == pytest.approx(0.2033, abs=1e-4)
+            assert "on 5 queries that were held out: +0.203" in verdict["sentence"]
+            assert not any(query in json.dumps(verdict) for query in hidden["queries"])
+            send(actions, REQUEST.replace("^3", "^7"))
+            assert "looked at 1 time before" in actions.finish("", {"try": 2})["sentence"]
+            # The same two requests again are no other look.
+            actions.finish("", {"try": 2})
+            assert len(json.loads(held_out.read_text())["looks"]) == 2
+
+    def test_without_answers_nothing_is_decided(self, engine, path, held_out):
+        with open_actions(path, engine.url, hold_out=True) as actions:
+            send(actions, GOOD)
+            hidden = json.loads(held_out.read_text())["queries"]
+            engine.broken[f"{hidden[0]} good"] = 400
+            with pytest.raises(SearchError, match="1 query of those held out have no answer"):
+                actions.finish("", {"try": 1})
+        assert json.loads(held_out.read_text())["looks"] == []
+
+    def test_without_a_hold_out_there_is_no_verdict(self, engine, path, held_out):
+        with open_actions(path, engine.url) as actions:
+            send(actions, GOOD)
+            with pytest.raises(UsageError, match="no queries are held out"):
+                actions.finish("", {"try": 1})
+        assert not held_out.exists()
+
+    def test_a_hold_out_of_other_queries_is_refused(self, engine, path, held_out):
+        with open_actions(path, engine.url, hold_out=True):
+            pass
+        path.write_text(path.read_text() + "  - {id: more, text: more, judgments: {a: good}}\n")
+        with (
+            pytest.raises(UsageError, match=r"drawn from other queries .* with --no-hold-out"),
+            open_actions(path, engine.url, hold_out=True),
+        ):
+            pass
+
+
+class TestCommand:
+    @pytest.fixture
+    def tried(self, engine, path):
+        with open_actions(path, engine.url) as actions:
+            send(actions, GOOD)
+            send(actions, NEW)
+            actions.keep("", {"try": 2, "name": "new ones"})
+        return path
+
+    def test_tries_are_listed_and_exported(self, tried, capsys):
+        assert main(["try", str(tried), "--list"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.rpartition(" (")[0] for line in lines] == [
+            "1: +0.203 nDCG@5 title^3 → ^6",
+            "2: * -0.138 nDCG@5 new ones",
+        ]
+        assert main(["try", str(tried), "--export", "2"]) == 0
+        assert json.loads(capsys.readouterr().out)["text"] == NEW
+        assert main(["try", str(tried), "--export", "3"]) == 2
+        assert "found no try 3, there are 1 to 2" in capsys.readouterr().err
+
+    def test_a_try_is_a_side_of_a_comparison(self, tried, engine, capsys):
+        sides = ["try:1", "request:current"]
+        assert main(["compare", *sides, "--suite", str(tried), "--url", engine.url, "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        [measure] = report["measures"]["measures"]
+        assert (measure["reference"], measure["candidate"]) == (1.0, pytest.approx(0.7967, abs=1e-4))
+        assert main(["compare", "try:1", "try:2", "--suite", str(tried)]) == 0
+        assert "try:2 against try:1" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("sides", "said"),
+        [
+            (["try:9", "try:2"], "found no try 9, there are 1 to 2"),
+            (["try:x", "try:2"], "found 'try:x', expected the number of a try, such as try:3"),
+        ],
+    )
+    def test_a_try_that_is_not_there_is_refused(self, tried, capsys, sides, said):
+        assert main(["compare", *sides, "--suite", str(tried)]) == 2
+        assert said in capsys.readouterr().err
+
+    def test_a_try_needs_its_suite(self, capsys):
+        assert main(["compare", "try:1", "try:2"]) == 2
+        assert "try:1 is of a suite; give --suite" in capsys.readouterr().err
+
+    def test_a_file_of_something_else_is_refused(self, engine, path):
+        path.with_name(".shop.tries.jsonl").write_text('{"query": "q"}\n')
+        with pytest.raises(FormatError, match="this is no try that was kept"), open_actions(path, engine.url):
+            pass
