@@ -33,7 +33,7 @@ const addDifference = (list, summary) => {
 };
 
 /** Figures of a try that is over. */
-const fillRest = (list, summary, row) => {
+const fillRest = (list, summary, label) => {
   const { failing, best, latency, graded_here: graded } = summary;
   const thresholds = failing.map(({ text, live_too: isLiveToo }) => (isLiveToo ? `${text} (live too)` : text));
   const isNew = failing.some((threshold) => !threshold.live_too);
@@ -41,7 +41,7 @@ const fillRest = (list, summary, row) => {
   else addFigure(list, "would fail", "nothing");
   const range = summary.range ? `difference ${formatRange(summary.range, DIGITS)}` : "";
   addFigure(list, "unjudged hits", summary.unjudged.toLocaleString("en"), "", range);
-  if (graded.count) {
+  if (graded?.count) {
     const without = graded.without === null ? "" : `without them ${formatDifference(graded.without, DIGITS)}`;
     addFigure(list, "graded while ranks were seen", String(graded.count), "", without);
   }
@@ -50,7 +50,7 @@ const fillRest = (list, summary, row) => {
     addFigure(list, `best of ${count(best.of, "try", "tries")}`, interval);
   }
   const searches = count(summary.searches, "search", "searches");
-  addFigure(list, row ? `try ${row.number}` : "try", searches, "", `${summary.seconds.toFixed(2)} s`);
+  addFigure(list, label, searches, "", `${summary.seconds.toFixed(2)} s`);
   if (latency) {
     const [live, now] = [latency.live, latency.try].map((times) => times.map((time) => Math.round(time)).join(" / "));
     addFigure(list, "p50 / p95 of a search", `${now} ms`, "", `live ${live} ms`);
@@ -58,7 +58,7 @@ const fillRest = (list, summary, row) => {
 };
 
 /** Shows the figures: *summary* is null until all rows of the try are there. */
-export const showFigures = (session, label, summary, row, isRunning) => {
+export const showFigures = (session, label, summary, isRunning) => {
   const lead = at("lead");
   lead.replaceChildren();
   const live = summary ? summary.live : session.live;
@@ -69,7 +69,7 @@ export const showFigures = (session, label, summary, row, isRunning) => {
     addOutcome(lead, summary);
   } else if (isRunning) addFigure(lead, label, "…", "muted");
   at("figures").replaceChildren();
-  if (summary) fillRest(at("figures"), summary, row);
+  if (summary) fillRest(at("figures"), summary, label);
   at("rest").hidden = !summary;
 };
 

@@ -24,7 +24,7 @@ export const makeDialogs = (session, ask, find, tries) => {
 
   const withTry = (open) => () => {
     const row = find();
-    if (row) open(row);
+    if (row?.number) open(row);
     else say("There is no try yet: change the request first.");
   };
 

@@ -33,10 +33,10 @@ export const makeTries = (open) => {
     if (left < box.scrollLeft || left + option.offsetWidth > box.scrollLeft + box.clientWidth) box.scrollLeft = left;
   };
 
-  /** Takes rows, of which some may be known. */
+  /** Takes rows, of which some may be known. What is live can be shown as a try of the number 0, and is none. */
   tries.take = (rows) => {
     const known = new Map(tries.rows.map((row) => [row.number, row]));
-    for (const row of rows) known.set(row.number, row);
+    for (const row of rows.filter(({ number }) => number > 0)) known.set(row.number, row);
     tries.rows = [...known.values()].sort((one, other) => other.number - one.number);
     paint();
   };

@@ -29,17 +29,20 @@ const { choices } = session;
 
 /** What all figures of the page are of: a try, or the run of the next one. */
 const shown = { number: null, run: null, row: null, summary: null, stale: null, done: 0, total: 0 };
-/** The text that the command took last, null where it has to be sent again, and the values of dials that it lacks. */
+/** The text that the command took last, and the values of dials that it does not have yet. */
 const sent = { text: session.text, values: {} };
 /** How far the newest text is. */
 const progress = { isSent: false, problem: null, failure: "" };
 /** A text that was not sent when an earlier try was opened. */
 let draft = null;
+/** Whether a text is sent though it was a try already, or was not answered. */
+let isForced = false;
 let queue = Promise.resolve();
 
 // What is shown.
 
 const nameShown = () => {
+  if (shown.number === 0) return "as live";
   if (shown.number !== null) return `try ${shown.number}`;
   return shown.run === null ? "try" : "next try";
 };
@@ -65,12 +68,12 @@ const showProgress = () => {
 
 const show = () => {
   const isRunning = shown.run !== null;
-  showFigures(session, nameShown(), shown.summary, shown.row, isRunning);
+  showFigures(session, nameShown(), shown.summary, isRunning);
   at("bar").classList.toggle("is-running", isRunning);
   at("try-head").textContent = nameShown();
   at("stale").hidden = !shown.stale;
   at("stale").firstElementChild.textContent = shown.stale || "";
-  for (const id of ["keep", "write", "finish"]) at(id).disabled = shown.number === null;
+  for (const id of ["keep", "write", "finish"]) at(id).disabled = !shown.number;
   showProgress();
 };
 
@@ -150,19 +153,15 @@ const end = (answers) => {
   if (answers.summary) say("", answers.summary.sentence);
 };
 
-const fail = (error) => {
-  // The same text may be sent once more.
-  sent.text = null;
-  Object.assign(progress, { isSent: false, failure: error.message });
-};
+const fail = (error) => Object.assign(progress, { isSent: false, failure: error.message });
 
 /** The run whose answers are waited for, and the try of which it asks one query again. */
 const coming = { run: null, again: null };
 
 const readWanted = () => {
-  if (!isUnsent()) return null;
-  const wanted = { text: text.read(), first: queries.listFirst() };
-  if (sent.text === null) wanted.force = true;
+  if (!isUnsent() && !isForced) return null;
+  const wanted = { text: text.read(), first: queries.listFirst(), force: isForced };
+  isForced = false;
   if (Object.keys(sent.values).length) wanted.values = sent.values;
   sent.values = {};
   return wanted;
@@ -209,6 +208,7 @@ const loop = makeLoop(ask, readWanted, {
     queries.take(answers.rows);
     if (answers.over || answers.error) end(answers);
     if (answers.error) fail(new Error(answers.error));
+    else if (answers.over && shown.number === null) fail(new Error("No query has an answer."));
     show();
     if (answer && own === rankingTurn) ranking.show(query, answer, nameShown());
     else if (isFirst || own !== rankingTurn) loadRanking();
@@ -238,7 +238,8 @@ at("text").addEventListener("input", () => {
 at("automatic").addEventListener("change", noteTyping);
 
 const sendNow = () => {
-  if (isUnsent()) loop.send();
+  isForced = Boolean(progress.problem || progress.failure);
+  if (isUnsent() || isForced) loop.send();
   else say("The text is that of the try that is shown.");
 };
 
@@ -447,14 +448,17 @@ const reload = async () => {
   loop.leave();
   takeSession();
   text.compareWith(session.live_text);
-  sent.text = isUntouched ? session.text : null;
-  if (isUntouched) {
-    text.set(session.text);
-    dials.fill(session.dials);
-  }
-  noteTyping();
   show();
   loadRanking();
+  if (isUntouched) {
+    sent.text = session.text;
+    text.set(session.text);
+    dials.fill(session.dials);
+  } else if (at("automatic").checked) {
+    isForced = true;
+    loop.sendSoon();
+  } else fail(new Error("The figures are not those of the suite any more: Ctrl+Enter sends the text again."));
+  showProgress();
 };
 
 const watch = async () => {

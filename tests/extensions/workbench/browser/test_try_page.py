@@ -9,81 +9,44 @@ import pytest
 from builders.golden import hold
 from builders.pages import contrasts
 from builders.reports import HOSTILE
+from extensions.workbench.builders.opened_page import (
+    NARROW,
+    WIDE,
+    focus_by_tab,
+    open_pages,
+    press,
+    read_lead,
+    type_title,
+    wait_for,
+    wait_for_said,
+)
 from extensions.workbench.builders.scripted_bench import LIVE, ScriptedBench, set_values
 
 pytest.importorskip("waitress")
 
 OUTPUTS = Path(__file__).parents[1] / "outputs"
-WIDE = {"width": 1400, "height": 860}
-NARROW = {"width": 400, "height": 860}
 TITLE = "/query/multi_match/fields/0"
 
 
 @pytest.fixture
 def serve(browser):
     """Opens the page of a bench; the test fails if it complains or asks for anything but itself."""
-    servers, contexts, complaints = [], [], []
+    servers = []
 
-    def open_page(bench, **options):
-        servers.append(bench.serve())
-        servers[-1].start()
-        contexts.append(browser.new_context(**{"viewport": WIDE, **options}))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        own = f"{servers[-1].address.url}/"
-        page.on(
-            "request", lambda sent: complaints.append(sent.url) if not sent.url.startswith((own, "data:")) else None
-        )
-        page.goto(f"{own}#token={servers[-1].access.token}")
-        page.wait_for_selector("#list [role=option]")
-        page.wait_for_selector("#live-hits [role=option]")
-        return page
+    with open_pages(browser) as open_link:
 
-    yield open_page
-    for context in contexts:
-        context.close()
+        def open_bench(bench, **options):
+            servers.append(bench.serve())
+            servers[-1].start()
+            return open_link(servers[-1].address.build_link(servers[-1].access.token), **options)
+
+        yield open_bench
     for server in servers:
         server.close()
-    expected = ("the server responded with a status", "net::ERR_CONNECTION_REFUSED")
-    assert [text for text in complaints if not any(sentence in text for sentence in expected)] == []
-
-
-def press(page, *keys):
-    for key in keys:
-        page.keyboard.press(key)
-
-
-def wait_for(page, state):
-    page.locator("#state", has_text=re.compile(f"^{state}$")).wait_for()
-
-
-def wait_for_said(page, text):
-    page.locator("#said", has_text=text).wait_for(state="attached")
-
-
-def type_title(page, digit):
-    """Puts *digit* in the place of the weight of the title, as somebody types it."""
-    press(
-        page,
-        "Escape",
-        "e",
-        "Control+Home",
-        *["ArrowDown"] * 4,
-        "Home",
-        *["ArrowRight"] * len('      "fields": ["title^'),
-    )
-    press(page, "Delete", digit)
 
 
 def text_of(title):
     return set_values(LIVE, {TITLE: title})
-
-
-def read_lead(page):
-    return dict(
-        zip(page.locator("#lead dt").all_inner_texts(), page.locator("#lead dd").all_inner_texts(), strict=True)
-    )
 
 
 def read_rows(page):
@@ -144,10 +107,7 @@ def test_typed_tried_graded_kept_and_written_by_keys(serve):
     page.wait_for_selector("#diff ins")
     diff = page.locator("#diff").inner_text().split("\n")
     assert [line for line in diff if line.startswith("@@")] == ["@@ -3,0 +4,9 @@"]
-    for _ in range(20):
-        if page.evaluate("document.activeElement.id") == "write-now":
-            break
-        press(page, "Tab")
+    focus_by_tab(page, "write-now")
     press(page, "Enter")
     wait_for_said(page, "Wrote current-try-1 to shop.relevance.yaml.")
     assert bench.written == ["current-try-1"]

@@ -292,7 +292,7 @@ class ScriptedBench:
             "failing": [{"text": "nDCG@10 >= 0.9" + self.spoiled, "live_too": True}],
             "unjudged": sum(row["unjudged"] for row in rows),
             "range": [difference - 0.03, difference + 0.04],
-            "graded_here": {"count": len(self.given), "without": difference - 0.01 if self.given else None},
+            "graded_here": {"count": len(self.given), "without": difference - 0.01} if self.given else None,
             "best": {"of": max(len(self.tries), 1), "interval": [difference - 0.03, difference + 0.02]},
             "searches": len(rows),
             "seconds": seconds,
