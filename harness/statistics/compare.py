@@ -134,6 +134,8 @@ class ComparisonOptions:
     correction: str = CORRECTIONS[0]
     samples: int = SAMPLES
     seed: int = SEED
+    has_power: bool = True
+    """Whether the detectable difference is computed, which takes ten times as long as the test."""
 
     def __post_init__(self) -> None:
         _check_choice("test", self.test, TESTS)
@@ -257,7 +259,7 @@ def _build_row(pair: PairedScores, test: MeanTest, adjusted: float, options: Com
         is_certain = interval is not None and interval.low == interval.high
         if counts_as < find_fewest(len(pair.queries)) and not is_certain:
             interval = None
-    detectable = _find_detectable(pair, size, options)
+    detectable = _find_detectable(pair, size, options) if options.has_power else None
     return MeasureComparison(
         measure=pair.measure,
         queries=len(pair.queries),

@@ -311,7 +311,7 @@ def test_a_text_in_braces_is_put_on_a_line(write, text):
     change = write().add_text("tried", text, "Tried.")
     added = [line[1:] for line in change.list_diff() if line.startswith("+") and not line.startswith("+++")]
     assert len(added) == 2
-    assert added[1].startswith("  tried: {query: {match: {")
+    assert added[1].startswith("  tried: {")
 
 
 def test_a_text_that_takes_an_anchor_from_nowhere_is_refused(write):

@@ -11,12 +11,11 @@ from typing import Any
 from harness.errors import InputError, UsageError
 from harness.extensions.workbench.bench import LIVE, Bench, TextRun
 from harness.extensions.workbench.dials import find_dials, list_parameters
-from harness.extensions.workbench.figures import ScoredSide, Summary, find_best, find_differences, make_row
+from harness.extensions.workbench.figures import ScoredSide, find_best, find_differences, make_row
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.holding_out import describe_hold_out, give_verdict
 from harness.extensions.workbench.rankings import RankedSide, Rankings, find_query, make_side
 from harness.extensions.workbench.tries import Try
-from harness.extensions.workbench.verdicts import list_failing
 from harness.extensions.workbench.writing import PlannedChange, plan_request, plan_values
 from harness.local_server import Action, RefusedAction, Route
 from harness.means import mean_of
@@ -170,10 +169,10 @@ class Actions:
         if is_over and run.finished is not None:
             number = run.finished.number
             answer["try"] = self._build_try_row(run.finished)
-            answer["summary"] = self._build_summary(number, run.summary)
+            answer["summary"] = self._build_summary(number)
         elif is_over and run.again == LIVE:
             answer["try"] = self._build_live_row()
-            answer["summary"] = self._build_summary(LIVE, None)
+            answer["summary"] = self._build_summary(LIVE)
         return answer
 
     def show_try(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +184,7 @@ class Actions:
             "text": shown.text,
             "dials": self._list_dials(shown.text, shown.values),
             "rows": [asdict(one) for one in self.bench.list_rows(number)],
-            "summary": self._build_summary(number, None),
+            "summary": self._build_summary(number),
             "stale": row["stale"],
             "row": row,
         }
@@ -264,7 +263,7 @@ class Actions:
         if number is not None:
             side = bench.find_shown(number).side
             answer["row"] = asdict(make_row(bench.live, side, find_query(bench.suite, query)))
-            answer["summary"] = self._build_summary(number, None)
+            answer["summary"] = self._build_summary(number)
             tried = self._find_side(number, query)
         answer["ranking"] = self._rankings.show(query, self._find_side(LIVE, query), tried)
         return answer
@@ -372,17 +371,15 @@ class Actions:
             "stale": None,
         }
 
-    def _build_summary(self, number: int, summary: Summary | None) -> dict[str, Any]:
+    def _build_summary(self, number: int) -> dict[str, Any]:
         bench = self.bench
-        if summary is None:
-            summary = bench.summarize_try(number)
+        summary = bench.summarize_try(number)
         side = bench.find_shown(number).side
-        failing = list_failing(bench.material, bench.live, side)
         weights = {query.id: query.weight for query in bench.suite.queries}
         best = find_best(bench.list_differences(), weights)
         answer: dict[str, Any] = asdict(summary)
         answer["try"] = answer.pop("tried")
-        answer["failing"] = [{"text": text, "live_too": live_too} for text, live_too in failing]
+        answer["failing"] = [{"text": text, "live_too": live_too} for text, live_too in summary.failing]
         answer["best"] = None
         if best is not None and best.number == number:
             answer["best"] = {"of": best.of, "interval": best.interval}

@@ -21,6 +21,7 @@ from harness.extensions.workbench.figures import Row, ScoredSide, Summary, find_
 from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.opening import Material, fingerprint_index, read_states
 from harness.extensions.workbench.tries import Fingerprints, TriesFile, Try
+from harness.extensions.workbench.verdicts import Failing, find_failing
 from harness.means import mean_of
 from harness.model.run import Failure, FailureKind, Ranking, Response
 from harness.model.suite import Json, Query, Suite
@@ -52,7 +53,6 @@ class TextRun:
     is_superseded: bool = False
     error: str = ""
     finished: Try | None = None
-    summary: Summary | None = None
     followed: FollowedRun | None = None
 
 
@@ -86,6 +86,9 @@ class Bench:
         self._is_closed = False
         self._changed = threading.Condition()
         self._shown: dict[int, Shown] = {}
+        self._summaries: dict[int, Summary] = {}
+        self._failing_live: Failing | None = None
+        """The thresholds that what is live does not hold; None until that was asked."""
         self.live = material.live.side
         """By the grades of now."""
         self._thread = threading.Thread(target=self._work, name="relevance-try", daemon=True)
@@ -221,9 +224,10 @@ class Bench:
     def _receive(self, run: TextRun, query: str, response: Response) -> None:
         """Score a response, in the thread that sends."""
         response = self._mask(response)
-        responses = {query: response}
-        tried = ScoredSide(self.suite, self.material.measure, responses, self.material.live.side.run)
-        row = make_row(self.live, tried, self._find_query(query))
+        of_query = replace(self.suite, queries=(self._find_query(query),))
+        run_of_live = self.material.live.side.run
+        tried = ScoredSide(of_query, self.material.measure, {query: response}, run_of_live)
+        row = make_row(self.live, tried, *of_query.queries)
         with self._changed:
             if not run.is_superseded:
                 run.responses[query] = response
@@ -258,12 +262,13 @@ class Bench:
             # One query once more: the others stay as they were.
             responses = {**known.restore(exact_scores=material.is_exact), **responses}
         side = ScoredSide(self.suite, material.measure, responses, result)
-        summary = replace(summarize(self.live, side), searches=len(run.suite.queries), seconds=seconds)
+        summary = self._summarize(side, len(run.suite.queries), seconds)
         kept = self._keep(run, side, summary, known)
         with self._changed:
             if kept is not None:
-                self._shown.pop(kept.number, None)
-            run.finished, run.summary = kept, summary
+                self._shown[kept.number] = Shown(kept.number, self.suite, side, kept.text, kept.values)
+                self._summaries[kept.number] = summary
+            run.finished = kept
 
     def _keep(self, run: TextRun, side: ScoredSide, summary: Summary, known: Try | None) -> Try | None:
         """Keep what was answered as a try; None for what is live, and where nothing was answered."""
@@ -359,9 +364,25 @@ class Bench:
 
     def summarize_try(self, number: int) -> Summary:
         """The figures of the try of a *number*, by the grades of now."""
+        if number in self._summaries:
+            return self._summaries[number]
         side = self.find_shown(number).side
-        seconds = side.run.seconds if number != LIVE else self.material.live.side.run.seconds
-        return replace(summarize(self.live, side), searches=len(self.suite.queries), seconds=seconds or 0.0)
+        summary = self._summarize(side, len(self.suite.queries), side.run.seconds or 0.0)
+        self._summaries[number] = summary
+        return summary
+
+    def _summarize(self, side: ScoredSide, searches: int, seconds: float) -> Summary:
+        """The figures of *side*, with the thresholds that it does not hold."""
+        failing_live = self._failing_live
+        if failing_live is None:
+            failing_live = self._failing_live = find_failing(self.material, self.live)
+        failing = find_failing(self.material, side)
+        return replace(
+            summarize(self.live, side),
+            searches=searches,
+            seconds=seconds,
+            failing=[(text, threshold in failing_live) for threshold, text in failing.items()],
+        )
 
     def list_rows(self, number: int) -> list[Row]:
         """The rows of the try of a *number*."""
@@ -406,6 +427,7 @@ class Bench:
         with self._changed:
             self.suite = suite
             self.live = self.live.replace_suite(suite)
+            self._forget_figures()
             for number, shown in self._shown.items():
                 self._shown[number] = replace(shown, side=shown.side.replace_suite(suite))
 
@@ -418,7 +440,13 @@ class Bench:
             self._end_older()
             self.material, self.suite, self.live = material, material.suite, material.live.side
             self._shown.clear()
+            self._forget_figures()
         return True
+
+    def _forget_figures(self) -> None:
+        """What was computed by other judgments is computed again."""
+        self._summaries.clear()
+        self._failing_live = None
 
     def note_written(self) -> None:
         """Take the files of the suite as they are now: a request was added to it here, which changes nothing shown."""

@@ -9,13 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.extensions.tuning.decision import compute_gain
 from harness.gate.ties import find_bands
-from harness.means import mean_of
+from harness.means import are_weighted, mean_of
 from harness.metrics.run_scores import failure_text, score_of
 from harness.metrics.unjudged import bound_differences, needs_grades
+from harness.model.comparison import MeasureComparison
 from harness.model.run import Failure, Ranking, Response, Run
 from harness.model.suite import Measure, Query, Suite
+from harness.statistics.compare import ComparisonOptions, compare
 from harness.statistics.paired import EQUAL
 from harness.words import count
 
@@ -103,9 +104,8 @@ def _score(side: ScoredSide, query: Query) -> float | None:
 def make_row(live: ScoredSide, tried: ScoredSide, query: Query) -> Row:
     """The row of *query*, which has a response in *tried*."""
     response, before = tried.responses.get(query.id), live.responses.get(query.id)
-    of_query = ScoredSide(replace(tried.suite, queries=(query,)), tried.measure, tried.responses, tried.run)
-    score = of_query.scores.get(query.id)
-    low, high = of_query.bands.get(query.id, (score, score))
+    score = tried.scores.get(query.id)
+    low, high = tried.bands.get(query.id, (score, score))
     is_same = isinstance(response, Ranking) and isinstance(before, Ranking) and response.ids == before.ids
     error = failure_text(response) if isinstance(response, Failure) else None
     return Row(query.id, score, low, high, tried.count_unjudged(query), live.count_unjudged(query), not is_same, error)
@@ -144,21 +144,20 @@ class Summary:
 def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
     """What *tried* is worth beside *live*."""
     suite = tried.suite
-    weights = {query.id: query.weight for query in suite.queries}
-    gain = compute_gain(live.scores, tried.scores, weights, is_tested=True)
     differences = find_differences(live, tried)
+    row = _compare_scores(live, tried) if differences else None
     wins = sum(difference > EQUAL for difference in differences.values())
     losses = sum(difference < -EQUAL for difference in differences.values())
     possible = find_range(live, tried)
     interval = None
-    if gain is not None and gain.low is not None and gain.high is not None:
-        interval = (gain.low, gain.high)
+    if row is not None and row.low is not None and row.high is not None:
+        interval = (row.low, row.high)
     is_grey = interval is None or _includes_zero(interval) or (possible is not None and _includes_zero(possible))
     unanswered = sum(isinstance(response, Failure) for response in tried.responses.values())
     summary = Summary(
-        live=None if gain is None else gain.today,
-        tried=None if gain is None else gain.chosen,
-        difference=None if gain is None else gain.difference,
+        live=None if row is None else row.reference,
+        tried=None if row is None else row.candidate,
+        difference=None if row is None else row.difference,
         interval=interval,
         is_grey=is_grey,
         wins=wins,
@@ -171,6 +170,20 @@ def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
         latency=_measure_latency(live, tried),
     )
     return replace(summary, sentence=describe_summary(summary, tried.measure.text))
+
+
+def _compare_scores(live: ScoredSide, tried: ScoredSide) -> MeasureComparison:
+    """The difference of the means with its interval, as `relevance compare` tests it; some query has both scores."""
+    weights = {query.id: query.weight for query in tried.suite.queries}
+    is_weighted = are_weighted(weights.values())
+    comparison = compare(
+        {"": dict(live.scores)},
+        {"": dict(tried.scores)},
+        options=ComparisonOptions(level=LEVEL, has_power=False),
+        weights=weights if is_weighted else None,
+    )
+    [row] = comparison.measures
+    return row
 
 
 def describe_summary(summary: Summary, measure: str) -> str:
@@ -199,20 +212,23 @@ def find_differences(live: ScoredSide, tried: ScoredSide) -> dict[str, float]:
 def find_range(live: ScoredSide, tried: ScoredSide) -> tuple[float, float] | None:
     """The range of the mean difference over the grades of unjudged hits; None where all are judged."""
     suite, measure = tried.suite, tried.measure
-    has_unjudged = any(live.count_unjudged(query) or tried.count_unjudged(query) for query in suite.queries)
-    if not has_unjudged or not needs_grades(measure):
+    if not needs_grades(measure):
         return None
+    differences = find_differences(live, tried)
     pairs: dict[str, tuple[Ranking, Ranking]] = {}
     for query in suite.queries:
         before, after = live.responses.get(query.id), tried.responses.get(query.id)
-        if isinstance(before, Ranking) and isinstance(after, Ranking):
+        has_unjudged = live.count_unjudged(query) or tried.count_unjudged(query)
+        # The difference of a query whose hits are all judged is what it is.
+        if has_unjudged and isinstance(before, Ranking) and isinstance(after, Ranking):
             pairs[query.id] = (before, after)
-    ranges = bound_differences(suite, measure, pairs)
+    ranges = bound_differences(suite, measure, pairs) if pairs else {}
     if not ranges:
         return None
-    weights = {query.id: query.weight for query in suite.queries if query.id in ranges}
-    low = mean_of({query: least for query, (least, _) in ranges.items()}, weights)
-    return low, mean_of({query: greatest for query, (_, greatest) in ranges.items()}, weights)
+    lows = differences | {query: low for query, (low, _) in ranges.items()}
+    highs = differences | {query: high for query, (_, high) in ranges.items()}
+    weights = {query.id: query.weight for query in suite.queries if query.id in lows}
+    return mean_of(lows, weights), mean_of(highs, weights)
 
 
 def _includes_zero(interval: tuple[float, float]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from harness.extensions.tuning.asking import list_decidable
 from harness.extensions.workbench.figures import ScoredSide
@@ -15,15 +16,12 @@ from harness.model.run import Status, Verdict
 from harness.model.suite import Suite
 from harness.store.baseline import find_reference
 
-
-def list_failing(material: Material, live: ScoredSide, tried: ScoredSide) -> list[tuple[str, bool]]:
-    """The thresholds that *tried* does not hold, each with whether *live* does not hold it either."""
-    failing_live = _find_failing(material, live)
-    return [(text, threshold in failing_live) for threshold, text in _find_failing(material, tried).items()]
+Failing: TypeAlias = Mapping[str, str]
+"""The text of each threshold that does not hold, by its id."""
 
 
-def _find_failing(material: Material, side: ScoredSide) -> Mapping[str, str]:
-    """The text of each threshold that does not hold, by its id."""
+def find_failing(material: Material, side: ScoredSide) -> Failing:
+    """The thresholds that *side* does not hold."""
     suite = side.suite
     suite = replace(suite, thresholds=list_decidable(suite.thresholds, suite.queries))
     failing = {}
