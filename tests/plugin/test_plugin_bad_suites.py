@@ -111,7 +111,7 @@ def test_a_suite_that_changes_between_collection_and_run_is_an_error(
 
 def test_a_defect_is_shown_with_its_traceback(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     suite(MEAN, shoes='expect: ["a in top 1"]')
-    monkeypatch.setattr("harness.run.Runner.run", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("harness.run.Runner.run_loaded", lambda *_, **__: 1 / 0)
 
     result = run()
 

@@ -54,9 +54,7 @@ def test_one_request_leaves_ids_as_they_are(two_requests: Path, run: Run, option
     assert collected(run("--collect-only", "-q", *options)) == names
 
 
-def test_a_suite_is_read_once_to_be_collected_and_once_for_each_run(
-    two_requests: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_suite_is_read_once_in_a_session(two_requests: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     environs = []
 
     def counted(path: Path, environ: Mapping[str, str] | None, *others: object) -> object:
@@ -65,7 +63,7 @@ def test_a_suite_is_read_once_to_be_collected_and_once_for_each_run(
 
     monkeypatch.setattr("harness.suites.loading.read_suite_file", counted)
     run(*BOTH)
-    assert environs == [False, True, True]
+    assert environs == [False]
 
 
 def test_every_request_is_sent_once_and_judged_by_itself(two_requests: Path, run: Run, engine: object) -> None:
