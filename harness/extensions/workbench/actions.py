@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from harness.errors import InputError, UsageError
-from harness.extensions.workbench.bench import LIVE, Bench, TextRun
-from harness.extensions.workbench.dials import find_dials, list_parameters
-from harness.extensions.workbench.figures import ScoredSide, find_best, find_differences, make_row
+from harness.extensions.workbench.answers import Answers
+from harness.extensions.workbench.bench import Bench, TextRun
+from harness.extensions.workbench.figures import ScoredSide, make_row
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.holding_out import describe_hold_out, give_verdict
 from harness.extensions.workbench.rankings import RankedSide, Rankings, find_query, make_side
-from harness.extensions.workbench.tries import Try
+from harness.extensions.workbench.scored_tries import LIVE
 from harness.extensions.workbench.writing import PlannedChange, plan_request, plan_values
 from harness.local_server import Action, RefusedAction, Route
 from harness.means import mean_of
-from harness.model.suite import Json
 from harness.run import Runner
 from harness.words import count
 
@@ -31,11 +30,13 @@ class Actions:
 
     def __init__(self, bench: Bench, grading: Grading, runner: Runner, environ: Mapping[str, str]) -> None:
         self.bench = bench
+        self.scored = bench.scored
         self.grading = grading
         self._runner = runner
         self._environ = environ
-        self._rankings = Rankings(bench)
-        bench.replace_judgments(grading.list_judgments())
+        self._rankings = Rankings(bench.scored)
+        self._answers = Answers(bench.scored, grading)
+        bench.scored.replace_judgments(grading.list_judgments())
 
     @property
     def table(self) -> dict[Route, Action]:
@@ -60,8 +61,8 @@ class Actions:
 
     def show_session(self, _: str, __: Mapping[str, Any]) -> dict[str, Any]:
         """All that the page begins with."""
-        bench, material = self.bench, self.bench.material
-        live = bench.live
+        scored, material = self.scored, self.scored.material
+        live = scored.live
         hold_out = None
         if material.hold_out is not None:
             hold_out = {
@@ -69,13 +70,13 @@ class Actions:
                 "looks": len(material.hold_out.looks),
                 "sentence": describe_hold_out(material.hold_out),
             }
-        weights = {query.id: query.weight for query in bench.suite.queries if query.id in live.scores}
+        weights = {query.id: query.weight for query in scored.suite.queries if query.id in live.scores}
         return {
             "suite": material.masker.mask(material.suite.name),
             "request": material.request,
             "against": material.live.name,
             "measure": material.measure.text,
-            "depth": bench.suite.depth,
+            "depth": scored.suite.depth,
             "manual": material.options.manual,
             "judge": material.options.judge,
             "choices": [
@@ -84,13 +85,13 @@ class Actions:
             ],
             "text": material.text,
             "live_text": material.live.text,
-            "dials": self._list_dials(material.text, {}),
-            "queries": [self._build_query(query.id) for query in bench.suite.queries],
+            "dials": self._answers.list_dials(material.text, {}),
+            "queries": [self._answers.build_query(query.id) for query in scored.suite.queries],
             "live": mean_of(live.scores, weights) if live.scores else None,
             "has_explain": material.explains,
             "watches": True,
             "hold_out": hold_out,
-            "tries": self._list_rows_of_tries(),
+            "tries": self._answers.list_tries(),
             "shown": None,
             "notes": list(material.notes),
         }
@@ -103,26 +104,10 @@ class Actions:
             return {"said": f"The suite was changed, and is wrong now: {error}", "reload": False}
         if not is_changed:
             return {"said": None, "reload": False}
-        self.grading.original = self.bench.suite
-        self.bench.replace_judgments(self.grading.list_judgments())
-        self._rankings = Rankings(self.bench)
+        self.grading.original = self.scored.suite
+        self.scored.replace_judgments(self.grading.list_judgments())
+        self._rankings = Rankings(self.scored)
         return {"said": "The suite was changed, and is loaded again. Your text is kept.", "reload": True}
-
-    def _build_query(self, query_id: str) -> dict[str, Any]:
-        query = find_query(self.bench.suite, query_id)
-        text = query.text
-        if query.masked is not None and query.masked.get("text"):
-            text = query.masked["text"]
-        live = self.bench.live
-        row = make_row(live, live, query)
-        return {
-            "id": query.id,
-            "text": text or query.id,
-            "tags": list(query.tags),
-            "weight": query.weight,
-            "live": row.score,
-            "live_error": row.error,
-        }
 
     # Texts.
 
@@ -140,7 +125,7 @@ class Actions:
             problem = error.problems[0]
             answer: dict[str, Any] = {"error": problem.message, "line": problem.line or None, "column": problem.column}
             raise RefusedAction(422, answer) from None
-        answer = {"text": text, "dials": self._list_dials(text, values)}
+        answer = {"text": text, "dials": self._answers.list_dials(text, values)}
         return answer | ({"run": begun.id} if isinstance(begun, TextRun) else {"try": begun})
 
     def again(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,23 +153,23 @@ class Actions:
             return answer | {"rows": []}
         if is_over and run.finished is not None:
             number = run.finished.number
-            answer["try"] = self._build_try_row(run.finished)
-            answer["summary"] = self._build_summary(number)
+            answer["try"] = self._answers.build_try(run.finished)
+            answer["summary"] = self._answers.build_summary(number)
         elif is_over and run.again == LIVE:
-            answer["try"] = self._build_live_row()
-            answer["summary"] = self._build_summary(LIVE)
+            answer["try"] = self._answers.build_live()
+            answer["summary"] = self._answers.build_summary(LIVE)
         return answer
 
     def show_try(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """An earlier try, without a search."""
         number = _read_number(sent, "number")
-        shown = self.bench.find_shown(number)
-        row = self._build_live_row() if number == LIVE else self._build_try_row(self.bench.tries.find(number))
+        shown = self.scored.find_shown(number)
+        row = self._answers.build_live() if number == LIVE else self._answers.build_try(self.scored.tries.find(number))
         return {
             "text": shown.text,
-            "dials": self._list_dials(shown.text, shown.values),
-            "rows": [asdict(one) for one in self.bench.list_rows(number)],
-            "summary": self._build_summary(number),
+            "dials": self._answers.list_dials(shown.text, shown.values),
+            "rows": [asdict(one) for one in self.scored.list_rows(number)],
+            "summary": self._answers.build_summary(number),
             "stale": row["stale"],
             "row": row,
         }
@@ -194,21 +179,21 @@ class Actions:
         name = str(sent.get("name") or "").strip()
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
             raise UsageError(f"expected a name of at most {LONGEST_NAME} characters")
-        return self._build_try_row(self.bench.tries.rename(_read_number(sent, "try"), name))
+        return self._answers.build_try(self.scored.tries.rename(_read_number(sent, "try"), name))
 
     # One query.
 
     def show_query(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Both rankings of a query."""
         query = str(sent.get("id"))
-        find_query(self.bench.suite, query)
+        find_query(self.scored.suite, query)
         tried = None
         if "try" in sent:
             tried = self._find_side(_read_number(sent, "try"), query)
         elif "run" in sent:
             run = self.bench.find_run(str(sent["run"]))
             if query in run.responses:
-                side = ScoredSide(self.bench.suite, self.bench.material.measure, run.responses, self.bench.live.run)
+                side = ScoredSide(self.scored.suite, self.scored.material.measure, run.responses, self.scored.live.run)
                 tried = make_side(run.suite, side, query)
         return self._rankings.show(query, self._find_side(LIVE, query), tried)
 
@@ -221,9 +206,9 @@ class Actions:
         return {"lines": lines}
 
     def _find_side(self, number: int, query: str) -> RankedSide:
-        shown = self.bench.find_shown(number)
+        shown = self.scored.find_shown(number)
         suite = shown.suite
-        material = self.bench.material
+        material = self.scored.material
         if number == LIVE:
             name = material.live.name if material.live.name in suite.requests else material.request
             suite = replace(suite, requests={name: suite.requests[name]})
@@ -236,9 +221,9 @@ class Actions:
     def grade(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Keep a grade; both sides are scored by it at once."""
         pair = (str(sent.get("query")), str(sent.get("document")))
-        find_query(self.bench.suite, pair[0])
+        find_query(self.scored.suite, pair[0])
         title = self._rankings.title(pair[1])
-        said = self.grading.record(pair, sent.get("grade"), title, self.bench.suite)
+        said = self.grading.record(pair, sent.get("grade"), title, self.scored.suite)
         return self._describe_grade(pair[0], sent, said)
 
     def undo(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,22 +233,22 @@ class Actions:
         return self._describe_grade(query, sent, f"Undone: the grade of {name}.")
 
     def _describe_grade(self, query: str, sent: Mapping[str, Any], said: str) -> dict[str, Any]:
-        bench = self.bench
-        bench.replace_judgments(self.grading.list_judgments())
+        scored = self.scored
+        scored.replace_judgments(self.grading.list_judgments())
         number = None if sent.get("try") is None else _read_number(sent, "try")
         answer: dict[str, Any] = {
             "query": query,
-            "live": bench.live.scores.get(query),
+            "live": scored.live.scores.get(query),
             "row": None,
             "summary": None,
-            "tries": self._list_rows_of_tries(),
+            "tries": self._answers.list_tries(),
             "said": said,
         }
         tried = None
         if number is not None:
-            side = bench.find_shown(number).side
-            answer["row"] = asdict(make_row(bench.live, side, find_query(bench.suite, query)))
-            answer["summary"] = self._build_summary(number)
+            side = scored.find_shown(number).side
+            answer["row"] = asdict(make_row(scored.live, side, find_query(scored.suite, query)))
+            answer["summary"] = self._answers.build_summary(number)
             tried = self._find_side(number, query)
         answer["ranking"] = self._rankings.show(query, self._find_side(LIVE, query), tried)
         return answer
@@ -284,13 +269,13 @@ class Actions:
         what = "the values"
         if sent.get("how") != "values":
             what = f"the request {sent.get('name')}"
-            self.bench.note_written()
+            self.scored.note_written()
         return {"written": plan.files, "sentence": f"Wrote {what} to {plan.files}."}
 
     def _plan_change(self, sent: Mapping[str, Any]) -> PlannedChange:
         number = _read_number(sent, "try")
-        shown = self.bench.find_shown(number)
-        material = self.bench.material
+        shown = self.scored.find_shown(number)
+        material = self.scored.material
         if sent.get("how") == "values":
             return plan_values(material, self._environ, shown.text, shown.values)
         if shown.values:
@@ -299,106 +284,29 @@ class Actions:
 
     def _write_comment(self, number: int) -> str:
         """The date, the difference, and the number of tries, for who reads the suite."""
-        summary = self.bench.summarize_try(number)
-        tries = len(self.bench.tries.tries)
-        parts = [f"Tried on {date.today().isoformat()} against {self.bench.material.live.name}"]
+        summary = self.scored.summarize_try(number)
+        tries = len(self.scored.tries.tries)
+        parts = [f"Tried on {date.today().isoformat()} against {self.scored.material.live.name}"]
         if summary.difference is not None:
-            figures = f"{self.bench.material.measure.text} {summary.difference:+.3f}"
+            figures = f"{self.scored.material.measure.text} {summary.difference:+.3f}"
             if summary.interval is not None:
                 figures += f" ({summary.interval[0]:+.3f} to {summary.interval[1]:+.3f})"
-            parts.append(f"{figures} on {count(len(self.bench.suite.queries), 'query')}")
+            parts.append(f"{figures} on {count(len(self.scored.suite.queries), 'query')}")
         parts.append(f"one of {count(tries, 'try')}" if tries != 1 else "the only try")
         return ": ".join([parts[0], ", ".join(parts[1:])]) + "."
 
     def finish(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The verdict of the queries that were held out."""
-        shown = self.bench.find_shown(_read_number(sent, "try"))
-        material = self.bench.material
+        shown = self.scored.find_shown(_read_number(sent, "try"))
+        material = self.scored.material
         verdict = give_verdict(material, material.read_request(shown.text, shown.values), self._runner)
-        self.bench.material = replace(material, hold_out=verdict.hold_out)
+        self.scored.material = replace(material, hold_out=verdict.hold_out)
         return {
             "verdict": verdict.verdict,
             "sentence": verdict.sentence,
             "interval": verdict.interval,
             "looks": verdict.looks,
         }
-
-    # Figures as JSON.
-
-    def _list_dials(self, text: str, values: Mapping[str, Json]) -> list[dict[str, Any]]:
-        material = self.bench.material
-        dials = [*list_parameters(material.suite.tuning, values), *find_dials(text)]
-        live_dials = [*list_parameters(material.suite.tuning, {}), *find_dials(material.live.text)]
-        live = {dial.pointer: dial.value for dial in live_dials}
-        return [
-            {
-                "pointer": dial.pointer,
-                "name": dial.name,
-                "value": dial.value,
-                "live": live.get(dial.pointer, dial.value),
-                "step": dial.step,
-            }
-            for dial in dials
-        ]
-
-    def _list_rows_of_tries(self) -> list[dict[str, Any]]:
-        return [self._build_try_row(one) for one in self.bench.tries.tries if one.of == self.bench.material.request]
-
-    def _build_try_row(self, one: Try) -> dict[str, Any]:
-        stale = self.bench.explain_stale(one)
-        difference = self.bench.compute_difference(one.number)
-        line = "no query has a score of both" if difference is None else f"{difference:+.3f}"
-        return {
-            "number": one.number,
-            "name": one.name,
-            "kept": one.kept,
-            "difference": difference,
-            "is_grey": bool(stale) or one.is_grey,
-            "summary_line": f"{one.name}: {line}",
-            "time": one.time,
-            "stale": f"{stale}: measure it again" if stale else None,
-        }
-
-    def _build_live_row(self) -> dict[str, Any]:
-        return {
-            "number": LIVE,
-            "name": f"as {self.bench.material.live.name}",
-            "kept": False,
-            "difference": 0.0,
-            "is_grey": True,
-            "summary_line": "what is live",
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "stale": None,
-        }
-
-    def _build_summary(self, number: int) -> dict[str, Any]:
-        bench = self.bench
-        summary = bench.summarize_try(number)
-        side = bench.find_shown(number).side
-        weights = {query.id: query.weight for query in bench.suite.queries}
-        best = find_best(bench.list_differences(), weights)
-        answer: dict[str, Any] = asdict(summary)
-        answer["try"] = answer.pop("tried")
-        answer["failing"] = [{"text": text, "live_too": live_too} for text, live_too in summary.failing]
-        answer["best"] = None
-        if best is not None and best.number == number:
-            answer["best"] = {"of": best.of, "interval": best.interval}
-        answer["graded_here"] = None
-        if self.grading.given:
-            answer["graded_here"] = {"count": len(self.grading.given), "without": self._find_without_own(side)}
-        return answer
-
-    def _find_without_own(self, side: ScoredSide) -> float | None:
-        """The mean difference without the grades of this session."""
-        judgments = self.grading.list_judgments(is_without_own=True)
-        queries = tuple(
-            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
-            for query in self.bench.suite.queries
-        )
-        suite = replace(self.bench.suite, queries=queries)
-        differences = find_differences(self.bench.live.replace_suite(suite), side.replace_suite(suite))
-        weights = {query.id: query.weight for query in queries if query.id in differences}
-        return mean_of(differences, weights) if differences else None
 
 
 def _is_finite(number: Any) -> bool:

@@ -30,6 +30,7 @@ from harness.extensions.workbench.bench import Bench
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.opening import Material, TryOptions, open_material
 from harness.extensions.workbench.page import ASSETS
+from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.extensions.workbench.tries import TriesFile
 from harness.local_server import LocalServer, Site, require_installed
 from harness.local_server.access import OneUser
@@ -131,7 +132,7 @@ def command(
             builds.forget()
             return _choose_manual(open_material(options, os.environ, runner))
 
-        bench = Bench(material, reopen, runner, tries)
+        bench = Bench(ScoredTries(material, tries), reopen, runner)
         resources.callback(bench.close)
         actions = Actions(bench, grading, runner, os.environ)
         return _serve(actions, port, opens=not no_open)
@@ -148,21 +149,21 @@ def _choose_manual(material: Material) -> Material:
 
 def _serve(actions: Actions, port: int, *, opens: bool) -> int:
     """Serve the page on this machine until Ctrl-C."""
-    access = OneUser(actions.bench.material.options.judge or "user")
+    access = OneUser(actions.scored.material.options.judge or "user")
     server = LocalServer(Site(ASSETS, actions.table, MOST_BYTES), access, Address(port=port))
     server.start()
     link = server.address.build_link(access.token)
     try:
-        queries = count(len(actions.bench.suite.queries), "query")
-        click.echo(make_loggable(f"trying {actions.bench.material.request} on {queries}: ") + link)
-        for note in actions.bench.material.notes:
+        queries = count(len(actions.scored.suite.queries), "query")
+        click.echo(make_loggable(f"trying {actions.scored.material.request} on {queries}: ") + link)
+        for note in actions.scored.material.notes:
             click.echo(make_loggable(f"relevance: {note}"), err=True)
         if opens and not open_browser(link):
             click.echo("relevance: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
-        tries = count(len(actions.bench.tries.tries), "try")
-        click.echo(make_loggable(f"{tries} in {actions.bench.tries.file.path}"), err=True)
+        tries = count(len(actions.scored.tries.tries), "try")
+        click.echo(make_loggable(f"{tries} in {actions.scored.tries.file.path}"), err=True)
         return INTERRUPTED_STATUS
     finally:
         server.close()

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.errors import UsageError
-from harness.extensions.workbench.bench import Bench
 from harness.extensions.workbench.figures import ScoredSide
 from harness.extensions.workbench.guard import leave_out_unranked
+from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.files.judge_files import read_shown_params
 from harness.gate.ties import group_ties
 from harness.metrics.run_scores import contributions_of
@@ -42,15 +42,15 @@ class RankedSide:
 class Rankings:
     """What is shown of single queries; titles and ranks that were looked up are kept."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, scored: ScoredTries) -> None:
+        self._scored = scored
         self._titles: dict[str, str | None] = {}
         self._located: dict[tuple[str, str], dict[str, MissingDocument]] = {}
         """By the fingerprint of a request and a query."""
 
     def show(self, query_id: str, live: RankedSide, tried: RankedSide | None) -> dict[str, Any]:
         """Both rankings of a query as JSON values; with *tried* None the live one alone."""
-        suite = self._bench.suite
+        suite = self._scored.suite
         query = find_query(suite, query_id)
         depth = suite.depth
         sides = [live] if tried is None else [live, tried]
@@ -81,7 +81,7 @@ class Rankings:
         response = side.response
         if not isinstance(response, Ranking):
             return []
-        suite = self._bench.suite
+        suite = self._scored.suite
         contributions = contributions_of(suite, query, response)
         gains = [] if contributions is None else [rank.adds for rank in contributions.ranks]
         ideal = 0.0 if contributions is None else contributions.ideal
@@ -107,7 +107,7 @@ class Rankings:
     # What is looked up.
 
     def _look_up_titles(self, documents: Iterable[str]) -> None:
-        material = self._bench.material
+        material = self._scored.material
         answered = material.live.answered
         unknown = [document for document in documents if document not in self._titles]
         if not unknown or answered is None or answered.search is None:
@@ -119,7 +119,7 @@ class Rankings:
 
     def _list_missing(self, query: Query, sides: Sequence[RankedSide]) -> list[dict[str, Any]]:
         """The relevant documents that a side does not show, with the rank on each, or why there is none."""
-        depth = self._bench.suite.depth
+        depth = self._scored.suite.depth
         located = [self._locate(query, side) for side in sides]
         documents = dict.fromkeys(document for found in located for document in found)
         shown = [side.hits(depth) for side in sides]
@@ -143,7 +143,7 @@ class Rankings:
 
     def _locate(self, query: Query, side: RankedSide) -> dict[str, MissingDocument]:
         """The relevant documents that *side* does not show, looked for once, by their ids."""
-        material = self._bench.material
+        material = self._scored.material
         if material.search is None or not isinstance(side.response, Ranking):
             return {}
         template = next(iter(side.suite.requests.values()))
@@ -167,16 +167,16 @@ class Rankings:
             UsageError: The target explains nothing, or there is no hit above.
             SearchError: The engine cannot be asked.
         """
-        material = self._bench.material
+        material = self._scored.material
         if not material.explains or material.search is None:
             raise UsageError("scores are explained by an engine only")
-        query = find_query(self._bench.suite, query_id)
+        query = find_query(self._scored.suite, query_id)
         template = next(iter(side.suite.requests.values()))
         answered = material.live.answered
         assert answered is not None
         target = replace(side.suite, target=answered.cell.searched.target)
         request = build_request(target, template, query)
-        hits = side.hits(self._bench.suite.depth)
+        hits = side.hits(self._scored.suite.depth)
         documents = [document]
         if above:
             if document not in hits or hits.index(document) == 0:
@@ -226,7 +226,9 @@ def _describe_explanation(explanation: Explanation) -> list[dict[str, Any]]:
     lines = [_make_line(0, explanation.score, explanation.reason or "the score, of these parts:")]
     for part in explanation.parts:
         lines.append(_make_line(1, part.score, part.clause))
-        lines += [_make_line(2, value, text) for text, value in _list_details(part)]
+        # Of what adds nothing, the details are noise.
+        if part.score:
+            lines += [_make_line(2, value, text) for text, value in _list_details(part)]
     return lines[:LINES_OF_EXPLANATION]
 
 

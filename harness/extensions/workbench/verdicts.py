@@ -30,7 +30,7 @@ def find_failing(material: Material, side: ScoredSide) -> Failing:
             text = verdict.threshold
             if verdict.query is not None:
                 text += f" of {verdict.query}"
-            failing[verdict.id] = material.masker.mask(f"{text}: {verdict.reason}")
+            failing[verdict.id] = material.masker.mask(f"{text}: {verdict.reason.partition('; worst:')[0]}")
     return failing
 
 

@@ -8,6 +8,7 @@ from harness.extensions.workbench.actions import Actions
 from harness.extensions.workbench.bench import Bench
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.opening import TryOptions, open_material
+from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.extensions.workbench.tries import TriesFile
 from harness.options import RunOptions
 from harness.run import Runner
@@ -93,7 +94,8 @@ def open_actions(path, url, *, judge=None, hold_out=False, environ=None, **optio
         material = open_material(options, environ, runner)
         tries = TriesFile.read(path, material.suite.roots)
         grading = Grading.prepare(material.suite, judge, resources)
-        bench = Bench(material, lambda: open_material(options, environ, runner), runner, tries)
+        scored = ScoredTries(material, tries)
+        bench = Bench(scored, lambda: open_material(options, environ, runner), runner)
         resources.callback(bench.close)
         yield Actions(bench, grading, runner, environ)
 
