@@ -103,8 +103,9 @@ class RequestTexts:
             filled: Node = node
             if not self.is_in_file:
                 filled = Variables(problems, self.environ, self._explain_other_variable).fill(node)
-            check(filled, problems)
             reading = self._read_request(filled, problems)
+            # With the defaults of a preset, as the suite's own request has them.
+            check(self._find_request(reading.root), problems)
             if problems.found:
                 self._raise(problems)
             templates = self._read_templates(reading, filled)

@@ -23,6 +23,7 @@ _BOOST = re.compile(r"(?<![\w^.])([\w.*-]+)\^(\d+(?:\.\d+)?)(?![\w.])")
 
 _NO_DIALS = frozenset({"size", "from"})
 _NAMES_SHOWN = 3
+_LONGEST_VALUE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def describe_change(live: str, text: str, live_values: Mapping[str, Json], value
         if pointer in before and before[pointer][1] != value:
             parts.append(_describe_value(name, before[pointer][1], value))
         elif pointer not in before:
-            parts.append(f"+ {name} {value}" if len(value) < 20 else f"+ {name}")
+            is_short = len(value) < _LONGEST_VALUE and value != name
+            parts.append(f"+ {name} {value}" if is_short else f"+ {name}")
     parts += [f"− {name}" for pointer, (name, _) in before.items() if pointer not in after]
     shown = ", ".join(parts[:_NAMES_SHOWN])
     others = len(parts) - _NAMES_SHOWN
@@ -109,9 +111,12 @@ def describe_change(live: str, text: str, live_values: Mapping[str, Json], value
 
 
 def _describe_value(name: str, before: str, after: str) -> str:
-    field, caret, weight = after.partition("^")
-    if caret and before.partition("^")[0] == field:
-        return f"{before} → ^{weight}" if "^" in before else f"{before} → {after}"
+    weights, others = dict(_BOOST.findall(before)), dict(_BOOST.findall(after))
+    if weights.keys() == others.keys() and _BOOST.sub(r"\1", before) == _BOOST.sub(r"\1", after):
+        changed = [
+            f"{field}^{weights[field]} → ^{others[field]}" for field in weights if weights[field] != others[field]
+        ]
+        return ", ".join(changed)
     return f"{name} {shorten(before)} → {shorten(after)}"
 
 
