@@ -114,7 +114,7 @@ export const makeDialogs = (session, ask, find, tries) => {
     at("verdict").textContent = "Asking …";
     try {
       const answer = await ask("finish", { try: find().number });
-      at("verdict").textContent = answer.sentence;
+      session.hold_out.sentence = at("verdict").textContent = answer.sentence;
       at("verdict").className = { gain: "rise", loss: "fall" }[answer.verdict] || "";
     } catch (error) {
       at("verdict").textContent = error.message;

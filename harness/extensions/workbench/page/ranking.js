@@ -210,7 +210,7 @@ export const makeRanking = (choices, choose) => {
     const rows = lines.map((line) => {
       const row = make("li");
       row.style.paddingLeft = `${line.depth * 14}px`;
-      if (line.value !== null) row.append(make("span", String(line.value), "value number"));
+      if (line.value !== null) row.append(make("span", String(Number(line.value.toPrecision(5))), "value number"));
       row.append(make("span", line.text));
       return row;
     });
