@@ -1,4 +1,4 @@
-// The bar: figures of the try beside live, and how far the newest text is.
+// The bar: figures of the try beside live.
 
 import { at, make } from "./elements.js";
 import { colorOf, count, formatDifference, formatRange, formatScore } from "./figures.js";
@@ -32,13 +32,20 @@ const addDifference = (list, summary) => {
   addFigure(list, "difference", formatDifference(summary.difference, DIGITS), `main ${color}`, interval);
 };
 
+/** The thresholds that would fail: what they are, and on demand why. */
+const addFailing = (list, failing) => {
+  const texts = failing.map((threshold) => threshold.text);
+  const value = make("span", texts.join("; ") || "nothing", "clipped");
+  value.title = texts.join("\n");
+  const alike = failing.filter((threshold) => threshold.live_too).length;
+  const also = alike ? `${alike === failing.length ? "" : `${alike} of them `}live too` : "";
+  addFigure(list, "would fail", value, alike < failing.length ? "fall" : "", also);
+};
+
 /** Figures of a try that is over. */
 const fillRest = (list, summary, label) => {
-  const { failing, best, latency, graded_here: graded } = summary;
-  const thresholds = failing.map(({ text, live_too: isLiveToo }) => (isLiveToo ? `${text} (live too)` : text));
-  const isNew = failing.some((threshold) => !threshold.live_too);
-  if (thresholds.length) addFigure(list, "would fail", thresholds.join("; "), isNew ? "fall" : "");
-  else addFigure(list, "would fail", "nothing");
+  const { best, latency, graded_here: graded } = summary;
+  addFailing(list, summary.failing);
   const range = summary.range ? `difference ${formatRange(summary.range, DIGITS)}` : "";
   addFigure(list, "unjudged hits", summary.unjudged.toLocaleString("en"), "", range);
   if (graded?.count) {
@@ -71,10 +78,4 @@ export const showFigures = (session, label, summary, isRunning) => {
   at("figures").replaceChildren();
   if (summary) fillRest(at("figures"), summary, label);
   at("rest").hidden = !summary;
-};
-
-/** Shows how far the newest text is: a few words, and of what kind they are. */
-export const showState = (words, kind) => {
-  at("state").textContent = words;
-  at("state").className = kind;
 };

@@ -45,9 +45,9 @@ export const makeDials = (change) => {
     input.value = dial.value;
     const label = make("label", dial.name);
     label.htmlFor = input.id;
-    label.title = dial.pointer;
     // What differs stands at its end, so that its beginning is cut off; the mark keeps its slashes in place.
     const pointer = make("span", `\u200e${dial.pointer}`, "pointer muted");
+    pointer.title = dial.pointer;
     const live = make("span", dial.live === null ? "new" : String(dial.live), "was muted");
     live.title = "live";
     inputs.set(input, { ...dial, row });

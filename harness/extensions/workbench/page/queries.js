@@ -136,9 +136,9 @@ export const makeQueries = (open) => {
     paint();
   };
 
-  const walk = (outcome, order) => {
-    const places = queries.listed.filter((query) => outcomeOf(differenceOf(query, query.row)) === outcome);
-    places.sort(compareBy(order));
+  /** Goes to the next query that was lost, or won, the first of an order first; returns whether there is one. */
+  queries.walk = (outcome, order) => {
+    const places = queries.listed.filter((query) => hasState(query, outcome)).sort(compareBy(order));
     // The first step leads to the greatest one, wherever the chosen query stands.
     const isWalking = walked?.outcome === outcome && walked.query === queries.chosen;
     const next = places[isWalking ? places.indexOf(walked.query) + 1 : 0];
@@ -147,10 +147,6 @@ export const makeQueries = (open) => {
     choose(queries.listed.indexOf(next));
     return true;
   };
-
-  /** Goes to the next loss, the greatest one first; returns whether there is one. */
-  queries.goToLoss = () => walk("lost", "losses");
-  queries.goToWin = () => walk("won", "wins");
 
   queries.move = (step) => {
     const place = queries.listed.indexOf(queries.chosen) + step;

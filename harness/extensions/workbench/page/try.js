@@ -1,6 +1,6 @@
 // The page on which a request is tried: what is typed goes to the command, and what it does to each query is shown.
 
-import { showFigures, showState } from "./bar.js";
+import { showFigures } from "./bar.js";
 import { makeDialogs } from "./dialogs.js";
 import { makeDials } from "./dials.js";
 import { at, complain, make, say } from "./elements.js";
@@ -27,12 +27,14 @@ try {
 }
 const { choices } = session;
 
+const NOTHING = { number: null, run: null, row: null, summary: null, stale: null, done: 0, total: 0 };
 /** What all figures of the page are of: a try, or the run of the next one. */
-const shown = { number: null, run: null, row: null, summary: null, stale: null, done: 0, total: 0 };
+const shown = { ...NOTHING };
 /** The text that the command took last, and the values of dials that it does not have yet. */
 const sent = { text: session.text, values: {} };
+const AT_REST = { isSent: false, problem: null, failure: "" };
 /** How far the newest text is. */
-const progress = { isSent: false, problem: null, failure: "" };
+const progress = { ...AT_REST };
 /** A text that was not sent when an earlier try was opened. */
 let draft = null;
 /** Whether a text is sent though it was a try already, or was not answered. */
@@ -60,7 +62,7 @@ const describeState = () => {
 };
 
 const showProgress = () => {
-  showState(...describeState());
+  [at("state").textContent, at("state").className] = describeState();
   const said = progress.problem?.message || progress.failure;
   at("problem").hidden = !said;
   at("problem").textContent = said;
@@ -135,7 +137,7 @@ const fillDials = (filled) =>
   dials.fill(filled.map((dial) => ({ ...dial, value: sent.values[dial.pointer] ?? dial.value })));
 
 const begin = (run) => {
-  Object.assign(shown, { number: null, run, row: null, summary: null, stale: null, done: 0 });
+  Object.assign(shown, NOTHING, { run });
   progress.failure = "";
   queries.begin();
   tries.show(null);
@@ -153,7 +155,10 @@ const end = (answers) => {
   if (answers.summary) say("", answers.summary.sentence);
 };
 
-const fail = (error) => Object.assign(progress, { isSent: false, failure: error.message });
+const fail = (error) => {
+  Object.assign(progress, { isSent: false, failure: error.message });
+  showProgress();
+};
 
 /** The run whose answers are waited for, and the try of which it asks one query again. */
 const coming = { run: null, again: null };
@@ -169,7 +174,7 @@ const readWanted = () => {
 
 const loop = makeLoop(ask, readWanted, {
   sent: () => {
-    Object.assign(progress, { isSent: true, problem: null, failure: "" });
+    Object.assign(progress, AT_REST, { isSent: true });
     text.mark(null);
     showProgress();
   },
@@ -211,12 +216,9 @@ const loop = makeLoop(ask, readWanted, {
     else if (answers.over && shown.number === null) fail(new Error("No query has an answer."));
     show();
     if (answer && own === rankingTurn) ranking.show(query, answer, nameShown());
-    else if (isFirst || own !== rankingTurn) loadRanking();
+    else if (isFirst || answers.over || own !== rankingTurn) loadRanking();
   },
-  failed: (error) => {
-    fail(error);
-    showProgress();
-  },
+  failed: fail,
 });
 
 const noteTyping = () => {
@@ -255,7 +257,7 @@ const openTry = async (number, isTextShown = true) => {
   if (isTextShown) {
     sent.text = answer.text;
     sent.values = {};
-    Object.assign(progress, { isSent: false, problem: null, failure: "" });
+    Object.assign(progress, AT_REST);
     text.set(answer.text);
     fillDials(answer.dials);
   }
@@ -350,8 +352,7 @@ const explain = () =>
     const { chosen, query } = ranking;
     if (!chosen) return say("Choose a hit first: n.");
     const { hit } = chosen;
-    const isOfLive = chosen.side === "live" || shown.number === null;
-    const side = isOfLive ? "live" : "try";
+    const side = chosen.side === "live" || shown.number === null ? "live" : "try";
     const isAgain = explained?.document === hit.document && explained.side === chosen.side && !explained.above;
     const above = isAgain && chosen.place > 0 && chosen.side !== "missing";
     const { lines } = await ask("explain", { query: query.id, document: hit.document, side, try: shown.number, above });
@@ -368,6 +369,14 @@ const leave = () => {
   else closeExplanation();
 };
 
+/** How many keys that lead to a hit are not done yet: a grade that is pressed after them is for that hit. */
+let leading = 0;
+
+const goToHit = (action) => {
+  leading += 1;
+  act(action).then(() => (leading -= 1));
+};
+
 const sayUnless = (isDone, sentence) => isDone || say(sentence);
 
 const moves = {
@@ -375,11 +384,11 @@ const moves = {
   d: ["dials: arrows step, with Shift by ten", () => dials.focus()],
   j: ["next query", () => queries.move(1)],
   k: ["query before", () => queries.move(-1)],
-  l: ["next loss, the greatest first", () => sayUnless(queries.goToLoss(), "No further query lost.")],
-  w: ["next win, the greatest first", () => sayUnless(queries.goToWin(), "No further query won.")],
-  n: ["next hit", () => act(() => ranking.move(1))],
-  p: ["hit before", () => act(() => ranking.move(-1))],
-  m: ["missing documents", () => act(() => sayUnless(ranking.goToMissing(), "No relevant document is missing."))],
+  l: ["next loss, the greatest first", () => sayUnless(queries.walk("lost", "losses"), "No further query lost.")],
+  w: ["next win, the greatest first", () => sayUnless(queries.walk("won", "wins"), "No further query won.")],
+  n: ["next hit", () => goToHit(() => ranking.move(1))],
+  p: ["hit before", () => goToHit(() => ranking.move(-1))],
+  m: ["missing documents", () => goToHit(() => sayUnless(ranking.goToMissing(), "No relevant document is missing."))],
   x: ["explain the hit; again: against the hit above", explain],
   u: ["undo the last grade", undo],
   r: ["send the chosen query once more", repeatQuery],
@@ -412,7 +421,7 @@ for (const name of ["keep", "write", "finish"]) at(name).addEventListener("click
 listenToKeys({
   moves,
   choices: session.judge === null ? [] : choices,
-  isInRanking: ranking.hasFocus,
+  isInRanking: () => leading > 0 || ranking.hasFocus(),
   give,
   send: sendNow,
   leave,
@@ -429,7 +438,7 @@ WIDE.addEventListener("change", arrange);
 // Changes on the disk.
 
 const takeSession = () => {
-  Object.assign(shown, { number: null, run: null, row: null, summary: null, stale: null });
+  Object.assign(shown, NOTHING);
   queries.fill(session.queries);
   tries.take(session.tries);
   tries.show(null);
@@ -458,7 +467,6 @@ const reload = async () => {
     isForced = true;
     loop.sendSoon();
   } else fail(new Error("The figures are not those of the suite any more: Ctrl+Enter sends the text again."));
-  showProgress();
 };
 
 const watch = async () => {
