@@ -155,9 +155,10 @@ class ArmSender:
     """The searches that were sent."""
 
     def add_run(self, request: Json, run: Run) -> None:
-        """Take *run* as that of *request*, with all queries."""
-        self.known[write_json(request)] = run
-        self.searches += len(run.responses)
+        """Take *run* as that of *request*, which was sent with all queries, unless its run is known."""
+        if not self.is_known(request):
+            self.known[write_json(request)] = run
+            self.searches += len(run.responses)
 
     def is_known(self, request: Json) -> bool:
         """Whether *request* was sent with all queries."""
