@@ -31,7 +31,7 @@ from harness.extensions.compare.statistics_options import read_statistics_option
 from harness.extensions.compare.why.asking import ArmProgress
 from harness.extensions.compare.why.explaining import WhyOptions
 from harness.extensions.compare.why.options import dump_plan, list_plan_lines, why_options
-from harness.extensions.compare.why.planning import WhyPlan, add_why, open_why_journal, plan_why
+from harness.extensions.compare.why.planning import WhyPlan, add_why, open_why_journal, plan_why, search_old
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model.comparison import TEST_OPTIONS
@@ -141,6 +141,7 @@ def command(
     all_requests: bool,
     why: bool,
     why_each: bool,
+    old_suite: Path | None,
     searches: int,
     dry_run: bool,
     **arguments: Any,
@@ -158,10 +159,11 @@ def command(
     """
     if all_requests:
         arguments["sides"], arguments["suite"] = _take_suite(arguments["sides"], arguments["suite"])
-    if dry_run and not (why or why_each):
-        raise click.UsageError("--dry-run goes with --why")
+    for option, is_given in {"--dry-run": dry_run, "--old-suite": old_suite is not None}.items():
+        if is_given and not (why or why_each):
+            raise click.UsageError(f"{option} goes with --why")
     request = _make_request(**arguments, all_requests=all_requests)
-    suites = [] if arguments["suite"] is None else [arguments["suite"]]
+    suites = [suite for suite in (arguments["suite"], old_suite) if suite is not None]
     files = _list_files_of_sides(*arguments["sides"])
     if request.qrels is not None:
         files.append(request.qrels)
@@ -169,7 +171,7 @@ def command(
     with gc_paused():
         with remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
             if why or why_each:
-                plan = plan_why(request, WhyOptions(why_each, searches), os.environ)
+                plan = plan_why(request, WhyOptions(why_each, searches, old_suite), os.environ)
                 request = plan.request
                 if dry_run:
                     click.echo(dump_plan(plan) if as_json else "\n".join(list_plan_lines(plan)))
@@ -201,6 +203,7 @@ def _compare(request: ComparisonRequest, plan: WhyPlan | None, *, all_requests: 
             run_progress(quiet=quiet) as progress,
             Runner(os.environ, progress and ArmProgress(progress, plan.arm_searches), journal) as runner,
         ):
+            request = search_old(plan, runner, os.environ)
             prepared = prepare(request, runner.answer_suite, os.environ)
             return add_why(plan, prepared, runner, os.environ)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:

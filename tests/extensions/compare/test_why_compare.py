@@ -35,14 +35,12 @@ class Engine(ScriptedEngine):
     def __init__(self):
         super().__init__()
         self.rank = lambda body, text: 3
+        self.rank_on = lambda body, text, index: self.rank(body, text)
         self.bodies = []
-        self.fail_after = None
 
     def search(self, body, index):
         self.bodies.append(body)
-        if self.fail_after is not None and len(self.bodies) > self.fail_after:
-            raise KeyboardInterrupt
-        place = self.rank(body, body["query"]["match"]["title"])
+        place = self.rank_on(body, body["query"]["match"]["title"], index)
         if isinstance(place, str):
             return {"status": 400, "error": {"type": "parsing_exception", "reason": place}}
         ranking = ["bad", "worse"]
@@ -300,12 +298,68 @@ def test_dry_run_alone_is_refused(engine, capsys):
     assert "--dry-run goes with --why" in refused(capsys, *WORDS, "--url", engine.url, "--dry-run")
 
 
-def test_two_targets_are_refused(engine, capsys):
+def write_indexes(old, new):
+    """Two requests on two indexes."""
+    requests = f"  old: {{index: before, body: {{{MATCH}{old}}}}}\n  new: {{index: after, body: {{{MATCH}{new}}}}}\n"
+    Path("shop.relevance.yaml").write_text(SUITE + requests)
+
+
+def test_index_against_request(engine, capsys):
+    """Four runs: what the request does, what the index does, and what both do together."""
+    write_indexes("", THREE)
+    engine.rank_on = lambda body, text, index: 3 - ("min_score" in body) - (index == "after")
+    why = explain(capsys, engine)
+    assert [difference.name for difference in why.differences][-1] == "index: before → after"
+    assert [part.name for part in why.parts] == ["the request", "the index"]
+    assert [part.finding for part in why.parts] == [Finding.CAUSE, Finding.CAUSE]
+    for part in why.parts:
+        assert part.alone.mean.value == pytest.approx(1 / 2 - 1 / 3)
+        assert part.reverted.mean.value == pytest.approx(1 - 1 / 2)
+    assert why.together.value == pytest.approx(1 - 1 / 2 - 1 / 2 + 1 / 3)
+    assert why.searches == len(engine.bodies)
+    said = " ".join(describe_why(why))
+    assert "the index as a whole: +0.1667" in said
+    assert "the request and the index together, beyond each alone: +0.3333" in said
+
+
+def test_one_part_has_no_four_runs(engine, capsys):
+    write_indexes("", "")
+    engine.rank_on = lambda body, text, index: 3 - (index == "after")
+    why = explain(capsys, engine)
+    assert (len(why.differences), why.parts, why.together) == (1, (), None)
+
+
+def test_two_servers_are_refused(engine, capsys):
     write("", THREE)
     suite = Path("shop.relevance.yaml")
-    text = suite.read_text().replace(f"new: {{{MATCH}{THREE}}}", f"new: {{index: other, body: {{{MATCH}}}}}")
+    text = suite.read_text().replace(
+        f"new: {{{MATCH}{THREE}}}", f"new: {{target: {{cluster: other}}, body: {{{MATCH}}}}}"
+    )
     suite.write_text(text)
     assert "search different targets" in refused(capsys, *WORDS, "--url", engine.url, "--why")
+
+
+# Another suite.
+
+
+def test_the_old_request_of_another_suite(engine, capsys):
+    """The suite of another branch has the first request; queries and judgments are those of `--suite`."""
+    write("", "")
+    old = Path("old.relevance.yaml")
+    old.write_text(Path("shop.relevance.yaml").read_text())
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    words = ("request:new", "request:new", *WORDS[2:], "--url", engine.url, "--old-suite", str(old))
+    status, report = told(capsys, *words, "--why")
+    assert (status, report.reference.name) == (0, "request:new of old.relevance.yaml")
+    assert findings(report.why) == [Finding.CAUSE, Finding.NOTHING, Finding.NOTHING]
+    assert report.why.searches == len(engine.bodies) == 10 * 12
+
+
+def test_an_old_suite_goes_with_why(engine, capsys):
+    write("", THREE)
+    words = (*WORDS, "--url", engine.url, "--old-suite", "shop.relevance.yaml")
+    assert "--old-suite goes with --why" in refused(capsys, *words)
 
 
 def test_a_query_without_an_answer(engine, capsys):

@@ -245,6 +245,35 @@ def test_fields_in_one_text(name):
     assert build_arms(splitting, "params") == arms
 
 
+ANALYSIS = {"analysis": {"filter": {"words": {"type": "synonym", "synonyms": ["a => b", "c, d"]}}}}
+FIXTURE = {"settings": ANALYSIS, "mappings": {"properties": {"title": {"type": "text"}}}, "documents": "a.jsonl"}
+
+
+def test_a_fixture_is_taken_apart():
+    """Each line of synonyms, filter, setting and field; the order of filters counts."""
+    stems = {"words": {"type": "synonym", "synonyms": ["c, d", "e"]}, "stem": {"type": "stemmer"}}
+    analyzer = {"shop": {"filter": ["words", "stem"]}}
+    new = {
+        "settings": {"analysis": {"filter": stems, "analyzer": analyzer}},
+        "mappings": {"properties": {"title": {"type": "text", "analyzer": "shop"}}},
+        "documents": "b.jsonl",
+    }
+    splitting = split(FIXTURE, new, "fixture")
+    filters = "/fixture/settings/analysis/filter"
+    assert tell(splitting) == [
+        (1, "removed", f"{filters}/words/synonyms/0", "a => b", None),
+        (1, "added", f"{filters}/words/synonyms/1", None, "e"),
+        (1, "added", f"{filters}/stem", None, {"type": "stemmer"}),
+        (1, "added", "/fixture/settings/analysis/analyzer", None, analyzer),
+        (1, "added", "/fixture/mappings/properties/title/analyzer", None, "shop"),
+        (1, "replaced", "/fixture/documents", "a.jsonl", "b.jsonl"),
+    ]
+    assert splitting.build([]) == {"fixture": FIXTURE}
+    assert splitting.build(splitting.list_differences()) == {"fixture": new}
+    reordered = split({"analyzer": analyzer}, {"analyzer": {"shop": {"filter": ["stem", "words"]}}}, "fixture")
+    assert [told[1:3] for told in tell(reordered)] == [("replaced", "/fixture/analyzer/shop/filter")]
+
+
 def test_siblings_are_taken_apart():
     splitting = split(fields("title", "tags"), fields("title.synonyms", "tags.synonyms"))
     assert [told[4] for told in tell(splitting, each=True)] == ["title.synonyms", "tags.synonyms"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.errors import Option, UsageError
 from harness.extensions.compare.why.clauses import are_same, write_json
-from harness.extensions.compare.why.differences import Difference, Splitting
+from harness.extensions.compare.why.differences import FIXTURE, Difference, Splitting
 from harness.model.suite import Json
 from harness.search.pointers import parse_pointer
-from harness.words import count
+from harness.words import count, grouped
 
 SEARCHES = 5000
 """The most searches for one explanation, where nothing else is asked for."""
@@ -27,6 +27,25 @@ class Arms:
     """The new request without them."""
     alone: Json
     """The old request with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """All differences of the request, or all of the index."""
+
+    name: str
+    members: tuple[Difference, ...]
+
+
+def group_parts(differences: Iterable[Difference]) -> list[Part]:
+    """The differences of the request, and those of the index; one of them may have none."""
+    names = []
+    members = list(differences)
+    for difference in members:
+        first = difference.pointer.split("/")[1:2]
+        names.append("the index" if first in ([FIXTURE], ["index"]) else "the request")
+    groups = grouped(zip(names, members, strict=True))
+    return [Part(name, tuple(groups[name])) for name in sorted(groups, reverse=True)]
 
 
 def build_arms(splitting: Splitting, all_differences: Sequence[Difference], tested: Iterable[Difference]) -> Arms:
@@ -48,12 +67,28 @@ def list_rebuilt(splitting: Splitting, differences: Sequence[Difference]) -> lis
 
 def count_searches(splitting: Splitting, differences: Sequence[Difference], queries: int) -> int:
     """The searches: both ends twice, what is rebuilt, and two arms for each difference; what is equal counts once."""
-    requests = {write_json(request) for request in list_rebuilt(splitting, differences)}
-    for difference in differences:
-        arms = build_arms(splitting, differences, [difference])
-        requests |= {write_json(arms.reverted), write_json(arms.alone)}
+    requests = {write_json(request) for request in _list_requests(splitting, differences)}
     requests -= {write_json(splitting.old), write_json(splitting.new)}
     return (len(requests) + ENDS) * queries
+
+
+def count_fixtures(splitting: Splitting, differences: Sequence[Difference]) -> int:
+    """The number of indexes that are built of fixtures: those of both ends, and of arms."""
+    requests = [splitting.old, splitting.new, *_list_requests(splitting, differences)]
+    return len({write_json(request[FIXTURE]) for request in requests if FIXTURE in request})
+
+
+def _list_requests(splitting: Splitting, differences: Sequence[Difference]) -> Iterator[Json]:
+    """What is sent beside both ends, some of it perhaps twice."""
+    yield from list_rebuilt(splitting, differences)
+    tested: list[Sequence[Difference]] = [[difference] for difference in differences]
+    parts = group_parts(differences)
+    if len(parts) > 1:
+        tested.append(parts[0].members)
+    for members in tested:
+        arms = build_arms(splitting, differences, members)
+        yield arms.reverted
+        yield arms.alone
 
 
 def count_pair_searches(differences: Sequence[Difference], queries: int) -> int:

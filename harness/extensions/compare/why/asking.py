@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.extensions.compare.why.clauses import are_same, write_json
+from harness.extensions.compare.why.differences import FIXTURE
 from harness.masking import fingerprint
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Failure, Run, Verdict
-from harness.model.suite import Json, Query, RequestTemplate, Suite
+from harness.model.suite import Fixture, Json, Mark, Query, RequestTemplate, Suite
 from harness.options import RunOptions
 from harness.run import Matrix
+from harness.words import grouped
 
 if TYPE_CHECKING:
     from harness.config import Configs
     from harness.run.cell import AnsweredCell, Progress
+    from harness.search.protocol import Search
 
 HTTP_PARTS = ("path", "params", "headers", "json")
 """What two requests over HTTP may differ in."""
@@ -83,7 +87,33 @@ def read_request(template: RequestTemplate) -> Json:
     parts: dict[str, Json] = {"body": template.body}
     if template.url_params:
         parts["url_params"] = dict(template.url_params)
+    if template.index is not None:
+        parts["index"] = template.index
     return parts
+
+
+def read_fixture(suite: Suite) -> Json:
+    """What the index of *suite* is built from, with the path of its documents from the working directory."""
+    fixture = suite.fixture
+    assert fixture is not None
+    return {
+        "settings": dict(fixture.settings),
+        "mappings": dict(fixture.mappings),
+        "documents": str(Path(suite.path).parent / fixture.documents),
+        "id_field": fixture.id_field,
+    }
+
+
+def make_fixture(fixture: Fixture, parts: Json) -> Fixture:
+    """*fixture* with what `read_fixture` gives."""
+    documents = str(Path(parts["documents"]).absolute())
+    return replace(
+        fixture,
+        documents=documents,
+        mappings=parts["mappings"],
+        settings=parts["settings"],
+        id_field=parts["id_field"],
+    )
 
 
 def read_kept_request(kept: Json, name: str) -> Json:
@@ -108,7 +138,8 @@ def read_kept_request(kept: Json, name: str) -> Json:
 def make_template(template: RequestTemplate, name: str, request: Json) -> RequestTemplate:
     """*template* with the parts of *request*, called *name*."""
     if template.http is None:
-        return replace(template, name=name, body=request["body"], url_params=request.get("url_params", {}), masked=None)
+        url_params, index = request.get("url_params", {}), request.get("index")
+        return replace(template, name=name, body=request["body"], url_params=url_params, index=index, masked=None)
     http = replace(
         template.http,
         path=request.get("path", ""),
@@ -119,20 +150,28 @@ def make_template(template: RequestTemplate, name: str, request: Json) -> Reques
     return replace(template, name=name, http=http, body=http.json, masked=None)
 
 
-def refuse_unlike(suite: Suite, names: tuple[str, str]) -> None:
+def refuse_unlike(suites: tuple[Suite, Suite], names: tuple[str, str]) -> None:
     """
-    Refuse two requests of *suite* that differ in more than what is sent for a query.
+    Refuse two requests of *suites* that differ in more than what is sent for a query, and the index.
 
     Raises:
-        UsageError: They search another index or server, or read other hits from a response.
+        UsageError: They search another server, or read other hits from a response.
     """
-    first, second = (suite.requests[name] for name in names)
-    if suite.find_target(names[0]) != suite.find_target(names[1]) or first.index != second.index:
+    targets = [
+        replace(suite.find_target(name), index=None, mark=Mark()) for suite, name in zip(suites, names, strict=True)
+    ]
+    if targets[0] != targets[1]:
         raise UsageError(
             f"the requests {names[0]} and {names[1]} search different targets; --why compares requests on one"
         )
-    alike = [make_template(template, "", read_request(first)) for template in (first, second)]
-    if replace(alike[0], mark=suite.mark, gates=True) != replace(alike[1], mark=suite.mark, gates=True):
+    templates = [suite.requests[name] for suite, name in zip(suites, names, strict=True)]
+    if any(template.http is None for template in templates):
+        is_alike = all(template.http is None for template in templates)
+    else:
+        first = read_request(templates[0])
+        alike = [make_template(template, "", first).http for template in templates]
+        is_alike = alike[0] == alike[1]
+    if not is_alike:
         raise UsageError(
             f"the requests {names[0]} and {names[1]} are not of one form: their methods, or what is read from a "
             "response, differ; --why compares what is sent"
@@ -153,6 +192,8 @@ class ArmSender:
     """The runs of requests that were sent with all queries, by their text."""
     searches: int = 0
     """The searches that were sent."""
+    built: dict[str, Search] = field(default_factory=dict)
+    """The indexes that were searched of fixtures, each with a connection to its server."""
 
     def add_run(self, request: Json, run: Run) -> None:
         """Take *run* as that of *request*, which was sent with all queries, unless its run is known."""
@@ -195,18 +236,51 @@ class ArmSender:
         """Send *requests* by their names, which have their fingerprints: a journal finds them by these."""
         if not requests:
             return []
-        templates = {name: make_template(self.template, name, request) for name, request in requests.items()}
-        suite = replace(self.suite, requests=templates, thresholds=())
+        suite = replace(self.suite, thresholds=())
         if queries is not None:
             suite = replace(suite, queries=tuple(queries))
+        # Each index that a fixture describes is built for a suite of its own.
+        by_fixture = grouped((write_json(request.get(FIXTURE)), name) for name, request in requests.items())
+        runs: dict[str, Run] = {}
+        for names in by_fixture.values():
+            runs |= self._send_to_index(replace(suite, fixture=self._make_fixture(requests[names[0]])), requests, names)
+        return [runs[name] for name in requests]
+
+    def _make_fixture(self, request: Json) -> Fixture | None:
+        if FIXTURE not in request:
+            return self.suite.fixture
+        assert self.suite.fixture is not None
+        return make_fixture(self.suite.fixture, request[FIXTURE])
+
+    def _send_to_index(self, suite: Suite, requests: Mapping[str, Json], names: Sequence[str]) -> dict[str, Run]:
+        """Send those *requests* that have the *names*, which search the index of *suite*."""
+        templates = {name: make_template(self.template, name, requests[name]) for name in names}
+        suite = replace(suite, requests=templates)
         matrix = Matrix(requests=tuple(templates))
-        runs = [
-            cell.mask_run() for cell in self.runner.answer([suite], self.options, matrix=matrix, configs=self.configs)
-        ]
-        self.searches += sum(len(run.responses) for run in runs)
-        for run in runs:
-            _refuse_unreachable(run)
+        answered = self.runner.answer([suite], self.options, matrix=matrix, configs=self.configs)
+        runs = {}
+        for name, cell in zip(names, answered, strict=True):
+            runs[name] = cell.mask_run()
+            self.searches += len(runs[name].responses)
+            if FIXTURE in requests[name]:
+                if cell.search is not None and cell.run.index is not None:
+                    self.built[cell.run.index] = cell.search
+            else:
+                _refuse_unreachable(runs[name])
         return runs
+
+    def remove_indexes(self, kept: Iterable[str | None]) -> list[str]:
+        """Remove the indexes that were built for arms, but those that are *kept*; returns their names."""
+        from harness.search.engine import EngineSearch
+        from harness.search.indexes import Indexes
+
+        removed = []
+        kept_names = set(kept)
+        for index, search in self.built.items():
+            if index not in kept_names and isinstance(search, EngineSearch):
+                Indexes(search.connection, search.retries).delete(index)
+                removed.append(index)
+        return removed
 
 
 def _refuse_unreachable(run: Run) -> None:

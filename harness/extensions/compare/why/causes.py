@@ -112,6 +112,20 @@ def decide_causes(ends: Ends, pairs: Sequence[ArmPair], level: float = LEVEL) ->
     return DecidedCauses(whole, pairs_of_effects, findings, _find_unexplained(whole, pairs_of_effects))
 
 
+def estimate_interaction(ends: Ends, reverted: ScoresByQuery, alone: ScoresByQuery, level: float = LEVEL) -> Estimate:
+    """
+    How much two differences do together beyond what each does alone.
+
+    Args:
+        ends: The scores of both requests.
+        reverted: Those of the new request without the first difference.
+        alone: Those of the old request with it.
+        level: Of the interval.
+    """
+    beyond = {query: ends.new[query] - reverted[query] - alone[query] + score for query, score in ends.old.items()}
+    return decide_causes(Ends(dict.fromkeys(beyond, 0.0), beyond, ends.weights), [], level).whole
+
+
 def judge_difference(reverted: ArmEffect | None, alone: ArmEffect | None, floor: float) -> Finding:
     """Whether a difference with these effects is a cause of the mean, and if not, why."""
     if reverted is None or alone is None:

@@ -63,6 +63,12 @@ UNORDERED = frozenset({"must", "should", "filter", "must_not", "functions"})
 LISTS = UNORDERED | {"sort", "rescore"}
 """Keys whose value may be one item in place of a list of one."""
 
+FIXTURE = "fixture"
+"""The part of a request that is the index which it searches, as a suite builds it: no clauses are in it."""
+
+FIXTURE_LISTS = frozenset({"synonyms"})
+"""Keys of lists in a fixture whose lines are differences of their own; others, such as filters, are whole."""
+
 WHOLE = frozenset({"script", "minimum_should_match"})
 """Keys whose values are never taken apart."""
 
@@ -157,6 +163,7 @@ def split_requests(old: Json, new: Json, whole: Collection[str] = ()) -> Splitti
     for part in dict.fromkeys([*before, *after]):
         # A place in the body is written as in a suite: from the body on.
         pointer = "" if part == "body" else _join_pointer("", part)
+        splitter.is_query = part != FIXTURE
         nodes[part] = splitter.compare(before.get(part, ABSENT), after.get(part, ABSENT), _Place(pointer, pointer))
     return Splitting(old, new, Members(nodes), tuple(splitter.changes))
 
@@ -196,6 +203,8 @@ class _Splitter:
 
     def __init__(self, whole: Collection[str] = ()) -> None:
         self.changes: list[Change] = []
+        self.is_query = True
+        """Whether what is compared may hold clauses of a query, and lists of fields."""
         self._whole = whole
 
     def compare(self, old: Json, new: Json, place: _Place, key: str = "") -> Node:
@@ -204,6 +213,8 @@ class _Splitter:
             return Same(old)
         if key in WHOLE or place.after in self._whole:
             return self._switch(old, new, place)
+        if not self.is_query:
+            return self._compare_plainly(old, new, place, key)
         if key in FIELD_LISTS and are_texts(old) and are_texts(new):
             fields = self._pair_fields(read_list(old), read_list(new), place)
             return FieldList(fields, write_list, bare=isinstance(old, str))
@@ -215,6 +226,14 @@ class _Splitter:
         old, new = _expand_shorthand(old, new), _expand_shorthand(new, old)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             return self._compare_objects(old, new, place)
+        return self._switch(old, new, place)
+
+    def _compare_plainly(self, old: Json, new: Json, place: _Place, key: str) -> Node:
+        """The tree of two values that are no part of a query: objects key by key, and lists whole but for some."""
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            return self._compare_members(old, new, place)
+        if key in FIXTURE_LISTS and isinstance(old, list) and isinstance(new, list):
+            return self._compare_lists(old, new, place, key)
         return self._switch(old, new, place)
 
     def _switch(
@@ -243,6 +262,9 @@ class _Splitter:
     def _compare_objects(self, old: Mapping[str, Json], new: Mapping[str, Json], place: _Place) -> Node:
         if is_clause(old) and is_clause(new) and old.keys() != new.keys():
             return self._compare_clauses(old, new, place)
+        return self._compare_members(old, new, place)
+
+    def _compare_members(self, old: Mapping[str, Json], new: Mapping[str, Json], place: _Place) -> Node:
         keys = list(dict.fromkeys([*old, *new]))
         nodes: dict[str, Node] = {}
         if are_coupled(old) and are_coupled(new):
@@ -303,7 +325,8 @@ class _Splitter:
     def _compare_lists(self, old: Json, new: Json, place: _Place, key: str) -> Node:
         before = [] if old is ABSENT else make_list(old)
         after = [] if new is ABSENT else make_list(new)
-        if not all(isinstance(item, Mapping) or key in LISTS for item in (*before, *after)):
+        may_be_texts = key in LISTS or key in FIXTURE_LISTS
+        if not all(isinstance(item, Mapping) or may_be_texts for item in (*before, *after)):
             return self._switch(old, new, place)
         if key not in UNORDERED and (old is ABSENT or new is ABSENT):
             return self._switch(old, new, place)

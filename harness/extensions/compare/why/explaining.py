@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from harness.errors import UsageError
 from harness.extensions.compare.coverage import count_judged, find_range
 from harness.extensions.compare.scores import ScoredSides, tabulate_scores
 from harness.extensions.compare.sides import truncate_run
 from harness.extensions.compare.why.arms import (
+    SEARCHES,
     build_arms,
     fit_first,
+    group_parts,
     join_differences,
     list_rebuilt,
     split_causes,
 )
 from harness.extensions.compare.why.asking import ArmSender, explain_refusal, find_other_parts
-from harness.extensions.compare.why.causes import LEVEL, ArmPair, DecidedCauses, Ends, ScoredArm, decide_causes
+from harness.extensions.compare.why.causes import (
+    LEVEL,
+    ArmPair,
+    DecidedCauses,
+    Ends,
+    ScoredArm,
+    decide_causes,
+    estimate_interaction,
+)
 from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
 from harness.extensions.compare.why.model import (
     Estimate,
@@ -45,8 +56,10 @@ class WhyOptions:
 
     each: bool = False
     """Whether the same replacement at sibling places is taken apart."""
-    searches: int = 5000
+    searches: int = SEARCHES
     """The most searches."""
+    old_suite: Path | None = None
+    """The suite that has the first of the two requests, where it is another."""
     level: float = LEVEL
 
 
@@ -296,6 +309,28 @@ class _Explanation:
             pairs[pair] = ArmPair(*scores)
         return pairs
 
+    def explain_parts(
+        self, ends: Ends, differences: Sequence[Difference]
+    ) -> tuple[tuple[ExplainedDifference, ...], Estimate | None]:
+        """What the request does, what the index does, and what both do together, where both differ."""
+        parts = group_parts(differences)
+        if len(parts) < 2:
+            return (), None
+        arms = build_arms(self.splitting, differences, parts[0].members)
+        reverted, alone = self.sender.send([arms.reverted, arms.alone])
+        first = self.score_pair(reverted, alone)
+        # What is the one part alone is beside the rest for the other.
+        pairs = [first, self.score_pair(alone, reverted)]
+        decided = decide_causes(ends, pairs, self.options.level)
+        explained = []
+        for part, finding, effects in zip(parts, decided.findings, decided.effects, strict=True):
+            pointers = tuple(member.pointer for member in part.members)
+            explained.append(ExplainedDifference(part.name, pointers, finding, *effects))
+        together = None
+        if first.reverted is not None and first.alone is not None:
+            together = estimate_interaction(ends, first.reverted.scores, first.alone.scores, self.options.level)
+        return tuple(explained), together
+
     def report(
         self,
         ends: Ends,
@@ -326,7 +361,10 @@ class _Explanation:
                     self.refusals.get(difference.switches, ""),
                 )
             )
+        parts, together = self.explain_parts(ends, differences)
         return WhyReport(
+            parts=parts,
+            together=together,
             measure=self.scorer.measure.text,
             queries=len(self.scorer.suite.queries),
             level=self.options.level,

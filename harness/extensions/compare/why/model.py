@@ -103,6 +103,10 @@ class WhyReport:
     """Those that changed most come first."""
     unexplained: tuple[float, float] | None = None
     """The whole less the sums of all effects, alone and beside the rest, the lower first; None if one is unknown."""
+    parts: tuple[ExplainedDifference, ...] = ()
+    """The request and the index, each with all of its differences, where both differ."""
+    together: Estimate | None = None
+    """What these two do together beyond what each does alone."""
     elsewhere: Estimate | None = None
     """
     The mean difference of the old request, sent today, to the baseline that keeps it: what changed elsewhere, such as

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from harness.cli.shared_options import Decorated, add_options
+from harness.cli.shared_options import Decorated, add_options, existing_file
 from harness.extensions.compare.why.arms import SEARCHES
 from harness.extensions.compare.why.planning import WhyPlan
 from harness.extensions.compare.why.sentences import describe_plan, name_difference
@@ -18,6 +18,12 @@ WHY_OPTIONS = (
         "--why", is_flag=True, help="Send what lies between two requests, and name the differences that did it."
     ),
     click.option("--why-each", is_flag=True, help="As --why; the same change at several places is taken apart."),
+    click.option(
+        "--old-suite",
+        type=existing_file,
+        metavar="FILE",
+        help="With --why, the suite of the first side, such as that of another branch: its request and its fixture.",
+    ),
     click.option(
         "--searches",
         type=click.IntRange(min=1),
@@ -42,6 +48,8 @@ def list_plan_lines(plan: WhyPlan) -> Iterator[str]:
     queries = len(plan.suite.queries)
     for line in describe_plan(plan.differences, len(plan.finest), plan.searches, plan.pair_searches, queries):
         yield masker.mask(line)
+    if plan.indexes:
+        yield f"{plan.indexes:,} indexes of fixtures are searched; what is built for this is removed after"
 
 
 def dump_plan(plan: WhyPlan) -> str:
@@ -55,5 +63,6 @@ def dump_plan(plan: WhyPlan) -> str:
         "queries": len(plan.suite.queries),
         "searches": plan.searches,
         "pair_searches": plan.pair_searches,
+        "indexes": plan.indexes,
     }
     return json.dumps(Masker(plan.suite.variables).mask_json(content), ensure_ascii=False, indent=2)

@@ -13,39 +13,42 @@ from harness.errors import Option, UsageError
 from harness.extensions.compare.forms import SideText, parse_side
 from harness.extensions.compare.model import ComparisonReport, SideKind
 from harness.extensions.compare.preparing import ComparisonRequest, PreparedComparison
-from harness.extensions.compare.sides import SUITE, ComparedSide, make_run_side, read_baseline_side
-from harness.extensions.compare.why.arms import count_pair_searches, count_searches, fit_first
+from harness.extensions.compare.sides import SUITE, make_run_side, read_baseline_side
+from harness.extensions.compare.why.arms import count_fixtures, count_pair_searches, count_searches, fit_first
 from harness.extensions.compare.why.asking import (
     ArmSender,
     SuiteRunner,
     explain_refusal,
+    make_fixture,
+    make_template,
+    read_fixture,
     read_kept_request,
     read_request,
     refuse_unlike,
 )
-from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
+from harness.extensions.compare.why.differences import FIXTURE, Difference, Splitting, split_requests
 from harness.extensions.compare.why.explaining import WhyOptions, estimate_difference, explain_requests
 from harness.gate.selection import QueryFilter, select
 from harness.masking import Masker
-from harness.model.suite import Suite
+from harness.model.suite import Json, Suite
 from harness.redaction import redact
+from harness.run import Runner
 from harness.store.journal import Journal
 
-WHY = Option("why")
+WHY, OLD_SUITE = Option("why"), Option("old-suite")
 
 
 @dataclass(frozen=True, slots=True)
 class WhyPlan:
-    """The differences between two requests of a suite, and what is sent for them."""
+    """The differences between two requests, and what is sent for them."""
 
     request: ComparisonRequest
-    """With the loaded suite."""
+    """With the loaded suite, and both sides."""
     suite: Suite
-    """With the queries that are sent."""
+    """With the queries that are sent, and the new request by its name."""
     request_name: str
     """The new request."""
-    baseline: ComparedSide | None
-    """The side whose request is the old one; None where both are of the suite."""
+    old: OldRequest
     splitting: Splitting
     finest: tuple[Difference, ...]
     differences: tuple[Difference, ...]
@@ -68,43 +71,61 @@ class WhyPlan:
         most = count_pair_searches(self.differences, len(self.suite.queries))
         return max(0, min(most, self.options.searches - self.searches))
 
+    @property
+    def indexes(self) -> int:
+        """The number of indexes that are built of fixtures."""
+        return count_fixtures(self.splitting, self.differences)
+
+
+@dataclass(frozen=True, slots=True)
+class OldRequest:
+    """Where the old request is from."""
+
+    name: str
+    """As a side of a comparison."""
+    parts: Json
+    of_baseline: bool = False
+    """Whether it is that of a baseline, whose rankings are not those of today."""
+    is_searched: bool = False
+    """Whether it is no request of the suite, so that it is searched apart."""
+
 
 def plan_why(request: ComparisonRequest, options: WhyOptions, environ: Mapping[str, str]) -> WhyPlan:
     """
     Take the requests of both sides apart; nothing is sent.
 
     Raises:
-        InputError: The suite is wrong.
-        UsageError: The sides are not two requests of a suite on one target, or the searches are too few.
+        InputError: A suite is wrong.
+        UsageError: The sides are not two requests on one server, or the searches are too few.
     """
     from harness.suites import load_suite
 
     if request.suite is None:
         raise UsageError(WHY, " compares two requests of a suite; give ", SUITE)
+    configs = Configs.from_options(request.run, environ)
     suite = request.suite
     if isinstance(suite, Path):
-        suite = load_suite(suite, environ, configs=Configs.from_options(request.run, environ))
-    reference, candidate = _read_sides(request, suite)
-    new = suite.requests[candidate.value]
-    baseline = None
-    if reference.kind is SideKind.BASELINE:
-        path = Path(reference.value) if reference.value else None
-        baseline = read_baseline_side(str(reference), path, suite, request.request)
-        old = read_kept_request(baseline.request_json, str(reference))
-    else:
-        refuse_unlike(suite, (reference.value, candidate.value))
-        old = read_request(suite.requests[reference.value])
+        suite = load_suite(suite, environ, configs=configs)
+    old_suite = None
+    if options.old_suite is not None:
+        old_suite = load_suite(options.old_suite, environ, configs=configs)
+        # Secrets of both are masked.
+        suite = replace(suite, variables={**old_suite.variables, **suite.variables})
+    reference, candidate = _read_sides(request, suite, old_suite)
+    new = read_request(suite.requests[candidate.value])
+    old = _read_old(request, reference, candidate, suite, old_suite)
+    if old_suite is not None and (old_suite.fixture is not None or suite.fixture is not None):
+        old, new = _add_fixtures(old, new, old_suite, suite)
     active = select(suite, QueryFilter.from_options(request.run), request.options.today).active
-    splitting = split_requests(old, read_request(new))
+    splitting = split_requests(old.parts, new)
     finest = splitting.list_differences(each=options.each)
     differences = fit_first(finest, len(active), options.searches)
     selected = replace(suite, queries=active)
-    return WhyPlan(
-        replace(request, suite=suite), selected, candidate.value, baseline, splitting, finest, differences, options
-    )
+    request = replace(request, suite=suite)
+    return WhyPlan(request, selected, candidate.value, old, splitting, finest, differences, options)
 
 
-def _read_sides(request: ComparisonRequest, suite: Suite) -> tuple[SideText, SideText]:
+def _read_sides(request: ComparisonRequest, suite: Suite, old_suite: Suite | None) -> tuple[SideText, SideText]:
     """Both sides: a request, or a baseline, which keeps its request, and a request."""
     texts = [parse_side(side, requests=suite.requests) for side in request.sides if isinstance(side, str)]
     kinds = [text.kind for text in texts]
@@ -119,8 +140,57 @@ def _read_sides(request: ComparisonRequest, suite: Suite) -> tuple[SideText, Sid
     from harness.run import Matrix
 
     # The same sentence as without the option.
-    Matrix(tuple(text.value for text in texts if text.kind is SideKind.REQUEST)).check([suite])
+    Matrix((texts[1].value,)).check([suite])
+    if kinds[0] is SideKind.REQUEST:
+        Matrix((texts[0].value,)).check([old_suite or suite])
+    elif old_suite is not None:
+        raise UsageError(OLD_SUITE, " has the request of the first side, which is a baseline")
     return texts[0], texts[1]
+
+
+def _read_old(
+    request: ComparisonRequest, reference: SideText, candidate: SideText, suite: Suite, old_suite: Suite | None
+) -> OldRequest:
+    """The request of the *reference*."""
+    if reference.kind is SideKind.BASELINE:
+        path = Path(reference.value) if reference.value else None
+        baseline = read_baseline_side(str(reference), path, suite, request.request)
+        parts = read_kept_request(baseline.request_json, str(reference))
+        index = suite.requests[candidate.value].index
+        return OldRequest(str(reference), parts if index is None else {**parts, "index": index}, of_baseline=True)
+    names = (reference.value, candidate.value)
+    refuse_unlike((old_suite or suite, suite), names)
+    parts = read_request((old_suite or suite).requests[reference.value])
+    if old_suite is None:
+        return OldRequest(str(reference), parts)
+    return OldRequest(f"{reference} of {old_suite.path}", parts, is_searched=True)
+
+
+def _add_fixtures(old: OldRequest, new: Json, old_suite: Suite, suite: Suite) -> tuple[OldRequest, Json]:
+    """Both requests with what their indexes are built from."""
+    if old_suite.fixture is None or suite.fixture is None:
+        raise UsageError(f"of {old_suite.path} and {suite.path} only one has a fixture; --why compares the two indexes")
+    before, after = read_fixture(old_suite), read_fixture(suite)
+    # The same documents are no difference, wherever they are.
+    if Path(before["documents"]).read_bytes() == Path(after["documents"]).read_bytes():
+        before = {**before, "documents": after["documents"]}
+    return replace(old, parts={**old.parts, FIXTURE: before}), {**new, FIXTURE: after}
+
+
+def search_old(plan: WhyPlan, runner: Runner, environ: Mapping[str, str]) -> ComparisonRequest:
+    """The comparison with the old request as a side that was searched, where the suite does not have it."""
+    if not plan.old.is_searched:
+        return plan.request
+    name = f"{plan.request_name} (old)"
+    template = make_template(plan.suite.requests[plan.request_name], name, plan.old.parts)
+    suite = replace(plan.suite, requests={name: template}, thresholds=())
+    if FIXTURE in plan.old.parts:
+        assert suite.fixture is not None
+        suite = replace(suite, fixture=make_fixture(suite.fixture, plan.old.parts[FIXTURE]))
+    options = replace(plan.request.run, request=None, tags=(), queries=())
+    run, cluster = runner.answer_suite(suite, options, Configs.from_options(plan.request.run, environ))
+    side = make_run_side(plan.old.name, SideKind.REQUEST, suite, run, cluster)
+    return replace(plan.request, sides=(side, *plan.request.sides[1:]))
 
 
 def add_why(
@@ -137,17 +207,16 @@ def add_why(
     if unanswered is not None:
         note = f"no cause is looked for: {unanswered.name} has queries without an answer"
         return replace(report, notes=(*report.notes, note))
-    run_options = replace(plan.request.run, request=None, tags=(), queries=(), all_titles=False)
     sender = ArmSender(
         runner=runner,
         suite=plan.suite,
         template=plan.suite.requests[plan.request_name],
-        options=run_options,
+        options=replace(plan.request.run, request=None, tags=(), queries=(), all_titles=False),
         configs=Configs.from_options(plan.request.run, environ),
     )
     reference, candidate = prepared.sides
     elsewhere = None
-    if plan.baseline is not None:
+    if plan.old.of_baseline:
         # What lies between the requests is sent to the index of today, so the old request is, too.
         [run] = sender.send([plan.splitting.old])
         today = make_run_side(f"the request of {reference.name}, sent today", SideKind.REQUEST, plan.suite, run)
@@ -158,7 +227,12 @@ def add_why(
         elsewhere = estimate_difference(scored, plan.options.level)
         reference = today
     _, scored = replace(prepared, sides=(reference, candidate)).score_sides(candidate)
-    why = explain_requests(plan.splitting, scored, sender, (reference.run, candidate.run), plan.options)
+    try:
+        why = explain_requests(plan.splitting, scored, sender, (reference.run, candidate.run), plan.options)
+    finally:
+        removed = sender.remove_indexes([reference.run.index, candidate.run.index])
+    if removed:
+        why = replace(why, notes=(*why.notes, f"built for this, and removed: {', '.join(removed)}"))
     why = replace(why, elsewhere=elsewhere)
     return replace(report, why=redact(why, Masker(plan.suite.variables).mask))
 

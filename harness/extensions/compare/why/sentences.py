@@ -98,6 +98,12 @@ def write_why_headline(why: WhyReport) -> str:
 
 def describe_why(why: WhyReport) -> Iterator[str]:
     """What is to be read beside the table of differences."""
+    for part in why.parts:
+        effects = [format_estimate(effect.mean) if effect else "refused" for effect in (part.alone, part.reverted)]
+        named = "" if part.finding is None else f" ({part.finding})"
+        yield f"{part.name} as a whole: {effects[0]} alone, {effects[1]} beside the other{named}"
+    if why.together is not None:
+        yield f"the request and the index together, beyond each alone: {format_estimate(why.together)}"
     for cause in why.causes:
         reverted, alone = cause.reverted, cause.alone
         assert reverted is not None  # a cause has both arms
