@@ -164,6 +164,17 @@ def ensure_index(
     return _FixtureIndex(recipe, indexes, times or Times(), allow_write).ensure()
 
 
+def remove_index(search: Search, index: str) -> None:
+    """
+    Remove *index*, which `ensure_index` gave.
+
+    Raises:
+        SearchError: It cannot be removed.
+    """
+    assert isinstance(search, EngineSearch)  # no other server has an index of a fixture
+    Indexes(search.connection, search.retries).delete(index)
+
+
 class _FixtureIndex:
     """Builds or reuses the index of one recipe."""
 

@@ -271,15 +271,12 @@ class ArmSender:
 
     def remove_indexes(self, kept: Iterable[str | None]) -> list[str]:
         """Remove the indexes that were built for arms, but those that are *kept*; returns their names."""
-        from harness.search.engine import EngineSearch
-        from harness.search.indexes import Indexes
+        from harness.search.fixtures import remove_index
 
-        removed = []
         kept_names = set(kept)
-        for index, search in self.built.items():
-            if index not in kept_names and isinstance(search, EngineSearch):
-                Indexes(search.connection, search.retries).delete(index)
-                removed.append(index)
+        removed = [index for index in self.built if index not in kept_names]
+        for index in removed:
+            remove_index(self.built[index], index)
         return removed
 
 

@@ -34,6 +34,7 @@ from harness.model.suite import Json, Suite
 from harness.redaction import redact
 from harness.run import Runner
 from harness.store.journal import Journal
+from harness.words import listed
 
 WHY, OLD_SUITE = Option("why"), Option("old-suite")
 
@@ -232,7 +233,8 @@ def add_why(
     finally:
         removed = sender.remove_indexes([reference.run.index, candidate.run.index])
     if removed:
-        why = replace(why, notes=(*why.notes, f"built for this, and removed: {', '.join(removed)}"))
+        note = f"built for this, and removed: {len(removed):,} indexes ({listed(removed)})"
+        why = replace(why, notes=(*why.notes, note))
     why = replace(why, elsewhere=elsewhere)
     return replace(report, why=redact(why, Masker(plan.suite.variables).mask))
 
