@@ -107,7 +107,10 @@ class Actions:
         self.grading.original = self.scored.suite
         self.scored.replace_judgments(self.grading.list_judgments())
         self._rankings = Rankings(self.scored)
-        return {"said": "The suite was changed, and is loaded again. Your text is kept.", "reload": True}
+        return {
+            "said": "The suite or its index was changed: it is loaded again, and your text is kept.",
+            "reload": True,
+        }
 
     # Texts.
 

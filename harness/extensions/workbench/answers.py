@@ -112,7 +112,9 @@ class Answers:
         """The mean difference without the grades of this session."""
         judgments = self._grading.list_judgments(is_without_own=True)
         queries = tuple(
-            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
+            query
+            if judgments.get(query.id, query.judgments) == query.judgments
+            else replace(query, judgments=judgments[query.id])
             for query in self._scored.suite.queries
         )
         suite = replace(self._scored.suite, queries=queries)

@@ -255,7 +255,7 @@ class Bench:
 
     def reload_if_changed(self) -> bool:
         """Load the suite again where a file of it was changed; returns whether that was done. Raises as loading."""
-        if not self.scored.material.has_changed():
+        if not self.scored.material.has_changed() and not self.scored.is_outdated:
             return False
         material = self._reopen()
         with self._changed:

@@ -80,11 +80,9 @@ class ScoredSide:
 
     def replace_suite(self, suite: Suite) -> ScoredSide:
         """The same responses by the judgments of another suite; what these do not change is not scored again."""
-        before = {query.id: query for query in self.suite.queries}
+        before = {query.id: query.judgments for query in self.suite.queries}
         known = {
-            query.id: self.scores.get(query.id)
-            for query in suite.queries
-            if query.id in before and query.judgments == before[query.id].judgments
+            query.id: self.scores.get(query.id) for query in suite.queries if query.judgments is before.get(query.id)
         }
         return ScoredSide(suite, self.measure, self.responses, self.run, known)
 
@@ -107,7 +105,9 @@ def make_row(live: ScoredSide, tried: ScoredSide, query: Query) -> Row:
     score = tried.scores.get(query.id)
     low, high = tried.bands.get(query.id, (score, score))
     is_same = isinstance(response, Ranking) and isinstance(before, Ranking) and response.ids == before.ids
-    error = failure_text(response) if isinstance(response, Failure) else None
+    error = "the query was not asked then" if response is None else None
+    if isinstance(response, Failure):
+        error = failure_text(response)
     return Row(query.id, score, low, high, tried.count_unjudged(query), live.count_unjudged(query), not is_same, error)
 
 

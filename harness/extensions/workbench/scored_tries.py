@@ -6,7 +6,9 @@ What was computed of a try is kept until grades, the suite or its answers change
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,10 +19,14 @@ from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.opening import Material, fingerprint_index, read_states
 from harness.extensions.workbench.tries import Fingerprints, TriesFile, Try
 from harness.extensions.workbench.verdicts import Failing, find_failing
+from harness.masking import fingerprint
 from harness.means import mean_of
-from harness.model.run import Failure, FailureKind, Ranking, Response
+from harness.model.run import Failure, Ranking
 from harness.model.suite import Json, Suite
 from harness.store.what_changed import fingerprint_request
+
+FACTS_HOLD = 30.0
+"""Seconds for which the index counts as the same."""
 
 LIVE = 0
 """The number under which the request that is live can be shown as a try."""
@@ -61,6 +67,10 @@ class ScoredTries:
         self.live = material.live.side
         self._shown: dict[int, Shown] = {}
         self._summaries: dict[int, Summary] = {}
+        self._judgments = _fingerprint_judgments(material.suite)
+        self._facts_read = time.monotonic()
+        self.is_outdated = False
+        """Whether the index is another one than that which gave the answers of what is live."""
         self._failing_live: Failing | None = None
         """The thresholds that what is live does not hold; None until that was asked."""
         self._lock = threading.RLock()
@@ -69,6 +79,8 @@ class ScoredTries:
         """Go on with a suite that was loaded again."""
         with self._lock:
             self.material, self.suite, self.live = material, material.suite, material.live.side
+            self._judgments = _fingerprint_judgments(material.suite)
+            self._facts_read, self.is_outdated = time.monotonic(), False
             self._shown.clear()
             self._forget_figures()
 
@@ -98,17 +110,19 @@ class ScoredTries:
         if not any(isinstance(response, Ranking) for response in side.responses.values()):
             return None
         summary = self._summarize(side, answered.searches, answered.seconds)
-        rankings, failures, times = {}, {}, []
+        rankings, failures, times = {}, {}, {}
         for query, response in side.responses.items():
             if isinstance(response, Failure):
                 failures[query] = (str(response.kind), response.reason, response.status)
             else:
                 hits = zip(response.ids, response.scores, strict=True)
-                rankings[query] = [(document, score) for document, score in hits][: self.suite.depth]
-                times.append(response.took or 0.0)
+                rankings[query] = [(sys.intern(document), score) for document, score in hits][: self.suite.depth]
+                if response.took is not None:
+                    times[query] = response.took
         name = describe_change(
             material.live.text, answered.text, self._live_values, {**self._live_values, **answered.values}
         )
+        marks = Fingerprints(self._read_facts(side.run.index), self.live_mark, self._judgments)
         one = Try(
             number=0,
             name=material.masker.mask(name) or "other text",
@@ -125,7 +139,7 @@ class ScoredTries:
             failures=failures,
             times=times,
             seconds=summary.seconds,
-            fingerprints=Fingerprints(fingerprint_index(material.search, side.run.index), self.live_mark, ""),
+            fingerprints=marks,
         )
         if known is None:
             one = self.tries.add(one)
@@ -133,9 +147,18 @@ class ScoredTries:
             one = replace(one, number=known.number, name=known.name, kept=known.kept)
             self.tries.replace(one)
         with self._lock:
-            self._shown[one.number] = Shown(one.number, self.suite, side, one.text, one.values)
+            self._shown.pop(one.number, None)
             self._summaries[one.number] = summary
         return one
+
+    def _read_facts(self, index: str | None) -> str:
+        """A fingerprint of the index as it was a short time ago at most: to read it takes three requests."""
+        if time.monotonic() > self._facts_read + FACTS_HOLD:
+            self._facts_read = time.monotonic()
+            facts = fingerprint_index(self.material.search, index)
+            self.is_outdated = facts not in ("", self.material.facts)
+            return facts
+        return self.material.facts
 
     @property
     def _live_values(self) -> dict[str, Json]:
@@ -158,16 +181,14 @@ class ScoredTries:
         one = self.tries.find(number)
         responses = one.restore(exact_scores=self.material.is_exact)
         run = replace(self.material.live.side.run, seconds=one.seconds)
-        side = ScoredSide(self.suite, self.material.measure, self._select(responses), run)
+        known: dict[str, float | None] = {}
+        if one.fingerprints.judgments == self._judgments and one.measure == self.material.measure.text:
+            known = {query.id: one.scores.get(query.id) for query in self.suite.queries}
+        side = ScoredSide(self.suite, self.material.measure, responses, run, known)
         shown = Shown(number, self.suite, side, one.text, one.values)
         with self._lock:
             self._shown[number] = shown
         return shown
-
-    def _select(self, responses: Mapping[str, Response]) -> dict[str, Response]:
-        """Those of the queries that are shown; one that was not asked then did not run."""
-        missing = Failure(FailureKind.NOT_RUN, "the query was not asked then")
-        return {query.id: responses.get(query.id, missing) for query in self.suite.queries}
 
     def summarize_try(self, number: int) -> Summary:
         """The figures of the try of a *number*, by the grades of now."""
@@ -226,13 +247,14 @@ class ScoredTries:
 
     def replace_judgments(self, judgments: Mapping[str, Mapping[str, float]]) -> None:
         """Score by other *judgments*, of the queries that have them there, from now on."""
-        queries = tuple(
-            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
-            for query in self.suite.queries
-        )
-        suite = replace(self.suite, queries=queries)
+        queries = []
+        for query in self.suite.queries:
+            others = judgments.get(query.id, query.judgments)
+            # What stays as it is stays the same object: it is not scored again.
+            queries.append(query if others == query.judgments else replace(query, judgments=others))
+        suite = replace(self.suite, queries=tuple(queries))
         with self._lock:
-            self.suite = suite
+            self.suite, self._judgments = suite, _fingerprint_judgments(suite)
             self.live = self.live.replace_suite(suite)
             self._forget_figures()
             for number, shown in self._shown.items():
@@ -246,3 +268,8 @@ class ScoredTries:
         """What was computed by other judgments is computed again."""
         self._summaries.clear()
         self._failing_live = None
+
+
+def _fingerprint_judgments(suite: Suite) -> str:
+    """A fingerprint of all judgments of *suite*."""
+    return fingerprint([[query.id, dict(query.judgments)] for query in suite.queries])

@@ -7,7 +7,8 @@ What is shown of a try is scored again by the grades of now, so that going back 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -60,23 +61,41 @@ class Try:
     """The first hits of each query, with their scores."""
     failures: Mapping[str, tuple[str, str, int | None]] = field(default_factory=dict)
     """Why queries have no ranking: the kind, the reason, and the status if there was one."""
-    times: Sequence[float] = ()
-    """The engine's milliseconds of the queries."""
+    times: Mapping[str, float] = field(default_factory=dict)
+    """The engine's milliseconds by query, as far as they are known."""
     seconds: float = 0.0
     fingerprints: Fingerprints = Fingerprints()
     kept: bool = False
     """Whether the user kept it by a name."""
 
-    def restore(self, *, exact_scores: bool) -> dict[str, Response]:
+    def restore(self, *, exact_scores: bool) -> KeptResponses:
         """The responses, as far as they were kept."""
-        responses: dict[str, Response] = {}
-        times = iter(self.times)
-        for query, hits in self.rankings.items():
-            kept = tuple(Hit(document, score) for document, score in hits)
-            responses[query] = Ranking(kept, took=next(times, None), exact_scores=exact_scores)
-        for query, (kind, reason, status) in self.failures.items():
-            responses[query] = Failure(FailureKind(kind), reason, status)
-        return responses
+        return KeptResponses(self, exact_scores)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResponses(Mapping[str, Response]):
+    """The responses of a *kept* try, each made when it is asked for: hundreds of tries stand in memory as ids alone."""
+
+    kept: Try
+    exact_scores: bool
+
+    def __getitem__(self, query: str) -> Response:
+        """The response to *query*; raises KeyError for one that was not asked."""
+        if query in self.kept.failures:
+            kind, reason, status = self.kept.failures[query]
+            return Failure(FailureKind(kind), reason, status)
+        hits = tuple(Hit(document, score) for document, score in self.kept.rankings[query])
+        return Ranking(hits, took=self.kept.times.get(query), exact_scores=self.exact_scores)
+
+    def __iter__(self) -> Iterator[str]:
+        """The queries that were asked."""
+        yield from self.kept.rankings
+        yield from self.kept.failures
+
+    def __len__(self) -> int:
+        """Their number."""
+        return len(self.kept.rankings) + len(self.kept.failures)
 
 
 def build_tries_path(suite: Path) -> Path:
@@ -183,7 +202,9 @@ def _read_try(entry: Any) -> Try:
         raise ValueError
     known = {name: value for name, value in entry.items() if name in Try.__dataclass_fields__}
     known["fingerprints"] = Fingerprints(**entry["fingerprints"])
-    known["rankings"] = {
-        query: [(str(document), score) for document, score in hits] for query, hits in entry["rankings"].items()
-    }
+    rankings = {}
+    for query, hits in entry["rankings"].items():
+        # Tries find the same documents, mostly: each id stands in memory once.
+        rankings[query] = tuple((sys.intern(str(document)), score) for document, score in hits)
+    known["rankings"] = rankings
     return Try(**known)

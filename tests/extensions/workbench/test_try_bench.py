@@ -17,6 +17,7 @@ from extensions.workbench.builders.tried_shop import (
     send,
     write_suite,
 )
+from harness.cli import main
 from harness.errors import SearchError, UsageError
 from harness.local_server import RefusedAction
 
@@ -276,3 +277,51 @@ def test_a_live_request_without_answers_ends_the_command(engine, path):
 def test_a_baseline_can_be_what_is_live(engine, path, tmp_path):
     with pytest.raises(UsageError, match="expected request:NAME or baseline"):
         open_actions(path, engine.url, against="report:x").__enter__()
+
+
+def test_an_index_that_changed_is_noticed(actions, engine, monkeypatch):
+    monkeypatch.setattr("harness.extensions.workbench.scored_tries.FACTS_HOLD", -1.0)
+    monkeypatch.setattr("harness.extensions.workbench.scored_tries.fingerprint_index", lambda *_: "other")
+    send(actions, GOOD)
+    asked = sum(engine.asked.values())
+    changed = actions.show_changes("", {})
+    assert changed["reload"]
+    assert changed["said"].startswith("The suite or its index was changed")
+    assert sum(engine.asked.values()) == asked + 12
+
+
+def test_only_searches_and_reads_reach_the_engine(actions, engine):
+    send(actions, NEW)
+    actions.show_query("", {"id": "q1", "try": "1"})
+    actions.write("", {"try": 1, "how": "request", "name": "better"})
+    sent = {(method, path.partition("?")[0].rpartition("/")[2]) for method, path in engine.sent}
+    assert {path for method, path in sent if method == "POST"} == {"_msearch"}
+    assert {method for method, _ in sent} <= {"GET", "HEAD", "POST"}
+
+
+def test_a_text_that_timed_out_is_not_sent_again_by_itself(tmp_path, engine):
+    path = write_suite(tmp_path)
+    with open_actions(path, engine.url, run={"budget": 0.5}) as actions:
+        may_answer = threading.Event()
+        engine.before_search = lambda: may_answer.wait(30)
+        rows, last = send(actions, GOOD)
+        may_answer.set()
+        assert {row["score"] for row in rows.values()} == {None}
+        assert (last["try"], last["over"]) == (None, True)
+        with pytest.raises(UsageError, match="this text was not answered in time"):
+            begin(actions, GOOD)
+        assert send(actions, GOOD, force=True)[1]["summary"]["wins"] == 12
+
+
+def test_the_saved_baseline_can_be_what_is_live(engine, path):
+    assert main(["baseline", "save", str(path), "--url", engine.url]) == 0
+    engine.asked.clear()
+    with open_actions(path, engine.url, against="baseline") as actions:
+        session = actions.show_session("", {})
+        assert (session["against"], session["live"]) == ("baseline", LIVE_SCORE)
+        assert sum(engine.asked.values()) == 0
+        _, last = send(actions, GOOD)
+        assert (last["summary"]["wins"], last["summary"]["live"]) == (12, LIVE_SCORE)
+        assert actions.show_query("", {"id": "q1", "try": "1"})["try"][0]["document"] == "q1-a"
+        _, last = send(actions, REQUEST)
+        assert last["summary"]["same"] == 12
