@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, get_ident
 from typing import TYPE_CHECKING
 
 from harness.model.request import SearchRequest
@@ -31,12 +31,14 @@ class FollowedRun:
     receive: Callable[[str, Response], object]
     _ended: Event = field(default_factory=Event)
     _search: Search | None = None
+    _thread: int = 0
+    """The thread that runs."""
 
     def end(self) -> None:
         """End the run, also before it begins; nothing happens after it."""
         self._ended.set()
         if self._search is not None:
-            self._search.end_streams()
+            self._search.end_streams(self._thread)
 
     def begin(self, search: Search) -> None:
         """
@@ -45,7 +47,7 @@ class FollowedRun:
         Raises:
             RunEnded: `end` was called.
         """
-        self._search = search
+        self._search, self._thread = search, get_ident()
         self.check()
 
     def check(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
@@ -51,8 +52,8 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         self.engine = engine
         self.timeout = timeout
         self.retries = retries or Retries()
-        self._under_way: set[ServerHealth] = set()
-        """Those of the streams that are open, also of points in time."""
+        self._under_way: dict[ServerHealth, int] = {}
+        """The streams that are open, also of points in time, each with the thread that reads it."""
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """
@@ -66,7 +67,7 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         self._check(requests, budget=budget)
         health = ServerHealth(self.retries, timeout=self.timeout, budget=budget, nodes=self._nodes)
         refusals: set[Failure | None] = set()
-        self._under_way.add(health)
+        self._under_way[health] = threading.get_ident()
         try:
             with closing(self._send_all(requests, health)) as responses:
                 for position, response in responses:
@@ -75,15 +76,16 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
                     refusals.add(find_login_refusal(response))
                     yield StreamedResponse(position, requests[position], response, health.resent.get(position, ""))
         finally:
-            self._under_way.discard(health)
+            del self._under_way[health]
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
         self._raise_if_refused(refusals)
 
-    def end_streams(self) -> None:
+    def end_streams(self, thread: int) -> None:
         """See `Search.end_streams`."""
-        for health in tuple(self._under_way):
-            health.end()
+        for health, reader in tuple(self._under_way.items()):
+            if reader == thread:
+                health.end()
 
     @property
     def _nodes(self) -> int:

@@ -287,11 +287,10 @@ class Search(Closing):
         """
         return in_order(self.stream(requests, budget=budget))
 
-    def end_streams(self) -> None:
+    def end_streams(self, thread: int) -> None:
         """
-        End all that is being sent, from another thread: what was not sent is not sent, and who waits has `RunEnded`.
-
-        The connections stay open for what follows.
+        End what the *thread* of this identity is sending, from another one: what was not sent is not sent, and that
+        thread has `RunEnded`. What other threads send goes on, and the connections stay open.
         """
 
     def index_facts(self, index: str | None) -> IndexFacts:

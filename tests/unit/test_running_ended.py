@@ -143,3 +143,22 @@ def test_a_service_is_sent_nothing_more_after_the_end(httpserver: HTTPServer):
         received = []
         answer(followed=FollowedRun(lambda query, _: received.append(query)))
     assert len(received) == 50
+
+
+def test_the_end_of_a_run_ends_no_look_up_of_another_thread(engine):
+    """A page looks up titles over the connection of the run that it ends."""
+    suite, begun, may_answer = make_suite(*QUERIES[:30]), threading.Semaphore(0), threading.Event()
+    engine.before_search = lambda: (begun.release(), may_answer.wait(30))
+    followed = FollowedRun(lambda *_: None)
+    found = []
+    with open_run(engine.url, suite, followed) as (thread, raised, answer):
+        assert begun.acquire(timeout=30)
+        other = threading.Thread(target=lambda: found.append(answer(followed=None)[0].run))
+        other.start()
+        assert begun.acquire(timeout=30)
+        followed.end()
+        thread.join(30)
+        may_answer.set()
+        other.join(30)
+    assert len(raised) == 1
+    assert found[0].has_rankings

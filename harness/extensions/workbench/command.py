@@ -31,7 +31,7 @@ from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.opening import Material, TryOptions, open_material
 from harness.extensions.workbench.page import ASSETS
 from harness.extensions.workbench.scored_tries import ScoredTries
-from harness.extensions.workbench.tries import TriesFile
+from harness.extensions.workbench.tries import TriesFile, lock_tries
 from harness.local_server import LocalServer, Site, require_installed
 from harness.local_server.access import OneUser
 from harness.local_server.addresses import Address
@@ -125,8 +125,9 @@ def command(
         runner = resources.enter_context(Runner(os.environ, builds=builds))
         material = open_material(options, os.environ, runner)
         material = _choose_manual(material)
+        resources.enter_context(lock_tries(path, material.suite.roots))
         tries = TriesFile.read(path, material.suite.roots)
-        grading = Grading.prepare(material.suite, judge, resources)
+        grading = Grading.prepare(material.suite, judge, material.configs, resources)
 
         def reopen() -> Material:
             builds.forget()

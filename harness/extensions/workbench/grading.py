@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.agreement import Pair
+from harness.config import Configs
 from harness.errors import UsageError
 from harness.extensions.judging.judge_lock import lock_judge_file
 from harness.extensions.judging.model import PooledDocument
@@ -23,6 +24,7 @@ from harness.extensions.judging.texts import fingerprint_texts
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
 from harness.model.judging import SEEN_RANKS, JudgeAnswer
 from harness.model.suite import Suite
+from harness.suites import load_suite
 from harness.words import shorten
 
 
@@ -39,7 +41,7 @@ class Grading:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def prepare(cls, suite: Suite, judge: str | None, resources: ExitStack) -> Grading:
+    def prepare(cls, suite: Suite, judge: str | None, configs: Configs, resources: ExitStack) -> Grading:
         """
         Open the file of *judge*, which nobody else writes until *resources* are closed.
 
@@ -53,7 +55,9 @@ class Grading:
         path = build_judge_path(Path(suite.path), judge)
         file = JudgeFile(path, roots=suite.roots)
         resources.enter_context(lock_judge_file(file.place, judge))
-        file = JudgeFile.read(path, fingerprint_questions(suite), suite.roots)
+        # As those who judge are asked: with variables as they are written.
+        written = load_suite(Path(suite.path), None, configs=configs, needs_judgments=False)
+        file = JudgeFile.read(path, fingerprint_questions(written), suite.roots)
         if file.is_machine:
             raise UsageError(f"{path}: found grades of a machine, expected those of a person; choose another --judge")
         file.check_writable()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.json import parse_json
+from harness.files.locks import LockHeld
 from harness.files.paths import cut_suffix
 from harness.files.writing import PRIVATE
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
@@ -106,6 +108,26 @@ def build_tries_path(suite: Path) -> Path:
     '.shop.tries.jsonl'
     """
     return suite.with_name(f".{cut_suffix(suite)}.tries.jsonl")
+
+
+@contextmanager
+def lock_tries(suite: Path, roots: Sequence[str]) -> Iterator[None]:
+    """
+    Keep other commands from trying requests on *suite* until the block ends: each try has a number of its own.
+
+    Raises:
+        UsageError: Another command does, or the file of the lock cannot be opened.
+    """
+    path = build_tries_path(suite)
+    lock = path.with_name(f"{path.name}.lock")
+    with ExitStack() as resources:
+        try:
+            resources.enter_context(BesideFile(lock, roots).hold_lock())
+        except LockHeld as held:
+            raise UsageError(f"{path}: {held.owner} tries requests on this suite already; end it with Ctrl-C") from None
+        except OSError as error:
+            raise UsageError(f"{lock}: this lock cannot be opened: {error.strerror or error}") from None
+        yield
 
 
 @dataclass(slots=True)

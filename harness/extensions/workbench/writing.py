@@ -55,6 +55,8 @@ def plan_request(material: Material, environ: Mapping[str, str], name: str, text
     """
     if not _NAME.fullmatch(name):
         raise UsageError("expected a name of letters, digits, '-', '_' and '.' for the request")
+    if material.texts.is_in_file and "$" in text:
+        raise UsageError("the text has a dollar sign, which begins a variable in a suite; write it there by hand")
     texts = SuiteTexts.read(load_suite(material.options.path, environ, configs=material.configs, needs_judgments=False))
     return PlannedChange(texts, [texts.add_text(name, text, comment)])
 

@@ -15,6 +15,7 @@ from extensions.workbench.builders.tried_shop import (
 from harness.cli import main
 from harness.errors import FormatError, SearchError, UsageError
 from harness.extensions.judging.judge_lock import lock_judge_file
+from harness.extensions.workbench.tries import lock_tries
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
 from harness.local_server import RefusedAction
@@ -309,3 +310,8 @@ class TestCommand:
         path.with_name(".shop.tries.jsonl").write_text('{"query": "q"}\n')
         with pytest.raises(FormatError, match="this is no try that was kept"), open_actions(path, engine.url):
             pass
+
+    def test_one_command_at_a_time_tries_on_a_suite(self, engine, path, capsys):
+        with lock_tries(path, ()):
+            assert main(["try", str(path), "--url", engine.url, "--no-open", "--no-hold-out"]) == 2
+        assert "tries requests on this suite already; end it with Ctrl-C" in capsys.readouterr().err

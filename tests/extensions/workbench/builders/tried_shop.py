@@ -93,7 +93,7 @@ def open_actions(path, url, *, judge=None, hold_out=False, environ=None, **optio
         runner = resources.enter_context(Runner(environ))
         material = open_material(options, environ, runner)
         tries = TriesFile.read(path, material.suite.roots)
-        grading = Grading.prepare(material.suite, judge, resources)
+        grading = Grading.prepare(material.suite, judge, material.configs, resources)
         scored = ScoredTries(material, tries)
         bench = Bench(scored, lambda: open_material(options, environ, runner), runner)
         resources.callback(bench.close)
