@@ -5,7 +5,8 @@
 #
 # SUITES is a folder in both. Writes base.json and changed.json, the reports of both, and comment.md, the comparisons in
 # Markdown, into the folder `comparison`. Both rankings are scored with the judgments of CHANGED. The exit status is 0
-# whatever changed, 2 if the suites of CHANGED are wrong, and 3 if a query has no answer.
+# whatever changed, 2 if the suites of CHANGED are wrong, and 3 if a query has no answer. With WHY=yes in the environment
+# the comment says which difference between the two requests, or the two fixtures, moved the results.
 set -euo pipefail
 base=$(realpath "$1") changed=$(realpath "$2") suites=$3
 shift 3
@@ -60,8 +61,16 @@ while IFS= read -r -d '' suite; do
     continue
   fi
   rm -f part.md
-  run relevance compare report:base.json report:changed.json --suite "$suite" "${config[@]}" --queries 3 --quiet \
-    --output markdown=part.md
+  # With WHY=yes what lies between the two versions of the suite is sent too, to say which difference did it.
+  status=2
+  if [ "${WHY:-no}" = yes ]; then
+    run relevance compare --suite "$suite" --old-suite "$base/$name" "${config[@]}" "$@" --why --queries 3 --quiet \
+      --output markdown=part.md
+  fi
+  if [ "$status" != 0 ]; then
+    run relevance compare report:base.json report:changed.json --suite "$suite" "${config[@]}" --queries 3 --quiet \
+      --output markdown=part.md
+  fi
   if [ "$status" != 0 ]; then
     printf '\n`%s` cannot be compared; the log of the job says why.\n' "$shown" >>"$comment"
   elif [ $(($(wc -c <"$comment") + $(wc -c <part.md))) -gt "$most_bytes" ]; then

@@ -162,7 +162,7 @@ def command(
     for option, is_given in {"--dry-run": dry_run, "--old-suite": old_suite is not None}.items():
         if is_given and not (why or why_each):
             raise click.UsageError(f"{option} goes with --why")
-    request = _make_request(**arguments, all_requests=all_requests)
+    request = _make_request(**arguments, has_live_side=all_requests or old_suite is not None)
     suites = [suite for suite in (arguments["suite"], old_suite) if suite is not None]
     files = _list_files_of_sides(*arguments["sides"])
     if request.qrels is not None:
@@ -258,13 +258,13 @@ def _make_request(
     gain: str | None,
     depth: int | None,
     p: float,
-    all_requests: bool,
+    has_live_side: bool,
     **others: Any,
 ) -> ComparisonRequest:
     """The comparison that the options describe."""
     run = make_run_options(**{name: others.pop(name) for name in ENGINE_ARGUMENTS}, locate=False)
     test_arguments = {name: others.pop(name) for name in TEST_OPTIONS}
-    has_searched_side = all_requests or any(side.startswith(("request:", "index:")) for side in others["sides"])
+    has_searched_side = has_live_side or any(side.startswith(("request:", "index:")) for side in others["sides"])
     _refuse_unused(run, suite, has_searched_side=has_searched_side)
     # Without the packages for statistics rankings are compared, and no test is made.
     how = None if list_absent_packages() else read_statistics_options(**test_arguments)

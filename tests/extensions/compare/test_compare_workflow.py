@@ -118,6 +118,19 @@ def test_both_sides_are_searched_with_the_same_options_and_compared_with_the_jud
     ]
 
 
+@pytest.mark.parametrize(("statuses", "is_refused"), [({}, False), ({"COMPARE": "2"}, True)])
+def test_why_is_an_input(compare, tmp_path, statuses, is_refused):
+    """With WHY=yes both versions of a suite are compared; their reports are where these cannot be."""
+    [step] = [step for step in JOBS["compare"]["steps"] if "relevance-compare.sh" in step.get("run", "")]
+    assert step["env"] == {"WHY": "${{ vars.RELEVANCE_WHY || 'no' }}"}
+    calls = compare(WHY="yes", **statuses)[2]
+    assert calls[2] == (
+        f"compare --suite {tmp_path}/changed/{SUITE} --old-suite {tmp_path}/base/{SUITE} --url http://a b:9200 --why"
+        " --queries 3 --quiet --output markdown=part.md"
+    )
+    assert ["report:base.json" in call for call in calls[3:]] == [True] * is_refused
+
+
 def test_the_configuration_of_the_base_branch_counts_for_both(compare, tmp_path):
     for side in ("base", "changed"):
         (tmp_path / side / "relevance.toml").touch()

@@ -356,6 +356,17 @@ def test_the_old_request_of_another_suite(engine, capsys):
     assert report.why.searches == len(engine.bodies) == 10 * 12
 
 
+def test_the_first_requests_of_two_suites(engine, capsys):
+    """Without sides the first request of each is compared."""
+    write(THREE, "")
+    old = Path("old.relevance.yaml")
+    old.write_text(Path("shop.relevance.yaml").read_text())
+    write("", "")
+    status, report = told(capsys, *WORDS[2:], "--url", engine.url, "--old-suite", str(old), "--why")
+    assert (status, report.candidate.name) == (0, "request:old")
+    assert len(report.why.differences) == 3
+
+
 def test_an_old_suite_goes_with_why(engine, capsys):
     write("", THREE)
     words = (*WORDS, "--url", engine.url, "--old-suite", "shop.relevance.yaml")

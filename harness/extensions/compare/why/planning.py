@@ -112,6 +112,9 @@ def plan_why(request: ComparisonRequest, options: WhyOptions, environ: Mapping[s
         old_suite = load_suite(options.old_suite, environ, configs=configs)
         # Secrets of both are masked.
         suite = replace(suite, variables={**old_suite.variables, **suite.variables})
+        if not request.sides:
+            firsts = [next(iter(loaded.requests)) for loaded in (old_suite, suite)]
+            request = replace(request, sides=tuple(f"{SideKind.REQUEST}:{name}" for name in firsts))
     reference, candidate = _read_sides(request, suite, old_suite)
     new = read_request(suite.requests[candidate.value])
     old = _read_old(request, reference, candidate, suite, old_suite)
@@ -240,14 +243,19 @@ def add_why(
 
 
 @contextmanager
-def open_why_journal(plan: WhyPlan) -> Iterator[Journal]:
+def open_why_journal(plan: WhyPlan) -> Iterator[Journal | None]:
     """
     The journal beside the suite, which has the responses of an explanation that was killed; removed when all went well.
 
+    None where the folder of the suite cannot be written, as in a container that only reads it.
+
     Raises:
-        UsageError: It cannot be written, or another explanation writes it.
+        UsageError: Another explanation writes it.
     """
     suite = Path(plan.suite.path)
+    if not os.access(suite.parent, os.W_OK):
+        yield None
+        return
     path = suite.with_name(f".{suite.name}.why.journal")
     journal = Journal(path, resume=os.path.lexists(path), is_kept=False)
     try:

@@ -61,3 +61,20 @@ def test_the_steps_compare_the_base_branch_with_the_pull_request(workspace, engi
     assert "### traffic: " in comment
     assert len(comment) < 65_536
     assert (workspace / "summary.md").read_text(encoding="utf-8") == comment
+    assert "### Why" not in comment
+
+
+@pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash")
+@pytest.mark.one_engine
+def test_why_is_in_the_comment(workspace, engine_url):
+    """With its input the workflow says which difference between the branches did it; a suite without one says so."""
+    for step in STEPS:
+        if not step["run"].startswith(INSTALLING):
+            command = step["run"].replace("http://127.0.0.1:9200", engine_url)
+            done = run_step({"run": command}, workspace, {"WHY": "yes"})
+            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+    comment = (workspace / "comparison" / "comment.md").read_text(encoding="utf-8")
+    assert "| 0.7058 | 0.6672 | -0.0387 |" in comment
+    assert "title^3 → title^1" in comment.replace("<span>", "").replace("</span>", "")
+    assert "the requests do not differ in what is sent" in comment
