@@ -96,6 +96,10 @@ class AddedSide:
     """
 
     word: str
+    value: str
+    """What is written behind the colon, such as N."""
+    sentence: str
+    """What it is, for the help."""
     module: str
     function: str
 

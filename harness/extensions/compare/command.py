@@ -16,6 +16,7 @@ from harness.cli.headings import Command, rare_option
 from harness.cli.running import print_note
 from harness.cli.shared_options import OutputType, engine_options, existing_file, json_option, make_run_options
 from harness.cli.terminal import print_all, run_progress
+from harness.extensions import load_extensions
 from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.outputs import COMPARISON_KINDS, render
 from harness.extensions.compare.preparing import (
@@ -64,8 +65,14 @@ A, B and the others are each one of
   index:NAME                  the suite's request on that index
   cluster:NAME, cluster:URL   the suite's request on that server
   embedded, embedded:VERSION  the suite's request on a node of ours
-A URL, and a file that says by itself what it is, need no word before.
+{added}A URL, and a file that says by itself what it is, need no word before.
 """
+
+
+def _describe_sides() -> str:
+    """The forms of sides, those of other extensions too."""
+    added = [side for extension in load_extensions() for side in extension.sides]
+    return SIDES.replace("{added}", "".join(f"  {f'{side.word}:{side.value}':<28}{side.sentence}\n" for side in added))
 
 
 _MEASURE_HELP = (
@@ -83,7 +90,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
         "relevance compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
         "relevance compare request:current request:candidate --suite suites/products.relevance.yaml --embedded --why",
         "relevance compare bm25.run fuzzy.run vectors.run --qrels products.qrels --measure AP --test t",
-        before=SIDES,
+        before=_describe_sides(),
     ),
 )
 @click.argument("sides", metavar="A B [C]...", nargs=-1)

@@ -17,6 +17,14 @@ EXTENSION = Extension(
             "harness.extensions.workbench.command",
         ),
     ),
-    sides=(AddedSide("try", "harness.extensions.workbench.compared", "read_try_side"),),
+    sides=(
+        AddedSide(
+            "try",
+            "N",
+            "what relevance try kept by that number",
+            "harness.extensions.workbench.compared",
+            "read_try_side",
+        ),
+    ),
     pages=("guides/try.md",),
 )
