@@ -1,13 +1,19 @@
 """How two requests are taken apart into differences, each of which can be switched."""
 
+import contextlib
+import itertools
 import json
+import re
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.extensions.compare.why.differences import split_requests
+from harness.extensions.compare.why.differences import LISTS, split_requests
 
+ROOT = Path(__file__).parents[3]
 MATCH = {"match": {"title": "{{text}}"}}
 BRAND = {"match": {"brand": {"query": "{{text}}", "boost": 2}}}
 POPULAR = {"field_value_factor": {"field": "popularity"}}
@@ -329,7 +335,11 @@ bodies = st.fixed_dictionaries({"query": clauses}, optional={"sort": sorts, "min
 
 
 def settle(value, key=""):
-    """*value* as JSON, without what changes no ranking: the order of fields and clauses."""
+    """*value* as JSON, without what changes no ranking: the order of fields and clauses, short forms."""
+    if key in LISTS and not isinstance(value, list):
+        value = [value]
+    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("query", value.get("value")), str):
+        return next(iter(value.values()))
     if isinstance(value, dict):
         return {name: settle(member, name) for name, member in value.items()}
     if isinstance(value, list):
@@ -364,3 +374,43 @@ def test_any_switches_give_a_request(old, new, random):
 @given(bodies)
 def test_a_request_does_not_differ_from_itself(body):
     assert split(body, body).changes == ()
+
+
+# The requests of the documentation.
+
+
+def find_bodies(value):
+    """All bodies with a query, or requests of a service, in *value*."""
+    if isinstance(value, dict):
+        if "query" in value or "retriever" in value or "knn" in value:
+            yield value
+        for member in value.values():
+            yield from find_bodies(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from find_bodies(item)
+
+
+def read_documented():
+    """The bodies of the YAML and JSON of the pages, and of the suites beside them."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "suites").glob("*.yaml"))]
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        texts += re.findall(r"^```(?:yaml|json)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    bodies = []
+    for text in texts:
+        with contextlib.suppress(yaml.YAMLError):
+            bodies += find_bodies(yaml.safe_load(text))
+    return list({json.dumps(body, sort_keys=True, default=str): body for body in bodies}.values())
+
+
+def test_ends_of_documented_requests():
+    """Whichever of them becomes which other, both ends are rebuilt, and so is each single difference."""
+    bodies = read_documented()
+    assert len(bodies) > 30
+    for old, new in itertools.permutations(bodies, 2):
+        splitting = split(old, new)
+        differences = splitting.list_differences()
+        takes_retriever = ("retriever" in old) != ("retriever" in new)
+        if not takes_retriever:
+            assert normalize(splitting.build([])) == normalize({"body": old})
+            assert normalize(splitting.build(differences)) == normalize({"body": new})
