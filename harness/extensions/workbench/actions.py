@@ -34,6 +34,8 @@ class Actions:
         self.grading = grading
         self._runner = runner
         self._environ = environ
+        self._verdicts: dict[int, str] = {}
+        """Of the queries held out, by the number of the try."""
         self._rankings = Rankings(bench.scored)
         self._answers = Answers(bench.scored, grading)
         bench.scored.replace_judgments(grading.list_judgments())
@@ -296,14 +298,18 @@ class Actions:
                 figures += f" ({summary.interval[0]:+.3f} to {summary.interval[1]:+.3f})"
             parts.append(f"{figures} on {count(len(self.scored.suite.queries), 'query')}")
         parts.append(f"one of {count(tries, 'try')}" if tries != 1 else "the only try")
+        if number in self._verdicts:
+            parts.append(self._verdicts[number])
         return ": ".join([parts[0], ", ".join(parts[1:])]) + "."
 
     def finish(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The verdict of the queries that were held out."""
-        shown = self.scored.find_shown(_read_number(sent, "try"))
+        number = _read_number(sent, "try")
+        shown = self.scored.find_shown(number)
         material = self.scored.material
         verdict = give_verdict(material, material.read_request(shown.text, shown.values), self._runner)
         self.scored.material = replace(material, hold_out=verdict.hold_out)
+        self._verdicts[number] = verdict.short
         return {
             "verdict": verdict.verdict,
             "sentence": verdict.sentence,

@@ -28,6 +28,8 @@ class Verdict:
     """What the queries that were held out say of a try; nothing of any of them."""
 
     verdict: str
+    short: str
+    """A few words, for a comment in the suite."""
     sentence: str
     interval: tuple[float, float] | None
     looks: int
@@ -84,13 +86,14 @@ def give_verdict(material: Material, tried: Suite, runner: Runner) -> Verdict:
         TuningDecision.GAIN: "A gain",
         TuningDecision.LOSS: "A loss",
     }.get(decision, "No gain is shown")
-    sentence = f"{said} on {count(gain.queries, 'query')} that were held out: {gain.difference:+.3f}"
+    figures = f"{gain.difference:+.3f}"
     if interval is not None:
-        sentence += f" ({interval[0]:+.3f} to {interval[1]:+.3f})"
-    sentence += f", p {gain.p_value:.3f}."
+        figures += f" ({interval[0]:+.3f} to {interval[1]:+.3f})"
+    short = f"{said[0].lower()}{said[1:]} on {count(gain.queries, 'query')} held out, {figures}"
+    sentence = f"{said} on {count(gain.queries, 'query')} that were held out: {figures}, p {gain.p_value:.3f}."
     if before:
         sentence += f" They were looked at {count(before, 'time')} before: each look makes the next one worth less."
-    return Verdict(VERDICTS.get(decision, "none"), sentence, interval, before, hold_out)
+    return Verdict(VERDICTS.get(decision, "none"), short, sentence, interval, before, hold_out)
 
 
 def _read_ties(side: ScoredSide) -> TiedScores:

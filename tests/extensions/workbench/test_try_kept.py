@@ -228,6 +228,8 @@ class TestHoldOut:
             assert hidden["looks"][0]["difference"] == pytest.approx(0.2033, abs=1e-4)
             assert "on 5 queries that were held out: +0.203" in verdict["sentence"]
             assert not any(query in json.dumps(verdict) for query in hidden["queries"])
+            diff = actions.write("", {"try": 1, "how": "request", "name": "better"})["diff"]
+            assert [line for line in diff if "the only try, no gain is shown on 5 queries held out, +0.203" in line]
             send(actions, REQUEST.replace("^3", "^7"))
             assert "looked at 1 time before" in actions.finish("", {"try": 2})["sentence"]
             # The same two requests again are no other look.
