@@ -208,7 +208,7 @@ class Bench:
 
     def _answer(self, run: TextRun) -> None:
         assert run.followed is not None
-        material = self.scored.material
+        material, suite = self.scored.material, self.scored.suite
         options = material.list_options(len(run.suite.queries))
         begun = time.perf_counter()
         [answered] = self._runner.answer([run.suite], options, configs=material.configs, followed=run.followed)
@@ -227,7 +227,11 @@ class Bench:
             responses = {**known.restore(exact_scores=material.is_exact), **responses}
         if run.again == LIVE:
             return
-        side = ScoredSide(self.scored.suite, material.measure, responses, result)
+        known_scores: dict[str, float | None] = {}
+        if suite is self.scored.suite:
+            # Nothing was graded meanwhile: the rows have the scores.
+            known_scores = {row.query: row.score for row in run.rows}
+        side = ScoredSide(self.scored.suite, material.measure, responses, result, known_scores)
         searches = len(run.suite.queries)
         run.finished = self.scored.keep(Answered(run.text, run.values, run.suite, side, searches, seconds), known)
 

@@ -216,7 +216,9 @@ class TriesFile:
 
 
 def _build_entry(one: Try) -> dict[str, Any]:
-    return {"schema": SCHEMA, **asdict(one)}
+    # Not copied: its rankings are thousands of hits.
+    entry = {name: getattr(one, name) for name in Try.__dataclass_fields__}
+    return {"schema": SCHEMA, **entry, "fingerprints": asdict(one.fingerprints)}
 
 
 def _read_try(entry: Any) -> Try:
