@@ -192,6 +192,8 @@ class ArmSender:
     """The runs of requests that were sent with all queries, by their text."""
     searches: int = 0
     """The searches that were sent."""
+    search: Search | None = None
+    """An open connection to the server that answered last."""
     built: dict[str, Search] = field(default_factory=dict)
     """The indexes that were searched of fixtures, each with a connection to its server."""
 
@@ -262,6 +264,7 @@ class ArmSender:
         for name, cell in zip(names, answered, strict=True):
             runs[name] = cell.mask_run()
             self.searches += len(runs[name].responses)
+            self.search = cell.search or self.search
             if FIXTURE in requests[name]:
                 if cell.search is not None and cell.run.index is not None:
                     self.built[cell.run.index] = cell.search

@@ -40,6 +40,9 @@ def list_why_blocks(why: WhyReport) -> Iterator[Block]:
     if why.differences:
         yield _build_differences(why)
     yield Notes(make_notes(list(describe_why(why)), Tone.PLAIN))
+    if why.indexes:
+        yield Paragraph(make_words("The two indexes differ, which by itself names no cause:"))
+        yield Notes(make_notes(why.indexes, Tone.QUIET))
     yield Notes(make_notes(list(describe_moved(why)), Tone.PLAIN))
     if why.moved:
         yield _build_moved(why)

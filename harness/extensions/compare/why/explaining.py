@@ -30,6 +30,7 @@ from harness.extensions.compare.why.causes import (
     estimate_interaction,
 )
 from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
+from harness.extensions.compare.why.indexes import IndexRun, describe_indexes
 from harness.extensions.compare.why.model import (
     Estimate,
     ExplainedDifference,
@@ -331,6 +332,16 @@ class _Explanation:
             together = estimate_interaction(ends, first.reverted.scores, first.alone.scores, self.options.level)
         return tuple(explained), together
 
+    def describe_indexes(self, differences: Sequence[Difference], queries: Sequence[str]) -> tuple[str, ...]:
+        """How the two indexes differ that the old and the new request search, where both exist already."""
+        search, old, new = self.sender.search, self.splitting.old, self.splitting.new
+        indexes = [difference for difference in differences if difference.pointer == "/index"]
+        names = [request.get("index") or self.sender.suite.target.index or "" for request in (old, new)]
+        if not indexes or search is None or "" in names:
+            return ()
+        [alone] = self.sender.send([build_arms(self.splitting, differences, indexes).alone])
+        return tuple(describe_indexes(IndexRun(names[0], self.runs[0]), IndexRun(names[1], alone), search, queries))
+
     def report(
         self,
         ends: Ends,
@@ -365,6 +376,7 @@ class _Explanation:
         return WhyReport(
             parts=parts,
             together=together,
+            indexes=self.describe_indexes(differences, [query.id for query in moved]),
             measure=self.scorer.measure.text,
             queries=len(self.scorer.suite.queries),
             level=self.options.level,

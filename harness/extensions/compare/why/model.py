@@ -116,6 +116,8 @@ class WhyReport:
     """The number of pairs of differences that were sent for queries that no single one explains."""
     pairs_left: int = 0
     """The number of pairs that `--searches` did not allow."""
+    indexes: tuple[str, ...] = ()
+    """How two indexes differ that exist already, a sentence each; none of it is named as a cause."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -100,3 +100,27 @@ def test_a_fixture_that_moves_all(tmp_path: Path, name: str, engine_url: str) ->
         ("/fixture/documents", Finding.CAUSE),
     ]
     assert [part.finding for part in why.parts] == [Finding.NOTHING, Finding.CAUSE]
+
+
+def test_live_indexes_are_listed(tmp_path: Path, name: str, engine_url: str) -> None:
+    """Of two indexes that exist the differences are listed; the index as a whole is measured, nothing is built."""
+    with open_search(Cluster("test", url=engine_url), {}) as search:
+        perform = search.connection.perform  # type: ignore[attr-defined]
+        for index, analyzer, documents in ((f"{name}-a", "standard", 11), (f"{name}-b", "english", 12)):
+            mappings = {"properties": {"title": {"type": "text", "analyzer": analyzer}}}
+            perform("PUT", f"/{index}", body=json.dumps({"mappings": mappings}).encode())
+            for number in range(documents):
+                content = json.dumps({"title": f"sofa{number}"}).encode()
+                perform("PUT", f"/{index}/_doc/d{number}?refresh=true", body=content)
+    path = tmp_path / "live.relevance.yaml"
+    queries = "\n".join(f"  - {{id: q{n}, text: sofa{n}, judgments: {{d{n}: 1}}}}" for n in range(12))
+    body = 'body: {query: {match: {title: "{{text}}"}}}'
+    requests = f"  old: {{index: {name}-a, {body}}}\n  new: {{index: {name}-b, {body}}}"
+    head = f"suite: {name}\ntarget: {{index: {name}-a}}\nmeasures: [RR]\nchecks: false\n"
+    path.write_text(f"{head}queries:\n{queries}\nrequests:\n{requests}\n", encoding="utf-8")
+    report = explain(tmp_path, engine_url, "request:old", "request:new", "--suite", str(path), "--why")
+    why = report.why
+    assert why is not None
+    assert why.indexes[0] == f"{name}-a has 11 documents, {name}-b has 12"
+    assert "/properties/title/analyzer" in why.indexes[1]
+    assert why.indexes[-1] == f"q11: d11, at rank 1 in the other, is not in {name}-a"
