@@ -1,6 +1,7 @@
 // Keeping a try with a name, writing it into the suite, and the verdict of the queries that were held out.
 
 import { at, complain, make, say } from "./elements.js";
+import { count } from "./figures.js";
 
 const KINDS = { "+": "ins", "-": "del" };
 
@@ -22,11 +23,12 @@ export const makeDialogs = (session, ask, find, tries) => {
   const dialogs = {};
   let token = null;
 
-  const withTry = (open) => () => {
+  /** Calls *open* with the try that is shown. */
+  const withTry = (dialogs.withTry = (open) => () => {
     const row = find();
     if (row?.number) open(row);
     else say("There is no try yet: change the request first.");
-  };
+  });
 
   dialogs.keep = withTry((row) => {
     at("keeping-name").value = row.name;
@@ -90,13 +92,12 @@ export const makeDialogs = (session, ask, find, tries) => {
     preview();
   });
 
-  at("preview").addEventListener("click", () => preview());
   at("write-now").addEventListener("click", writeNow);
   at("writing-form").addEventListener("change", () => preview());
   at("writing-form").addEventListener("submit", (event) => {
     event.preventDefault();
     // Enter in the name shows the change: only the button writes.
-    if (event.submitter?.value === "") at("writing").close();
+    if (event.submitter) at("writing").close();
     else preview();
   });
 
@@ -121,5 +122,27 @@ export const makeDialogs = (session, ask, find, tries) => {
     }
     at("look").disabled = false;
   });
+
+  /** Asks what the try changes, or, with *isSent*, which of that did it: that takes searches. */
+  const askWhy = async (isSent) => {
+    const [lines, button] = [at("why-lines"), at("why-send")];
+    button.disabled = true;
+    lines.textContent = "Asking …";
+    try {
+      const answer = await ask("why", { try: find().number, send: isSent });
+      lines.textContent = answer.lines.join("\n");
+      button.disabled = !answer.searches;
+      button.textContent = `Send ${count(answer.searches, "search", "searches")}`;
+    } catch (error) {
+      lines.textContent = error.message;
+    }
+  };
+
+  dialogs.why = withTry(() => {
+    at("why").showModal();
+    askWhy(false);
+  });
+
+  at("why-send").addEventListener("click", () => askWhy(true));
   return dialogs;
 };

@@ -1,4 +1,4 @@
-// How figures are written, and what the page calls a loss.
+// How figures are written.
 
 /** Below this a difference is the noise of adding up, and no difference. */
 const NOISE = 1e-9;
@@ -22,13 +22,6 @@ export const differenceOf = (query, row) => {
   if (!row || row.score === null || query.live === null) return null;
   const difference = row.score - query.live;
   return Math.abs(difference) < NOISE ? 0 : difference;
-};
-
-/** Of a difference: "lost", "won", "same", or nothing where there is none. */
-export const outcomeOf = (difference) => {
-  if (difference === null) return "";
-  if (difference === 0) return "same";
-  return difference < 0 ? "lost" : "won";
 };
 
 /** The class that colors a difference; what may be nothing has no color. */

@@ -5,24 +5,25 @@ import { nameGrade } from "./grades.js";
 
 const FIELDS = "textarea, select, input:not([type=checkbox], [type=radio])";
 
-const addKey = (key, words) => {
-  const term = make("dt");
-  term.append(make("kbd", key));
-  at("keys").append(term, make("dd", words));
+/** Lists the keys of grades with the others, without those that do nothing here. */
+const listKeys = (choices, absent) => {
+  for (const row of at("keys").children) row.hidden = absent.includes(row.firstElementChild.textContent);
+  for (const choice of choices.filter((one) => one.key)) {
+    const row = make("div");
+    const term = make("dt");
+    term.append(make("kbd", choice.key));
+    row.append(term, make("dd", `inside a ranking: grade ${nameGrade(choices, choice.grade)}; again: take it away`));
+    at("keys").append(row);
+  }
 };
 
 /**
- * Listens to keys: *moves* has words and what is done by key. *give* is called with the grade whose key is pressed inside
- * a ranking, where it comes before all else.
+ * Listens to keys: *moves* has what is done by key, but for those that are *absent*. *give* is called with the grade whose
+ * key is pressed inside a ranking, where it comes before all else.
  */
-export const listenToKeys = ({ moves, choices, isInRanking, give, send, leave }) => {
-  addKey("Ctrl+Enter", "send the text now");
-  addKey("Esc", "leave the text, or another field; close the explanation");
-  for (const choice of choices.filter((one) => one.key)) {
-    addKey(choice.key, `inside a ranking: grade ${nameGrade(choices, choice.grade)}; again: take it away`);
-  }
-  for (const [key, [words]] of Object.entries(moves)) addKey(key, words);
-  at("help-opens").addEventListener("click", moves["?"][1]);
+export const listenToKeys = ({ moves, absent, choices, isInRanking, give, send, leave }) => {
+  listKeys(choices, absent);
+  at("help-opens").addEventListener("click", moves["?"]);
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
@@ -44,6 +45,6 @@ export const listenToKeys = ({ moves, choices, isInRanking, give, send, leave })
     if (!choice && !moves[event.key]) return;
     event.preventDefault();
     if (choice) give(choice);
-    else moves[event.key][1]();
+    else moves[event.key]();
   });
 };

@@ -1,7 +1,7 @@
 // The list of queries: losses first, filtered, and of many only those in sight in the page.
 
 import { at, make } from "./elements.js";
-import { colorOf, differenceOf, formatDifference, formatScore, outcomeOf } from "./figures.js";
+import { colorOf, differenceOf, formatDifference, formatScore } from "./figures.js";
 import { listen, makeOption, reveal } from "./listbox.js";
 
 /** Rows above and below those in sight. */
@@ -33,7 +33,8 @@ const hasState = (query, state) => {
   if (!query.row) return false;
   if (state === "moved") return query.row.moved;
   if (state === "unjudged") return query.row.unjudged > 0;
-  return outcomeOf(differenceOf(query, query.row)) === state;
+  const difference = differenceOf(query, query.row);
+  return difference !== null && { lost: difference < 0, won: difference > 0, same: difference === 0 }[state];
 };
 
 /** The list; *open* is called with the query that is chosen. */
@@ -69,7 +70,7 @@ export const makeQueries = (open) => {
     const isBand = row.score !== null && row.high - row.low > 0;
     if (isBand) {
       score.classList.add("tied");
-      score.title = `${formatScore(row.low)} to ${formatScore(row.high)}: hits of equal score could change places`;
+      score.title = `${formatScore(row.low)} to ${formatScore(row.high)}: ties may change places`;
     }
     const difference = differenceOf(query, row);
     option.append(score, difference === null ? make("span") : makeBar(difference));

@@ -68,7 +68,7 @@ export const makeRanking = (choices, choose) => {
     const rank = make("span", String(hit.rank), "number rank");
     if (hit.tied) {
       rank.classList.add("tied");
-      rank.title = "has the score of a neighbour: their order may change";
+      rank.title = "tied with a neighbour: they may change places";
     }
     const before = make("span", other ? String(other.rank) : "–", "number before muted");
     before.title = "live rank";

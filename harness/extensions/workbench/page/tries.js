@@ -46,8 +46,6 @@ export const makeTries = (open) => {
     paint();
   };
 
-  tries.find = (number) => tries.rows.find((row) => row.number === number) || null;
-
   const find = () => ({
     place: tries.rows.findIndex((row) => row.number === tries.shown),
     length: tries.rows.length,

@@ -138,7 +138,6 @@ const fillDials = (filled) =>
 
 const begin = (run) => {
   Object.assign(shown, NOTHING, { run });
-  progress.failure = "";
   queries.begin();
   tries.show(null);
   closeExplanation();
@@ -294,19 +293,17 @@ const goLater = () =>
     say("This is the text that was not sent.");
   });
 
-const askAgain = (sent) =>
+const repeatQuery = ({ number }) =>
   act(async () => {
-    const answer = await ask(...sent);
-    Object.assign(coming, { run: answer.run, again: sent[0] === "again" ? shown.number : null });
-    loop.follow(answer.run);
+    const { run } = await ask("again", { query: queries.chosen.id, try: number });
+    Object.assign(coming, { run, again: number });
+    loop.follow(run);
   });
 
-const repeatQuery = () => {
-  if (shown.number === null) say("There is no try yet: change the request first.");
-  else askAgain(["again", { query: queries.chosen.id, try: shown.number }]);
+const measureAgain = () => {
+  isForced = true;
+  loop.send();
 };
-
-const measureAgain = () => askAgain(["try", { text: sent.text, first: queries.listFirst(), force: true }]);
 
 // Hits: grades and explanations.
 
@@ -319,7 +316,7 @@ const takeGrade = (answer) => {
     session.live = answer.summary.live;
   }
   tries.take(answer.tries);
-  shown.row = tries.find(shown.number);
+  shown.row = answer.tries.find((row) => row.number === shown.number) || null;
   if (query === queries.chosen) {
     rankingTurn += 1;
     ranking.show(query, answer.ranking, nameShown());
@@ -329,36 +326,45 @@ const takeGrade = (answer) => {
   say("", answer.said);
 };
 
+/** The pairs that were graded on this page: such a grade again takes it away, one of the suite is confirmed. */
+const given = [];
+
 const give = (choice) =>
   act(async () => {
     const { chosen, query } = ranking;
     if (!chosen) return;
     if (shown.run !== null) return say("Grade when all answers are there.");
-    const grade = chosen.hit.grade === choice.grade ? null : choice.grade;
-    takeGrade(await ask("grade", { query: query.id, document: chosen.hit.document, grade, try: shown.number }));
+    const { document, grade: before } = chosen.hit;
+    const pair = JSON.stringify([query.id, document]);
+    const grade = before === choice.grade && given.includes(pair) ? null : choice.grade;
+    takeGrade(await ask("grade", { query: query.id, document, grade, try: shown.number }));
+    given.push(pair);
   });
 
-const undo = () => act(async () => takeGrade(await ask("undo", { try: shown.number })));
+const undo = () =>
+  act(async () => {
+    takeGrade(await ask("undo", { try: shown.number }));
+    given.pop();
+  });
 
-let explained = null;
+let explained = "";
 
 const closeExplanation = () => {
-  explained = null;
+  explained = "";
   at("explanation").hidden = true;
 };
 
 const explain = () =>
   act(async () => {
     const { chosen, query } = ranking;
-    if (!chosen) return say("Choose a hit first: n.");
-    const { hit } = chosen;
+    if (!chosen) return say("First choose a hit: n.");
+    const { document, title } = chosen.hit;
     const side = chosen.side === "live" || shown.number === null ? "live" : "try";
-    const isAgain = explained?.document === hit.document && explained.side === chosen.side && !explained.above;
-    const above = isAgain && chosen.place > 0 && chosen.side !== "missing";
-    const { lines } = await ask("explain", { query: query.id, document: hit.document, side, try: shown.number, above });
-    explained = { document: hit.document, side: chosen.side, above };
-    const name = hit.title || hit.document;
-    ranking.explain(above ? `${name} against the hit above, ${side}` : `${name}, ${side}`, lines);
+    // Whichever other hit is chosen, the explanation is closed.
+    const above = explained === "alone" && chosen.place > 0 && chosen.side !== "missing";
+    const { lines } = await ask("explain", { query: query.id, document, side, try: shown.number, above });
+    explained = above ? "above" : "alone";
+    ranking.explain(`${title || document}${above ? " against the hit above" : ""}, ${side}`, lines);
     say("", `Explained in ${lines.length} lines.`);
   });
 
@@ -380,28 +386,29 @@ const goToHit = (action) => {
 const sayUnless = (isDone, sentence) => isDone || say(sentence);
 
 const moves = {
-  e: ["text of the request", () => at("text").focus()],
-  d: ["dials: arrows step, with Shift by ten", () => dials.focus()],
-  j: ["next query", () => queries.move(1)],
-  k: ["query before", () => queries.move(-1)],
-  l: ["next loss, the greatest first", () => sayUnless(queries.walk("lost", "losses"), "No further query lost.")],
-  w: ["next win, the greatest first", () => sayUnless(queries.walk("won", "wins"), "No further query won.")],
-  n: ["next hit", () => goToHit(() => ranking.move(1))],
-  p: ["hit before", () => goToHit(() => ranking.move(-1))],
-  m: ["missing documents", () => goToHit(() => sayUnless(ranking.goToMissing(), "No relevant document is missing."))],
-  x: ["explain the hit; again: against the hit above", explain],
-  u: ["undo the last grade", undo],
-  r: ["send the chosen query once more", repeatQuery],
-  "[": ["try before", goEarlier],
-  "]": ["try after", goLater],
-  b: ["keep the try with a name", dialogs.keep],
-  s: ["write the try into the suite", dialogs.write],
-  f: ["finish: the verdict of the held-out queries", dialogs.finish],
-  "/": ["filter the queries", () => at("filter-words").focus()],
-  "?": ["list these keys", () => at("help").showModal()],
+  e: () => at("text").focus(),
+  d: () => dials.focus(),
+  j: () => queries.move(1),
+  k: () => queries.move(-1),
+  l: () => sayUnless(queries.walk("lost", "losses"), "No further query lost."),
+  w: () => sayUnless(queries.walk("won", "wins"), "No further query won."),
+  n: () => goToHit(() => ranking.move(1)),
+  p: () => goToHit(() => ranking.move(-1)),
+  m: () => goToHit(() => sayUnless(ranking.goToMissing(), "No relevant document is missing.")),
+  x: explain,
+  u: undo,
+  r: dialogs.withTry(repeatQuery),
+  "[": goEarlier,
+  "]": goLater,
+  y: dialogs.why,
+  b: dialogs.keep,
+  s: dialogs.write,
+  f: dialogs.finish,
+  "/": () => at("filter-words").focus(),
+  "?": () => at("help").showModal(),
 };
-if (!session.has_explain) delete moves.x;
-if (session.judge === null) delete moves.u;
+const absent = [!session.has_explain && "x", !session.has_why && "y", session.judge === null && "u"].filter(Boolean);
+for (const key of absent) delete moves[key];
 
 choices.forEach((choice, place) => {
   const button = make("button");
@@ -420,6 +427,7 @@ at("again").addEventListener("click", measureAgain);
 for (const name of ["keep", "write", "finish"]) at(name).addEventListener("click", dialogs[name]);
 listenToKeys({
   moves,
+  absent,
   choices: session.judge === null ? [] : choices,
   isInRanking: () => leading > 0 || ranking.hasFocus(),
   give,
@@ -427,7 +435,7 @@ listenToKeys({
   leave,
 });
 
-// In one column the order is another: the request comes after what it does, so that it is on top where it is changed.
+// In one column what a request does comes before its text.
 const WIDE = matchMedia("(min-width: 1280px)");
 const arrange = () => {
   const order = WIDE.matches ? ["request", "queries", "ranking"] : ["queries", "ranking", "request"];
@@ -450,7 +458,7 @@ const takeSession = () => {
   at("notes").textContent = notes.join(" ");
 };
 
-/** Reads everything again. What was typed stays, and is sent again; what was not touched is as in the suite now. */
+/** Reads everything again. What was typed stays, and is sent again. */
 const reload = async () => {
   const isUntouched = text.read() === session.text;
   Object.assign(session, await ask("session"));

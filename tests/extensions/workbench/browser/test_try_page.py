@@ -376,6 +376,10 @@ def test_hits_are_moved_through_graded_and_explained(serve):
     assert chosen.locator(".grade").inner_text() == "3"
     press(page, "3")
     wait_for_said(page, "Graded None")
+    press(page, "n")
+    grade = find_chosen(page, "try-hits").locator(".grade").inner_text()
+    press(page, grade)
+    wait_for_said(page, f"Graded {grade}")
     press(page, "Escape")
     assert page.locator("#explanation").is_hidden()
     press(page, "m", "j")
@@ -427,6 +431,17 @@ def test_earlier_tries_are_shown_again_and_nothing_typed_is_lost(serve):
     wait_for_said(page, "This is the text that was not sent.")
     assert 'title^"' in page.input_value("#text")
     assert len(bench.texts) == 3
+
+
+def test_why_is_asked_after_the_number_of_searches(serve):
+    page = serve(ScriptedBench(12))
+    press(page, "d", "ArrowUp")
+    wait_for(page, "done")
+    press(page, "Escape", "y")
+    page.locator("#why-lines", has_text="title 3 → 3.5").wait_for()
+    page.get_by_role("button", name="Send 360 searches").click()
+    page.locator("#why-lines", has_text="+0.0400 alone, +0.0300 reverted").wait_for()
+    assert page.locator("#why-send").is_disabled()
 
 
 def test_the_verdict_of_held_out_queries_is_shown(serve):
@@ -543,7 +558,7 @@ def test_nothing_from_an_engine_or_a_suite_is_markup(serve):
     page.locator("#unanswered", has_text="<script>").wait_for()
     press(page, "l", "n", "x")
     page.wait_for_selector("#explanation-lines li")
-    for key, dialog in (("b", "keeping"), ("s", "writing"), ("f", "finishing"), ("?", "help")):
+    for key, dialog in (("b", "keeping"), ("s", "writing"), ("y", "why"), ("f", "finishing"), ("?", "help")):
         press(page, key)
         page.locator(f"#{dialog}[open]").wait_for()
         page.wait_for_timeout(50)
@@ -585,6 +600,7 @@ STATES = {
     "tries": ("d", "ArrowUp", "WAIT done", "ArrowUp", "WAIT 24 of 24|done", "Escape", "["),
     "keeping": ("d", "ArrowUp", "WAIT done", "Escape", "b"),
     "writing": ("d", "ArrowUp", "WAIT done", "Escape", "s"),
+    "why": ("d", "ArrowUp", "WAIT done", "Escape", "y"),
     "finishing": ("d", "ArrowUp", "WAIT done", "Escape", "f"),
     "keys": ("?",),
 }

@@ -124,6 +124,7 @@ class ScriptedBench:
             ("POST", "/grade"): self.grade,
             ("POST", "/undo"): self.undo,
             ("POST", "/again"): self.again,
+            ("POST", "/why"): self.explain_why,
             ("POST", "/keep"): self.keep,
             ("POST", "/write"): self.write,
             ("POST", "/finish"): self.finish,
@@ -148,6 +149,7 @@ class ScriptedBench:
             "queries": self.queries,
             "live": self._mean([query["live"] for query in self.queries]),
             "has_explain": True,
+            "has_why": True,
             "hold_out": hold_out if self.has_hold_out else None,
             "tries": [one["row"] for one in self.tries],
             "shown": None,
@@ -428,6 +430,12 @@ class ScriptedBench:
             raise RefusedAction(409, {"error": "shop.relevance.yaml was changed meanwhile; nothing was written."})
         self.written.append(sent["name"])
         return {"written": "shop.relevance.yaml", "sentence": f"Wrote {sent['name']} to shop.relevance.yaml."}
+
+    def explain_why(self, user, sent):
+        found = describe_change(self.tries[sent["try"] - 1]["text"]) + self.spoiled
+        if sent["send"]:
+            return {"lines": [f"{found}: +0.0400 alone, +0.0300 reverted"], "searches": 0}
+        return {"lines": [found], "searches": 360}
 
     def finish(self, user, sent):
         sentence = f"A gain on 12 queries that were held out: +0.0400 (+0.0100 to +0.0700).{self.spoiled}"
