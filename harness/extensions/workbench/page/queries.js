@@ -67,8 +67,7 @@ export const makeQueries = (open) => {
       return;
     }
     const score = make("span", formatScore(row.score), "number");
-    const isBand = row.score !== null && row.high - row.low > 0;
-    if (isBand) {
+    if (row.score !== null && row.high > row.low) {
       score.classList.add("tied");
       score.title = `${formatScore(row.low)} to ${formatScore(row.high)}: ties may change places`;
     }
