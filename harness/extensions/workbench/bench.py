@@ -21,6 +21,7 @@ from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.opening import Material
 from harness.extensions.workbench.scored_tries import LIVE, Answered, ScoredTries
 from harness.extensions.workbench.tries import Try
+from harness.metrics.run_scores import failure_text
 from harness.model.run import Failure, FailureKind, Response
 from harness.model.suite import Json, Suite
 from harness.redaction import redact
@@ -216,10 +217,17 @@ class Bench:
         result = answered.mask_run()
         if any(_is_timeout(response) for response in result.responses.values()):
             self._failed.add(fingerprint_request(run.suite, material.request) or "")
+        # What an engine that is away did not answer was not received.
+        for query in result.responses.keys() - run.responses.keys():
+            self._receive(run, query, result.responses[query])
         with self._changed:
             if run.is_superseded:
                 return
             run.responses = dict(result.responses)
+        if not result.has_rankings:
+            failures = [response for response in result.responses.values() if isinstance(response, Failure)]
+            run.error = f"no query has an answer: {failure_text(failures[0])}"
+            return
         known = None if run.again in (None, LIVE) else self.scored.tries.find(run.again)
         responses = run.responses
         if known is not None and len(run.suite.queries) < len(self.scored.suite.queries):

@@ -13,7 +13,6 @@ from harness.gate.ties import find_bands
 from harness.means import are_weighted, mean_of
 from harness.metrics.run_scores import failure_text, score_of
 from harness.metrics.unjudged import bound_differences, needs_grades
-from harness.model.comparison import MeasureComparison
 from harness.model.run import Failure, Ranking, Response, Run
 from harness.model.suite import Measure, Query, Suite
 from harness.statistics.compare import ComparisonOptions, compare
@@ -145,19 +144,17 @@ def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
     """What *tried* is worth beside *live*."""
     suite = tried.suite
     differences = find_differences(live, tried)
-    row = _compare_scores(live, tried) if differences else None
+    means = _find_means(live, tried, differences)
     wins = sum(difference > EQUAL for difference in differences.values())
     losses = sum(difference < -EQUAL for difference in differences.values())
     possible = find_range(live, tried)
-    interval = None
-    if row is not None and row.low is not None and row.high is not None:
-        interval = (row.low, row.high)
+    interval = _find_interval(live, tried) if len(differences) > 1 else None
     is_grey = interval is None or _includes_zero(interval) or (possible is not None and _includes_zero(possible))
     unanswered = sum(isinstance(response, Failure) for response in tried.responses.values())
     summary = Summary(
-        live=None if row is None else row.reference,
-        tried=None if row is None else row.candidate,
-        difference=None if row is None else row.difference,
+        live=None if means is None else means[0],
+        tried=None if means is None else means[1],
+        difference=None if means is None else means[1] - means[0],
         interval=interval,
         is_grey=is_grey,
         wins=wins,
@@ -172,18 +169,26 @@ def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
     return replace(summary, sentence=describe_summary(summary, tried.measure.text))
 
 
-def _compare_scores(live: ScoredSide, tried: ScoredSide) -> MeasureComparison:
-    """The difference of the means with its interval, as `relevance compare` tests it; some query has both scores."""
+def _find_means(live: ScoredSide, tried: ScoredSide, differences: Mapping[str, float]) -> tuple[float, float] | None:
+    """The means of both over the queries that have *differences*; None where none has."""
+    if not differences:
+        return None
+    weights = {query.id: query.weight for query in tried.suite.queries if query.id in differences}
+    means = [mean_of({query: side.scores[query] for query in differences}, weights) for side in (live, tried)]
+    return means[0], means[1]
+
+
+def _find_interval(live: ScoredSide, tried: ScoredSide) -> tuple[float, float] | None:
+    """The interval of the difference, as `relevance compare` has it; None where its test has none."""
     weights = {query.id: query.weight for query in tried.suite.queries}
-    is_weighted = are_weighted(weights.values())
     comparison = compare(
         {"": dict(live.scores)},
         {"": dict(tried.scores)},
         options=ComparisonOptions(level=LEVEL, has_power=False),
-        weights=weights if is_weighted else None,
+        weights=weights if are_weighted(weights.values()) else None,
     )
     [row] = comparison.measures
-    return row
+    return None if row.low is None or row.high is None else (row.low, row.high)
 
 
 def describe_summary(summary: Summary, measure: str) -> str:

@@ -11,12 +11,14 @@ from harness.errors import FormatError, SearchError, UsageError
 from harness.extensions.compare.sides import read_baseline_side
 from harness.extensions.tuning.hold_outs import build_hold_out_path, keep_hold_out, load_hold_out
 from harness.extensions.tuning.model import TUNING_SEED, HoldOut
-from harness.extensions.tuning.preparing import find_measure, find_request
+from harness.extensions.tuning.preparing import find_request
 from harness.extensions.workbench.figures import ScoredSide
 from harness.extensions.workbench.guard import Guard
 from harness.gate.selection import QueryFilter, select
 from harness.gate.variants import remove_variants
 from harness.masking import Masker, fingerprint
+from harness.metrics import parse_measure
+from harness.metrics.measures import DEFAULT_MEASURE, common_measures
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Engine, Failure, Ranking, Run
 from harness.model.suite import Json, Measure, Query, Suite
@@ -149,7 +151,7 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
         raise UsageError(f"found {options.against!r}, expected request:NAME or baseline")
     live_request = find_request(suite, live_name or None) if kind != "baseline" else None
     request = find_request(suite, options.request or live_request)
-    measure = find_measure(suite)
+    measure = (common_measures(suite) or (parse_measure(DEFAULT_MEASURE),))[0]
     suite = replace(suite, depth=max(suite.depth, measure.cutoff or 0))
     active = select(suite, QueryFilter.from_options(options.run), options.run.day()).active
     hold_out, notes = _load_hold_out(options, suite)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from builders.engine import Fault
 from extensions.workbench.builders.tried_shop import (
     QUERIES,
     REQUEST,
@@ -325,3 +326,31 @@ def test_the_saved_baseline_can_be_what_is_live(engine, path):
         assert actions.show_query("", {"id": "q1", "try": "1"})["try"][0]["document"] == "q1-a"
         _, last = send(actions, REQUEST)
         assert last["summary"]["same"] == 12
+
+
+def test_an_engine_that_goes_away_and_comes_back(engine, path):
+    with open_actions(path, engine.url, run={"budget": 0.3}) as actions:
+        engine.faults.append(Fault(status=None, times=1000))
+        rows, last = send(actions, GOOD)
+        assert {row["score"] for row in rows.values()} == {None}
+        assert len(rows) == 12
+        assert all(row["error"] for row in rows.values())
+        assert last["error"].startswith("no query has an answer: ")
+        assert last["try"] is None
+        engine.faults.clear()
+        _, last = send(actions, GOOD, force=True)
+        assert (last["error"], last["summary"]["wins"]) == (None, 12)
+
+
+def test_a_suite_without_judgments_shows_what_moves(engine, tmp_path):
+    path = tmp_path / "shop.relevance.yaml"
+    head = SUITE.replace('thresholds: ["mean nDCG@5 >= 0.9"]\n', "").replace("measures: [nDCG@5]\n", "")
+    path.write_text(head + "  - {id: q0, text: q0}\n  - {id: q1, text: q1}\n")
+    with open_actions(path, engine.url, judge="anna") as actions:
+        assert actions.show_session("", {})["live"] is None
+        rows, last = send(actions, GOOD)
+        assert [row["moved"] for row in rows.values()] == [True, True]
+        assert last["summary"]["difference"] is None
+        assert last["summary"]["sentence"] == "nDCG@10: no query has a score of both"
+        answer = actions.grade("", {"query": "q0", "document": "q0-a", "grade": 2, "try": 1})
+        assert (answer["row"]["score"], answer["summary"]["wins"]) == (1.0, 1)
