@@ -11,6 +11,7 @@ from typing import Any
 from harness.errors import InputError, UsageError
 from harness.extensions.workbench.answers import Answers
 from harness.extensions.workbench.bench import Bench, TextRun
+from harness.extensions.workbench.causes import plan_causes
 from harness.extensions.workbench.figures import ScoredSide, make_row
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.holding_out import describe_hold_out, give_verdict
@@ -56,6 +57,7 @@ class Actions:
             ("POST", "/keep"): self.keep,
             ("POST", "/write"): self.write,
             ("POST", "/finish"): self.finish,
+            ("POST", "/why"): self.find_causes,
             ("GET", "/changes"): self.show_changes,
         }
 
@@ -91,6 +93,7 @@ class Actions:
             "queries": [self._answers.build_query(query.id) for query in scored.suite.queries],
             "live": mean_of(live.scores, weights) if live.scores else None,
             "has_explain": material.explains,
+            "has_why": material.live.answered is not None,
             "watches": True,
             "hold_out": hold_out,
             "tries": self._answers.list_tries(),
@@ -301,6 +304,13 @@ class Actions:
         if number in self._verdicts:
             parts.append(self._verdicts[number])
         return ": ".join([parts[0], ", ".join(parts[1:])]) + "."
+
+    def find_causes(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Which change of a try moved the results; what would be sent for that, unless the page says to send it."""
+        causes = plan_causes(self.scored, _read_number(sent, "try"))
+        if sent.get("send") is not True:
+            return {"lines": causes.list_lines(), "searches": causes.searches}
+        return {"lines": causes.find(self._runner, self._environ), "searches": 0}
 
     def finish(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The verdict of the queries that were held out."""
