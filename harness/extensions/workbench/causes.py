@@ -28,7 +28,6 @@ from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.gate.selection import QueryFilter, select
 from harness.model.suite import Suite
-from harness.words import count
 
 QUERIES_SHOWN = 20
 
@@ -47,8 +46,11 @@ class Causes:
 
     def list_lines(self) -> list[str]:
         """The changes that were found, and what is sent for them."""
-        ends = count(self.plan.searches - self.plan.arm_searches, "search")
-        return [*list_plan_lines(self.plan), f"{ends} of these were sent already, those of the try and of what is live"]
+        ends = self.plan.searches - self.plan.arm_searches
+        return [
+            *list_plan_lines(self.plan),
+            f"{ends:,} of these were sent already: those of the try and of what is live",
+        ]
 
     def find(self, runner: SuiteRunner, environ: Mapping[str, str]) -> list[str]:
         """

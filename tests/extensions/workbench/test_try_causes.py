@@ -28,7 +28,7 @@ def test_what_is_sent_is_said_before_and_nothing_is_sent(actions, engine):
     assert len(engine.bodies) == sent
     assert planned["lines"][0] == "2 differences between the requests"
     assert planned["searches"] == 48
-    assert planned["lines"][-1] == "24 searches of these were sent already, those of the try and of what is live"
+    assert planned["lines"][-1] == "24 of these were sent already: those of the try and of what is live"
 
 
 def test_the_change_that_did_it_is_named(actions, engine):
