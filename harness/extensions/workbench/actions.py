@@ -66,6 +66,7 @@ class Actions:
     def show_session(self, _: str, __: Mapping[str, Any]) -> dict[str, Any]:
         """All that the page begins with."""
         scored, material = self.scored, self.scored.material
+        self.bench.values = {}
         live = scored.live
         hold_out = None
         if material.hold_out is not None:
@@ -172,6 +173,7 @@ class Actions:
         """An earlier try, without a search."""
         number = _read_number(sent, "number")
         shown = self.scored.find_shown(number)
+        self.bench.values = dict(shown.values)
         row = self._answers.build_live() if number == LIVE else self._answers.build_try(self.scored.tries.find(number))
         return {
             "text": shown.text,

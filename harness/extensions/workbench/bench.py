@@ -67,7 +67,10 @@ class Bench:
         self._failed: set[str] = set()
         """Fingerprints of texts that timed out, which are not sent again by themselves."""
         self._is_closed = False
+        self.values: dict[str, Json] = {}
+        """Those of the parameters that have no place in the text, as the page shows them."""
         self._changed = threading.Condition()
+        self._reload_lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="relevance-try", daemon=True)
         self._thread.start()
 
@@ -98,6 +101,7 @@ class Bench:
         text, values = self._put_numbers(text, numbers)
         suite = leave_out_unranked(self.scored.material.read_request(text, values))
         mark = fingerprint_request(suite, self.scored.material.request) or ""
+        self.values = values
         with self._changed:
             known = self.scored.find_same(mark)
             if known is not None and not force:
@@ -129,11 +133,11 @@ class Bench:
         return run
 
     def _put_numbers(self, text: str, numbers: Mapping[str, float]) -> tuple[str, dict[str, Json]]:
-        values = {
-            pointer.removeprefix(PARAMETER): number
-            for pointer, number in numbers.items()
-            if pointer.startswith(PARAMETER)
-        }
+        # What was set before stays set while the text is typed.
+        values = dict(self.values)
+        for pointer, number in numbers.items():
+            if pointer.startswith(PARAMETER):
+                values[pointer.removeprefix(PARAMETER)] = number
         in_text = {pointer: number for pointer, number in numbers.items() if not pointer.startswith(PARAMETER)}
         if in_text:
             try:
@@ -267,13 +271,15 @@ class Bench:
 
     def reload_if_changed(self) -> bool:
         """Load the suite again where a file of it was changed; returns whether that was done. Raises as loading."""
-        if not self.scored.material.has_changed() and not self.scored.is_outdated:
-            return False
-        material = self._reopen()
-        with self._changed:
-            self._end_older()
-            self.scored.take_material(material)
-        return True
+        # Each window asks for it.
+        with self._reload_lock:
+            if not self.scored.material.has_changed() and not self.scored.is_outdated:
+                return False
+            material = self._reopen()
+            with self._changed:
+                self._end_older()
+                self.scored.take_material(material)
+            return True
 
 
 def _order_queries(suite: Suite, shown: Suite, first: Sequence[str]) -> Suite:

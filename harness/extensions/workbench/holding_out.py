@@ -59,8 +59,8 @@ def give_verdict(material: Material, tried: Suite, runner: Runner) -> Verdict:
     path = build_hold_out_path(material.options.path)
     hold_out = read_hold_out(path, material.suite.roots)
     live_suite = leave_out_unranked(material.suite)
-    live, _ = answer_queries(material, live_suite, material.held_out, runner, material.live.name)
-    other, _ = answer_queries(material, leave_out_unranked(tried), material.held_out, runner, material.request)
+    live = answer_queries(material, live_suite, material.held_out, runner, material.live.name)
+    other = answer_queries(material, leave_out_unranked(tried), material.held_out, runner, material.request)
     failed = [query for side in (live, other) for query, found in side.responses.items() if isinstance(found, Failure)]
     if failed:
         queries = count(len(set(failed)), "query")

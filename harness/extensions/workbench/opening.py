@@ -28,7 +28,6 @@ from harness.run.cell import AnsweredCell
 from harness.search.dialects import find_dialect
 from harness.search.protocol import Search
 from harness.statistics.planning import FEWEST_QUERIES
-from harness.store.what_changed import fingerprint_request
 from harness.suites import load_suite
 from harness.suites.request_texts import RequestTexts
 from harness.suites.requests import list_request_nodes
@@ -202,13 +201,13 @@ def fingerprint_index(search: Search | None, index: str | None) -> str:
 
 def answer_queries(
     material: Material, suite: Suite, queries: Sequence[Query], runner: Runner, request: str
-) -> tuple[ScoredSide, AnsweredCell]:
+) -> ScoredSide:
     """*request* of *suite*, answered for *queries*; raises as `Runner.answer`."""
     options = replace(material.list_options(len(queries)), request=request)
     asked = replace(suite, queries=tuple(queries))
     [answered] = runner.answer([asked], options, configs=material.configs)
     run = answered.mask_run()
-    return ScoredSide(asked, material.measure, run.responses, run), answered
+    return ScoredSide(asked, material.measure, run.responses, run)
 
 
 def _load_hold_out(options: TryOptions, suite: Suite) -> tuple[HoldOut | None, list[str]]:
@@ -258,8 +257,3 @@ def _describe_live(live: Live) -> list[str]:
     if undefined:
         notes.append(f"{counted(undefined, 'query')} have no score of {live.side.measure}.")
     return notes
-
-
-def fingerprint_suite_request(suite: Suite, request: str) -> str:
-    """A fingerprint of *request* as it would be sent, parameters filled."""
-    return fingerprint_request(suite, request) or ""

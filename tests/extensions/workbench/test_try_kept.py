@@ -185,7 +185,12 @@ class TestWriting:
                 'multi_match: {query: "{{text}}", fields: [title^3, brand], boost: 2, tie_breaker: "{{param:tie}}"}',
                 'multi_match: {query: "{{text}}", fields: [title^3, brand], boost: 4, tie_breaker: "{{param:tie}}"}',
             ]
+            # The value stays while the text is typed, and until an earlier try is shown.
             send(actions, session["text"].replace("title^3", "title^6"))
+            assert engine.bodies[-1]["query"]["multi_match"]["tie_breaker"] == 0.5
+            actions.show_try("", {"number": "0"})
+            send(actions, session["text"].replace("title^3", "title^4"))
+            assert engine.bodies[-1]["query"]["multi_match"]["tie_breaker"] == 0.2
             with pytest.raises(UsageError, match="differs in more than the values of parameters"):
                 self.write(actions, how="values", **{"try": 2})
 
