@@ -400,6 +400,17 @@ def test_grades_are_given_inside_a_ranking_only(serve):
     assert len(bench.given) == 1
 
 
+def test_a_grade_whose_key_moves_wins_inside_a_ranking(serve):
+    bench = ScriptedBench(12, choices=[{"grade": 1.0, "name": "near", "key": "n", "description": ""}])
+    page = serve(bench)
+    press(page, "n")
+    assert find_chosen(page, "live-hits").get_attribute("aria-posinset") == "1"
+    press(page, "n")
+    wait_for_said(page, "Graded 1")
+    assert bench.given == [("q0", "q0-d0")]
+    assert find_chosen(page, "live-hits").get_attribute("aria-posinset") == "1"
+
+
 def test_without_a_judge_nothing_is_graded(serve):
     bench = ScriptedBench(12, judge=None)
     page = serve(bench)

@@ -72,6 +72,7 @@ class ScriptedBench:
     spoiled: str = ""
     moves: float = 0.6
     judge: str | None = "anna"
+    choices: list[dict] = field(default_factory=lambda: CHOICES)
     is_manual: bool = False
     has_hold_out: bool = True
     breaks_at: str = "\0"
@@ -142,7 +143,7 @@ class ScriptedBench:
             "depth": DEPTH,
             "manual": self.is_manual,
             "judge": self.judge,
-            "choices": CHOICES,
+            "choices": self.choices,
             "text": LIVE,
             "live_text": LIVE,
             "dials": find_dials(LIVE),
