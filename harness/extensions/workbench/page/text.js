@@ -1,9 +1,9 @@
-// The text of the request, with a mark at each line that differs from what is live.
+// The text of the request, with a mark at each line that live does not have.
 
 import { at, make } from "./elements.js";
 
-/** Lines of a changed part; a longer one is marked whole, as it would take too long while somebody types. */
-const MOST_COMPARED = 600;
+/** Lines of a text that are marked: of more it takes too long at each key. */
+const MOST_LINES = 1000;
 
 /** How much of the beginnings, and of the ends, of two lists of lines, or of two texts, is equal. */
 const trim = (before, after) => {
@@ -21,7 +21,6 @@ export const findChanged = (before, after) => {
   const old = before.slice(start, before.length - end);
   const now = after.slice(start, after.length - end);
   const changed = new Set(now.map((_, place) => start + place));
-  if (Math.max(old.length, now.length) > MOST_COMPARED) return changed;
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);
   for (let i = old.length - 1; i >= 0; i -= 1) {
@@ -58,8 +57,12 @@ export const makeText = (live) => {
 
   const paint = () => {
     const lines = at("text").value.split("\n");
-    const { start, end } = trim(shown, lines);
     const box = at("lines");
+    if (Math.max(lines.length, liveLines.length) > MOST_LINES) {
+      shown = [];
+      return box.replaceChildren();
+    }
+    const { start, end } = trim(shown, lines);
     // Only what was typed is made anew: a text may have thousands of lines.
     for (let count = shown.length - end - start; count > 0; count -= 1) box.children[start].remove();
     const next = box.children[start] || null;

@@ -435,7 +435,7 @@ listenToKeys({
   leave,
 });
 
-// In one column what a request does comes before its text.
+// In one column the request comes last.
 const WIDE = matchMedia("(min-width: 1280px)");
 const arrange = () => {
   const order = WIDE.matches ? ["request", "queries", "ranking"] : ["queries", "ranking", "request"];

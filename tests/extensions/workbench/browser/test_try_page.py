@@ -173,6 +173,30 @@ def test_the_fewest_lines_are_marked(serve):
         assert sorted(found) == changed
 
 
+LARGE = {
+    "lines": ("[\n" + "1,\n" * 20000 + "1]", "done"),
+    "levels": ("[" * 10000 + "]" * 10000, "refused"),
+    "bytes": ('{"a": "' + "x" * 1_100_000 + '"}', "refused"),
+}
+
+
+@pytest.mark.parametrize("large", LARGE)
+def test_a_large_text_is_taken_or_refused(serve, large):
+    text, state = LARGE[large]
+    bench = ScriptedBench(12)
+    page = serve(bench)
+    # A browser itself takes seconds to insert thousands of lines into a text area.
+    put = "(area, text) => { area.value = text; area.dispatchEvent(new Event('input', { bubbles: true })); }"
+    page.locator("#text").evaluate(put, text)
+    wait_for(page, state)
+    page.locator("#text").evaluate(put, text_of(4))
+    page.locator("#lead dt", has_text="try ").wait_for()
+    wait_for(page, "done")
+    assert bench.texts[-1] == text_of(4)
+    assert page.locator("#lines > div").count() == 9
+    assert page.locator("#lines .changed").count() == 1
+
+
 def test_dials_step_with_arrows_and_change_the_text(serve):
     bench = ScriptedBench(12)
     page = serve(bench)

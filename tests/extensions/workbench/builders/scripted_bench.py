@@ -171,6 +171,8 @@ class ScriptedBench:
         text = set_values(sent["text"], sent.get("values", {}))
         try:
             json.loads(text)
+        except RecursionError:
+            raise UsageError("too many levels") from None
         except ValueError as error:
             answer = {"error": f"{error.msg}{self.spoiled}", "line": error.lineno, "column": error.colno}
             raise RefusedAction(422, answer) from None
