@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from datetime import date
 from typing import Any
 
-from harness.errors import InputError, UsageError
+from harness.errors import HarnessError, InputError, UsageError
 from harness.extensions.workbench.answers import Answers
 from harness.extensions.workbench.bench import Bench, TextRun
 from harness.extensions.workbench.causes import plan_causes
@@ -35,6 +35,8 @@ class Actions:
         self.grading = grading
         self._runner = runner
         self._environ = environ
+        self._said = ""
+        """Why the suite could not be loaded again, which is said once."""
         self._verdicts: dict[int, str] = {}
         """Of the queries held out, by the number of the try."""
         self._rankings = Rankings(bench.scored)
@@ -106,8 +108,12 @@ class Actions:
         """Whether a file of the suite was changed: it is loaded again then, and what is live is answered again."""
         try:
             is_changed = self.bench.reload_if_changed()
-        except InputError as error:
-            return {"said": f"The suite was changed, and is wrong now: {error}", "reload": False}
+        except HarnessError as error:
+            said = f"The suite was changed, and cannot be used now: {self.scored.material.masker.mask(str(error))}"
+            is_new = said != self._said
+            self._said = said
+            return {"said": said if is_new else None, "reload": False}
+        self._said = ""
         if not is_changed:
             return {"said": None, "reload": False}
         self.grading.original = self.scored.suite

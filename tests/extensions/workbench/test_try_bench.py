@@ -265,8 +265,9 @@ def test_a_suite_that_was_changed_is_loaded_again(actions, path, engine):
     assert actions.show_session("", {})["depth"] == 6
     path.write_text("suite: [")
     changed = actions.show_changes("", {})
-    assert changed["said"].startswith("The suite was changed, and is wrong now:")
+    assert changed["said"].startswith("The suite was changed, and cannot be used now:")
     assert not changed["reload"]
+    assert actions.show_changes("", {}) == {"said": None, "reload": False}
 
 
 def test_a_live_request_without_answers_ends_the_command(engine, path):
