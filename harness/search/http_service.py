@@ -366,6 +366,8 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self, requests: Sequence[SearchRequest], health: ServerHealth
     ) -> Generator[tuple[int, Response], None, None]:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
+        if not requests:
+            return  # `ended` would be waited for
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
             positions: dict[Future[Response], int] = {}
