@@ -165,7 +165,8 @@ def describe_moved(why: WhyReport) -> Iterator[str]:
     if left:
         yield f"not explained by one or two differences: {counted(left, 'query')}"
     if why.pairs_left:
-        yield f"{count(why.pairs_left, 'pair')} of differences were not sent: --searches does not allow more"
+        verb = "was" if why.pairs_left == 1 else "were"
+        yield f"{count(why.pairs_left, 'pair')} of differences {verb} not sent: --searches does not allow more"
 
 
 def describe_plan(
