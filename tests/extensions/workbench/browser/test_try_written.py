@@ -83,6 +83,20 @@ def test_a_request_is_typed_judged_kept_and_written(page, path):
     assert all(json.loads(line) for line in lines)
 
 
+def test_why_lists_what_the_try_changes(page, engine):
+    type_title(page, "6")
+    wait_for(page, "done")
+    sent = sum(engine.asked.values())
+    press(page, "Escape", "y")
+    page.locator("#why-lines", has_text="title").wait_for()
+    assert sum(engine.asked.values()) == sent, "nothing is sent before it was said how much"
+    focus_by_tab(page, "why-send")
+    press(page, "Enter")
+    page.locator("#why-send:disabled").wait_for()
+    page.locator("#why-lines", has_text="1 cause among 1 difference: title^3 → title^6").wait_for()
+    assert sum(engine.asked.values()) > sent
+
+
 def test_a_wrong_line_and_a_refused_query_are_told(page):
     put_cursor(page, "brand")
     press(page, "[")
@@ -114,5 +128,3 @@ def test_a_dial_is_turned_on_the_request_as_written(page):
     page.locator("#lead dt", has_text="try 1").wait_for()
     assert "# The title counts most.\n" in page.input_value("#text")
     assert "title^3" not in page.input_value("#text")
-    press(page, "Escape", "n", "x")
-    page.wait_for_selector("#explanation:not([hidden]), #said.problem")
