@@ -128,15 +128,15 @@ class Rankings:
             ranks = [_find_rank(document, *pair) for pair in zip(shown, located, strict=True)]
             places = [found[document] for found in located if document in found]
             reasons = [describe_place(place) for place in places if place.rank is None]
+            # Before the first try there is one side.
+            words = [f"{name} {_describe_rank(rank)}" for name, rank in zip(("live", "try"), ranks, strict=False)]
             titles = [place.title for place in places if place.title]
             missing.append(
                 {
                     "document": document,
                     "title": titles[0] if titles else self._titles.get(document),
                     "grade": query.judgments.get(document),
-                    "live_rank": ranks[0],
-                    "try_rank": ranks[1] if len(ranks) > 1 else None,
-                    "why": reasons[-1] if reasons else None,
+                    "where": ": ".join([", ".join(words), *reasons[-1:]]),
                 }
             )
         return missing
@@ -211,6 +211,10 @@ def _find_rank(document: str, shown: Sequence[str], located: dict[str, MissingDo
     if document in shown:
         return shown.index(document) + 1
     return located[document].rank if document in located else None
+
+
+def _describe_rank(rank: int | None) -> str:
+    return "not found" if rank is None else f"rank {rank}"
 
 
 # Explanations.

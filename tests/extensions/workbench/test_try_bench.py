@@ -252,9 +252,17 @@ def test_relevant_documents_that_are_missing_are_looked_for(actions, engine):
     engine.rankings["q1 new"] = [*(f"x{number}" for number in range(7)), "q1-a"]
     send(actions, NEW)
     missing = {one["document"]: one for one in actions.show_query("", {"id": "q1", "try": "1"})["missing"]}
-    assert (missing["q1-a"]["live_rank"], missing["q1-a"]["grade"]) == (2, 2.0)
-    assert missing["q1-b"]["live_rank"] == 1
-    assert missing["q1-b"]["why"]
+    assert (missing["q1-a"]["where"], missing["q1-a"]["grade"]) == ("live rank 2, try rank 8", 2.0)
+    assert missing["q1-b"]["where"] == "live rank 1, try not found: does not match"
+
+
+def test_a_missing_document_has_one_side_before_a_try(path, engine):
+    engine.rankings["q1"] = [*(f"x{number}" for number in range(7)), "q1-a"]
+    with open_actions(path, engine.url) as actions:
+        assert [one["where"] for one in actions.show_query("", {"id": "q1"})["missing"]] == [
+            "live rank 8",
+            "live not found: does not match",
+        ]
 
 
 def test_a_suite_that_was_changed_is_loaded_again(actions, path, engine):

@@ -15,8 +15,6 @@ const describeMove = (hit) => {
   return hit.move > 0 ? [`▲${hit.move}`, "rise", `up ${hit.move}`] : [`▼${-hit.move}`, "fall", `down ${-hit.move}`];
 };
 
-const describeRank = (rank) => (rank === null ? "not found" : `rank ${rank}`);
-
 const listFacts = (query, answer, label) => {
   const facts = [["live", formatScore(query.live)]];
   const { row } = query;
@@ -77,11 +75,11 @@ export const makeRanking = (choices, choose) => {
     return [rank, makeName(hit), move, makeGrade(hit.grade), gain];
   };
 
-  const makeMissing = (missing) => {
-    const ranks = `live ${describeRank(missing.live_rank)}, try ${describeRank(missing.try_rank)}`;
-    const where = make("span", missing.why ? `${ranks}: ${missing.why}` : ranks, "where muted");
-    return [makeName(missing), makeGrade(missing.grade), where];
-  };
+  const makeMissing = (missing) => [
+    makeName(missing),
+    makeGrade(missing.grade),
+    make("span", missing.where, "where muted"),
+  ];
 
   const isChosen = (side, place) => ranking.chosen?.side === side && ranking.chosen.place === place;
 

@@ -336,10 +336,10 @@ class ScriptedBench:
         has_answer = not self.failing or int(query[1:]) % self.failing
         if text is not None and has_answer:
             answer["try"] = [self._make_hit(query, document, rank, live) for rank, document in enumerate(tried, 1)]
-        why = "the text does not match" + self.spoiled
+        where = "live not found, try not found: the text does not match" + self.spoiled
         answer["missing"] = [
-            self._make_missing(query, f"{query}-far", {"live_rank": 31, "try_rank": 14, "why": None}),
-            self._make_missing(query, f"{query}-never", {"live_rank": None, "try_rank": None, "why": why}),
+            self._make_missing(query, f"{query}-far", "live rank 31, try rank 14"),
+            self._make_missing(query, f"{query}-never", where),
         ]
         return answer
 
@@ -368,7 +368,7 @@ class ScriptedBench:
 
     def _make_missing(self, query, document, where):
         grade = self.grades.get((query, document), 3.0)
-        return {"document": document, "title": self._title(document), "grade": grade, **where}
+        return {"document": document, "title": self._title(document), "grade": grade, "where": where}
 
     def explain(self, user, sent):
         words = "against the hit above" if sent["above"] else "sum of:"
