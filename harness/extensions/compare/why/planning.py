@@ -33,6 +33,7 @@ from harness.masking import Masker
 from harness.model.suite import Json, Suite
 from harness.redaction import redact
 from harness.run import Runner
+from harness.search.fixtures import read_recipe
 from harness.store.journal import Journal
 from harness.words import listed
 
@@ -176,7 +177,8 @@ def _add_fixtures(old: OldRequest, new: Json, old_suite: Suite, suite: Suite) ->
         raise UsageError(f"of {old_suite.path} and {suite.path} only one has a fixture; --why compares the two indexes")
     before, after = read_fixture(old_suite), read_fixture(suite)
     # The same documents are no difference, wherever they are.
-    if Path(before["documents"]).read_bytes() == Path(after["documents"]).read_bytes():
+    old_recipe = read_recipe(old_suite.fixture, Path(old_suite.path).parent, old_suite.name)
+    if old_recipe.documents == read_recipe(suite.fixture, Path(suite.path).parent, suite.name).documents:
         before = {**before, "documents": after["documents"]}
     return replace(old, parts={**old.parts, FIXTURE: before}), {**new, FIXTURE: after}
 
