@@ -24,6 +24,7 @@ from harness.cli.shared_options import (
     make_run_options,
     server_options,
 )
+from harness.config import Configs
 from harness.extensions.compare.scores import require_packages
 from harness.extensions.workbench.actions import Actions
 from harness.extensions.workbench.bench import Bench
@@ -116,7 +117,7 @@ def command(
     run = make_run_options(**arguments, tags=tags, budget=budget, locate=False)
     path = find_one_suite(suite, run.root)
     if is_list or exported is not None:
-        return _print_tries(path, exported)
+        return _print_tries(path, exported, Configs.from_options(run, os.environ))
     require_installed("the page needs")
     require_packages()
     options = TryOptions(path, run, request, against, judge, manual, hold_out=not is_whole)
@@ -171,9 +172,9 @@ def _serve(actions: Actions, port: int, *, opens: bool) -> int:
     return 0
 
 
-def _print_tries(path: Path, number: int | None) -> int:
+def _print_tries(path: Path, number: int | None, configs: Configs) -> int:
     """Print all tries of the suite at *path*, a line each, or the one of a *number* as JSON."""
-    suite = load_suite(path, None, needs_judgments=False)
+    suite = load_suite(path, None, configs=configs, needs_judgments=False)
     tries = TriesFile.read(path, suite.roots)
     if number is not None:
         click.echo(json.dumps(asdict(tries.find(number)), indent=2, ensure_ascii=False))
