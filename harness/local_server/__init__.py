@@ -255,7 +255,9 @@ def _read_body(request: Request) -> dict[str, Any]:
         return {}
     try:
         body = request.get_json(silent=True)
-    except RecursionError:
+        # Half a character, such as "\ud800" in JSON, can be written nowhere.
+        json.dumps(body, ensure_ascii=False).encode()
+    except (RecursionError, UnicodeEncodeError):
         raise BadRequest from None
     if not isinstance(body, dict):
         raise BadRequest

@@ -109,6 +109,11 @@ def test_a_request_above_the_limit_is_refused(ask):
     assert ask("POST", "/echo", {"a": "x" * 1000})[0] == 413
 
 
+def test_half_a_character_is_refused(ask):
+    assert ask("POST", "/echo", {"text": "\ud800"})[0] == 400
+    assert ask("POST", "/echo", {"text": "\U0001f600"})[0] == 200
+
+
 def test_the_server_is_finished_after_the_answer(server, ask):
     ask("GET", "/echo")
     assert not server.finished.is_set()
