@@ -43,7 +43,7 @@ def find_dials(text: str) -> list[Dial]:
     """The numbers in *text*, a request in YAML, in its order."""
     root = compose_nodes(text)
     dials = []
-    for keys, node in _iterate_scalars(root, ()):
+    for keys, node in _iterate_scalars(root):
         pointer = "".join(f"/{_escape(key)}" for key in keys)
         if keys and keys[-1] in _NO_DIALS and len(keys) == 1:
             continue
@@ -54,7 +54,8 @@ def find_dials(text: str) -> list[Dial]:
             continue
         for match in _BOOST.finditer(text, begin, end):
             weight = float(match[2])
-            dials.append(Dial(f"{pointer}^{match[1]}", f"{match[1]}^", weight, _choose_step(weight), match.span(2)))
+            if math.isfinite(weight):
+                dials.append(Dial(f"{pointer}^{match[1]}", f"{match[1]}^", weight, _choose_step(weight), match.span(2)))
     return dials
 
 
@@ -123,7 +124,7 @@ def _describe_value(name: str, before: str, after: str) -> str:
 def _list_leaves(text: str) -> dict[str, tuple[str, str]]:
     """Each scalar of *text* by its place, with its name and what it is; fields in lists are known by their names."""
     leaves: dict[str, tuple[str, str]] = {}
-    for keys, node in _iterate_scalars(compose_nodes(text), ()):
+    for keys, node in _iterate_scalars(compose_nodes(text)):
         pointer = "".join(f"/{key}" for key in keys)
         is_item = bool(keys) and isinstance(keys[-1], int)
         if is_item:
@@ -132,15 +133,24 @@ def _list_leaves(text: str) -> dict[str, tuple[str, str]]:
     return leaves
 
 
-def _iterate_scalars(node: Any, keys: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if isinstance(node, yaml.ScalarNode):
-        yield keys, node
-    elif isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            yield from _iterate_scalars(value, (*keys, str(key.value)))
-    elif isinstance(node, yaml.SequenceNode):
-        for place, item in enumerate(node.value):
-            yield from _iterate_scalars(item, (*keys, place))
+def _iterate_scalars(root: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The scalars below *root*, each with its keys; one that aliases stand for once, as it stands once in the text."""
+    seen: set[int] = set()
+
+    def iterate(node: Any, keys: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, yaml.ScalarNode):
+            yield keys, node
+        elif isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                yield from iterate(value, (*keys, str(key.value)))
+        elif isinstance(node, yaml.SequenceNode):
+            for place, item in enumerate(node.value):
+                yield from iterate(item, (*keys, place))
+
+    return iterate(root, ())
 
 
 def _name_keys(keys: Sequence[str | int]) -> str:

@@ -17,6 +17,15 @@ http: {params: {qf: "title^3 brand^2 tags"}}
 QUERY = "/query/bool"
 
 
+def test_a_weight_above_all_floats_is_no_dial():
+    assert find_dials(f"fields: [title^{'9' * 400}]") == []
+
+
+def test_what_aliases_stand_for_is_one_dial():
+    layers = "".join(f"x{number}: &x{number} [*x{number - 1}, *x{number - 1}]\n" for number in range(1, 30))
+    assert [dial.pointer for dial in find_dials(f"x0: &x0 [1]\n{layers}")] == ["/x0/0"]
+
+
 def test_each_number_is_a_dial_and_the_size_is_none():
     assert {dial.pointer: dial.value for dial in find_dials(TEXT)} == {
         f"{QUERY}/must/multi_match/fields/0^title": 3.0,
