@@ -95,7 +95,7 @@ def _explain_values(plain: str, values: list[str]) -> str:
     if parts == ["ie"] and not _are_utf_8(values):
         return "spells all others in another character set; expected utf-8"
     names_server = _SERVERS if parts[0] == "json" else _SERVERS_IN_LOCAL_PARAMETERS
-    if any(names_server.search(text) for text in [plain, *map(_undo_escapes, values)]):
+    if any(names_server.search(text) for text in [plain, *map(undo_escapes, values)]):
         return f"{_OTHER_SERVERS}; expected no zkHost and no solrUrl in it"
     return ""
 
@@ -112,10 +112,10 @@ def find_solr_problem(http: HttpRequest) -> str:
         if problem:
             return problem
     for key in iterate_keys(http.json):
-        if _SERVERS.search(_undo_escapes(normalize_name(key))):
+        if _SERVERS.search(undo_escapes(normalize_name(key))):
             return f"{key} in the body {_OTHER_SERVERS}; expected no zkHost and no solrUrl in it"
     texts = list(_list_texts(http.json))
-    if any(_SERVERS_IN_LOCAL_PARAMETERS.search(_undo_escapes(text)) for text in texts):
+    if any(_SERVERS_IN_LOCAL_PARAMETERS.search(undo_escapes(text)) for text in texts):
         return f"the body {_OTHER_SERVERS}; expected no zkHost and no solrUrl in it"
     for _, value in parameters:
         texts += _list_values(value)
@@ -142,11 +142,11 @@ def _list_texts(value: Json) -> Iterator[str]:
             yield from _list_texts(item)
 
 
-def _undo_escapes(text: str) -> str:
+def undo_escapes(text: str) -> str:
     r"""
     *text* in small letters and without backslashes, however deep it is quoted.
 
-    >>> _undo_escapes(r"_query_:'{!join zk\\u0048ost=\'a\'}'")
+    >>> undo_escapes(r"_query_:'{!join zk\\u0048ost=\'a\'}'")
     "_query_:'{!join zkhost='a'}'"
     """
     before = ""

@@ -197,6 +197,11 @@ def cut_text(text: str, node: yaml.Node) -> str | None:
     return "".join(f"{line[column:]}\n" for line in lines)
 
 
+def check_text(text: str) -> None:
+    """Raise SuiteError, with its place, where *text* is no YAML, or exceeds a limit."""
+    compose(YamlSource(TEXT, text))
+
+
 def _stands_alone(text: str) -> bool:
     """Whether *text* is YAML by itself: it has no alias of an anchor elsewhere."""
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import date
@@ -37,6 +38,8 @@ class Actions:
         self._environ = environ
         self._said = ""
         """Why the suite could not be loaded again, which is said once."""
+        self._finishing = threading.Lock()
+        """Each look is counted, also of two windows that finish at once."""
         self._verdicts: dict[int, str] = {}
         """Of the queries held out, by the number of the try."""
         self._rankings = Rankings(bench.scored)
@@ -129,13 +132,15 @@ class Actions:
     def begin(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Send a text."""
         text, numbers = sent.get("text"), sent.get("values") or {}
-        if not isinstance(text, str) or not isinstance(numbers, Mapping):
-            raise UsageError("expected a text, and values by their pointers")
+        first = sent.get("first") or []
+        if not isinstance(text, str) or not isinstance(numbers, Mapping) or not isinstance(first, list):
+            raise UsageError("expected a text, values by their pointers, and a list of queries")
         if not all(map(_is_finite, numbers.values())):
             raise UsageError("expected numbers as values")
-        first = [str(query) for query in sent.get("first") or ()]
         try:
-            begun, text, values = self.bench.begin(text, numbers, first, force=sent.get("force") is True)
+            begun, text, values = self.bench.begin(
+                text, numbers, list(map(str, first)), force=sent.get("force") is True
+            )
         except InputError as error:
             problem = error.problems[0]
             answer: dict[str, Any] = {"error": problem.message, "line": problem.line or None, "column": problem.column}
@@ -325,8 +330,10 @@ class Actions:
         number = _read_number(sent, "try")
         shown = self.scored.find_shown(number)
         material = self.scored.material
-        verdict = give_verdict(material, material.read_request(shown.text, shown.values), self._runner)
-        self.scored.material = replace(material, hold_out=verdict.hold_out)
+        with self._finishing:
+            verdict = give_verdict(material, material.read_request(shown.text, shown.values), self._runner)
+            # The suite may have been loaded again meanwhile.
+            self.scored.material = replace(self.scored.material, hold_out=verdict.hold_out)
         self._verdicts[number] = verdict.short
         return {
             "verdict": verdict.verdict,
@@ -337,7 +344,9 @@ class Actions:
 
 
 def _is_finite(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    # A whole number of JSON may be greater than all floats are.
+    return is_number and abs(number) <= sys.float_info.max
 
 
 def _read_number(sent: Mapping[str, Any], name: str) -> int:

@@ -28,6 +28,7 @@ from harness.redaction import redact
 from harness.run import Runner
 from harness.run.ending import FollowedRun, RunEnded
 from harness.store.what_changed import fingerprint_request
+from harness.suites.request_texts import check_text
 
 LONGEST_WAIT = 1.0
 """Seconds that a question for answers waits for more."""
@@ -135,11 +136,16 @@ class Bench:
     def _put_numbers(self, text: str, numbers: Mapping[str, float]) -> tuple[str, dict[str, Json]]:
         # What was set before stays set while the text is typed.
         values = dict(self.values)
+        space = self.scored.material.suite.tuning
+        known = {} if space is None else {f"{PARAMETER}{one.name}": one for one in space.parameters}
         for pointer, number in numbers.items():
             if pointer.startswith(PARAMETER):
+                if pointer not in known:
+                    raise UsageError(f"the suite has no parameter {pointer.removeprefix(PARAMETER)!r} to set")
                 values[pointer.removeprefix(PARAMETER)] = number
         in_text = {pointer: number for pointer, number in numbers.items() if not pointer.startswith(PARAMETER)}
         if in_text:
+            check_text(text)
             try:
                 text = put_numbers(text, in_text)
             except KeyError as error:

@@ -6,23 +6,33 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from harness.config.addresses import normalize_name
 from harness.model.suite import Json, RequestTemplate, Suite
 from harness.search.bodies import COSTLY_KEYS
+from harness.search.service_sizes import read_size
+from harness.search.solr_requests import undo_escapes
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, find_child, resolve
 
 OTHER_INDEX = frozenset({"index", "_index", "indexed_shape", "target_index"})
 """Keys that name another index: in `terms`, `more_like_this`, `geo_shape`, `percolate`, look-ups at run time."""
 
+OTHER_INDEX_OVER_HTTP = OTHER_INDEX | {"collection", "fromindex", "shards"}
+"""The same of services, in small letters; of a name with dots, as of a sub-query of Solr, the last part."""
+
 REFUSED = {
     "pit": "a point in time is one of another search",
     "scroll": "a scroll is kept open on the engine",
     "profile": "a profile takes the engine many times as long",
+    "wrapper": "a query in Base64 may name another index",
 }
-"""Keys of a body that cost more than a search, with the reason."""
+"""Keys of a body that ask for more than a search, with the reason."""
 
 _FIXED = ("index", "target", "routing", "file")
 """What stands beside a body and says where it is sent."""
+
+_FIXED_OF_TEMPLATE = ("source", "id")
+"""What the engine makes a body of, whose keys nobody can see here."""
 
 _FREE_OF_HTTP = frozenset({"params", "json"})
 """The keys of `http` that may be changed."""
@@ -48,21 +58,20 @@ class Guard:
             body = find_child(node, "body")
         if isinstance(body, MappingNode):
             self._check_size(body, problems)
+            self._check_template(body, problems)
         known = {_format_pair(key, value) for other in self.others for key, value in _iterate_pairs(other)}
         over_http = find_child(node, "http") is not None
         for key, value in _iterate_pairs(node if is_wrapped and over_http else body):
             if _format_pair(key, value) in known:
                 continue
-            if isinstance(value, ScalarNode) and _JOIN in value:
+            if isinstance(value, ScalarNode) and _JOIN.lower() in undo_escapes(value):
                 problems.note(
                     value.mark, f"found {_JOIN}, which searches another index: only the suite's own requests may"
                 )
-            if over_http:
-                continue
-            if key in OTHER_INDEX:
+            if _names_index(key, over_http=over_http):
                 message = f"found {str(key)!r}, which names another index: only the suite's own requests may"
                 problems.note(key.mark, message)
-            elif key in REFUSED:
+            elif key in REFUSED and not over_http:
                 problems.note(key.mark, f"found {str(key)!r}, expected a search alone: {REFUSED[key]}")
 
     def _check_fixed(self, node: Node, problems: Problems) -> None:
@@ -72,6 +81,10 @@ class Guard:
             if _read_plain(node.find_child(name)) != _read_plain(find_child(self.own, name)):
                 mark = node.find_key(name).mark if name in node else node.mark
                 problems.note(mark, f"{name!r} is not that of the suite's request: a text is sent where that is sent")
+        routing = find_child(node.find_child("url_params"), "routing")
+        if _read_plain(routing) != _read_plain(find_child(find_child(self.own, "url_params"), "routing")):
+            mark = node.mark if routing is None else routing.mark
+            problems.note(mark, "'routing' is not that of the suite's request: a text is sent where that is sent")
         http, own = node.find_child("http"), find_child(self.own, "http")
         if not isinstance(http, MappingNode) or not isinstance(own, MappingNode):
             return
@@ -83,9 +96,37 @@ class Guard:
     def _check_size(self, body: MappingNode, problems: Problems) -> None:
         size = body.find_child("size")
         value = resolve(size) if isinstance(size, ScalarNode) and size.plain else None
-        if isinstance(value, int) and value > self.depth:
-            message = f"found {value:,} hits, expected at most {self.depth:,}, the depth of the suite"
-            problems.note(size.mark, message)
+        problem = self.explain_size(value)
+        if problem:
+            problems.note(size.mark, problem)
+
+    def explain_size(self, size: Json) -> str:
+        """Why a text must not ask for *size* hits; empty where it may."""
+        if not isinstance(size, int | float) or size <= self.depth:
+            return ""
+        return f"found {size:,} hits, expected at most {self.depth:,}, the depth of the suite"
+
+    def _check_template(self, body: MappingNode, problems: Problems) -> None:
+        """Note another template: the engine puts keys into it, or has its text."""
+        template = body.find_child("template")
+        own = find_child(find_child(self.own, "body") or self.own, "template")
+        for key in _FIXED_OF_TEMPLATE if isinstance(template, MappingNode) else ():
+            if _read_plain(template.find_child(key)) != _read_plain(find_child(own, key)):
+                mark = template.find_key(key).mark if key in template else template.mark
+                problems.note(mark, f"{key!r} of 'template' is not that of the suite: change its params")
+
+
+def find_size(template: RequestTemplate) -> Json:
+    """The hits that *template* asks for; None where it does not say a number."""
+    if template.http is not None:
+        return read_size(template.http)
+    return template.body.get("size") if isinstance(template.body, Mapping) else None
+
+
+def _names_index(key: str, *, over_http: bool) -> bool:
+    if not over_http:
+        return key in OTHER_INDEX
+    return normalize_name(key).rpartition(".")[2] in OTHER_INDEX_OVER_HTTP
 
 
 def leave_out_unranked(suite: Suite) -> Suite:

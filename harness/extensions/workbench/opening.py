@@ -13,7 +13,7 @@ from harness.extensions.tuning.hold_outs import build_hold_out_path, keep_hold_o
 from harness.extensions.tuning.model import TUNING_SEED, HoldOut
 from harness.extensions.tuning.preparing import find_request
 from harness.extensions.workbench.figures import ScoredSide
-from harness.extensions.workbench.guard import Guard
+from harness.extensions.workbench.guard import Guard, find_size
 from harness.gate.selection import QueryFilter, select
 from harness.gate.variants import remove_variants
 from harness.masking import Masker, fingerprint
@@ -111,8 +111,13 @@ class Material:
 
         Raises:
             SuiteError: The text is wrong; its problems have places in it.
+            UsageError: A value is none that the text may have.
         """
         read = self.texts.read(text, values, self.guard.check)
+        # A parameter of `tune` may be the size.
+        problem = self.guard.explain_size(find_size(read.requests[self.request]))
+        if problem:
+            raise UsageError(problem)
         return replace(read, queries=self.suite.queries)
 
     def list_options(self, queries: int) -> RunOptions:

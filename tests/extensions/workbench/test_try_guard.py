@@ -9,6 +9,20 @@ from harness.errors import UsageError
 from harness.local_server import RefusedAction
 
 OWN = "only the suite's own requests may"
+ALONE = "found 'wrapper', expected a search alone"
+
+SIZED = """\
+suite: shop
+target: {index: products}
+measures: [nDCG@5]
+depth: 5
+grades: {bad: 0, fair: 1, good: 2}
+tune: {parameters: {n: {from: 1, to: 5, today: 5}}}
+request:
+  size: "{{param:n}}"
+  query: {multi_match: {query: "{{text}}", fields: [title^3, brand]}}
+queries:
+"""
 
 
 @pytest.fixture
@@ -57,6 +71,7 @@ def test_another_index_is_refused(actions, engine, clause, key):
         ("pit: {id: abc}", "found 'pit', expected a search alone: a point in time is one of another search"),
         ("scroll: 1m", "found 'scroll', expected a search alone: a scroll is kept open on the engine"),
         ("profile: true", "found 'profile', expected a search alone: a profile takes the engine many times as long"),
+        ("post_filter: {wrapper: {query: e30=}}", f"{ALONE}: a query in Base64 may name another index"),
         ("size: 6", "found 6 hits, expected at most 5, the depth of the suite"),
         ("min_score: '${RELEVANCE_X}'", "found the variable RELEVANCE_X, expected no variable, as the suite has none"),
     ],
@@ -67,8 +82,37 @@ def test_what_is_refused_has_its_line(actions, engine, clause, sentence):
     assert sum(engine.asked.values()) == 12
 
 
+@pytest.mark.parametrize("size", [6, 1e6])
+def test_a_parameter_is_no_greater_size(engine, tmp_path, size):
+    with open_actions(write_suite(tmp_path, SIZED), engine.url) as actions:
+        text = actions.show_session("", {})["text"].replace("^3", "^6")
+        with pytest.raises(UsageError, match="hits, expected at most 5, the depth of the suite"):
+            begin(actions, text, values={"param:n": size})
+        assert {body["size"] for body in engine.bodies} == {5}
+
+
+def test_a_parameter_that_is_none_is_refused(actions):
+    with pytest.raises(UsageError, match="the suite has no parameter 'x'"):
+        begin(actions, REQUEST, values={"param:x": 4})
+
+
+@pytest.mark.parametrize("template", ["source: '{\"size\": {{n}}}'", "id: other"])
+def test_another_template_is_refused(actions, engine, template):
+    answer = refuse(actions, f"template:\n  {template}\n  params: {{text: '{{{{text}}}}', n: 9}}\n")
+    key = template.partition(":")[0]
+    assert answer["error"] == f"{key!r} of 'template' is not that of the suite: change its params"
+    assert sum(engine.asked.values()) == 12
+
+
 @pytest.mark.parametrize(
-    "key", ["index: others", "target: {cluster: http://evil.example}", "routing: x", "file: x.json"]
+    "key",
+    [
+        "url_params: {routing: x}",
+        "index: others",
+        "target: {cluster: http://evil.example}",
+        "routing: x",
+        "file: x.json",
+    ],
 )
 def test_a_text_says_not_where_it_is_sent(actions, engine, key):
     body = "".join(f"  {line}\n" for line in REQUEST.splitlines())
@@ -131,6 +175,8 @@ def test_a_value_of_the_environment_is_never_shown(engine, tmp_path):
         {"text": None},
         {"text": ["x"]},
         {"values": [1]},
+        {"first": 5},
+        {"values": {"/query/multi_match/tie_breaker": 10**400}},
         {"values": {"/query/multi_match/tie_breaker": "1"}},
         {"values": {"/query/multi_match/tie_breaker": True}},
     ],
@@ -140,9 +186,11 @@ def test_what_is_no_text_or_number_is_refused(actions, sent):
         begin(actions, **{"text": REQUEST, **sent})
 
 
-def test_ten_thousand_levels_are_a_sentence(actions):
+@pytest.mark.parametrize("values", [{}, {"/query/multi_match/tie_breaker": 0.5}])
+@pytest.mark.parametrize("end", ["x: " + "[" * 10_000, "x: [", "x: &a [*a]"])
+def test_what_is_no_yaml_is_a_sentence(actions, end, values):
     with pytest.raises(RefusedAction) as refused:
-        begin(actions, "query: " + "[" * 10_000)
+        begin(actions, REQUEST + end, values=values)
     assert refused.value.status == 422
 
 

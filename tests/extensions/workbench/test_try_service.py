@@ -89,12 +89,32 @@ def test_where_a_request_goes_is_not_changed(actions, asked, old, new, key):
     assert asked == []
 
 
-def test_a_join_with_another_core_is_refused(actions, asked):
+@pytest.mark.parametrize("name", ["fromIndex", r"from\\u0049ndex"])
+def test_a_join_with_another_core_is_refused(actions, asked, name):
     text = actions.show_session("", {})["text"]
     asked.clear()
     with pytest.raises(RefusedAction) as refused:
-        begin(actions, text.replace('"{{text}}"', '"{!join fromIndex=secrets from=a to=b}{{text}}"'))
+        begin(actions, text.replace('"{{text}}"', f'"{{!join {name}=secrets from=a to=b}}{{{{text}}}}"'))
     assert "fromIndex, which searches another index" in refused.value.answer["error"]
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("boost:", "collection: secrets, boost:", "collection"),
+        ("boost:", "hits.collection: secrets, boost:", "hits.collection"),
+        ("boost:", "shards: secrets, boost:", "shards"),
+        ("boost:", "Index: secrets, boost:", "Index"),
+        ("hits:", "json: {query: {join: {fromIndex: secrets}}}\n  hits:", "fromIndex"),
+    ],
+)
+def test_another_core_in_a_key_is_refused(actions, asked, old, new, key):
+    text = actions.show_session("", {})["text"]
+    asked.clear()
+    with pytest.raises(RefusedAction) as refused:
+        begin(actions, text.replace(old, new))
+    assert f"found {key!r}, which names another index" in refused.value.answer["error"]
     assert asked == []
 
 
