@@ -198,8 +198,12 @@ class Bench:
     def _receive(self, run: TextRun, query: str, response: Response) -> None:
         """Score a response, in the thread that sends."""
         response = self._mask(response)
-        shown = tuple(known for known in self.scored.suite.queries if known.id == query)
-        of_query = replace(self.scored.suite, queries=shown)
+        suite = self.scored.suite
+        shown = tuple(known for known in suite.queries if known.id == query)
+        if not shown:
+            # The suite was loaded again meanwhile, without the query.
+            return
+        of_query = replace(suite, queries=shown)
         run_of_live = self.scored.material.live.side.run
         tried = ScoredSide(of_query, self.scored.material.measure, {query: response}, run_of_live)
         row = make_row(self.scored.live, tried, *of_query.queries)

@@ -278,6 +278,28 @@ def test_a_suite_that_was_changed_is_loaded_again(actions, path, engine):
     assert actions.show_changes("", {}) == {"said": None, "reload": False}
 
 
+def test_a_query_that_is_gone_meanwhile_ends_no_session(actions, path, engine, monkeypatch):
+    text = path.read_text()
+    masked = []
+
+    def mask(response):
+        if not masked:
+            # A response was received, and the suite is loaded again without its query before it is scored.
+            masked.append(response)
+            path.write_text("".join(line for line in text.splitlines(keepends=True) if "id: q0," not in line))
+            loading = threading.Thread(target=actions.bench.reload_if_changed)
+            loading.start()
+            loading.join()
+        return response
+
+    monkeypatch.setattr(actions.bench, "_mask", mask)
+    _, last = send(actions, GOOD)
+    assert last["superseded"]
+    rows, last = send(actions, NEW)
+    assert len(rows) == 11
+    assert last["over"]
+
+
 def test_a_live_request_without_answers_ends_the_command(engine, path):
     engine.rankings.clear()
     with pytest.raises(SearchError, match="the request 'current' has no answer"), open_actions(path, engine.url):
