@@ -1,6 +1,8 @@
 """What a session leaves: grades in the judge's file, a request in the suite, a look at the hold-out, tries as sides."""
 
 import json
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -15,6 +17,8 @@ from extensions.workbench.builders.tried_shop import (
 from harness.cli import main
 from harness.errors import FormatError, SearchError, UsageError
 from harness.extensions.judging.judge_lock import lock_judge_file
+from harness.extensions.workbench import holding_out
+from harness.extensions.workbench.opening import answer_queries
 from harness.extensions.workbench.tries import lock_tries
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
@@ -240,6 +244,26 @@ class TestHoldOut:
             # The same two requests again are no other look.
             actions.finish("", {"try": 2})
             assert len(json.loads(held_out.read_text())["looks"]) == 2
+
+    def test_windows_that_finish_at_once_both_count(self, engine, path, held_out, monkeypatch):
+        asked = threading.Barrier(2)
+
+        def answer(*arguments):
+            # Both have read the looks before either adds its own, unless one waits for the other.
+            with suppress(threading.BrokenBarrierError):
+                asked.wait(0.2)
+            return answer_queries(*arguments)
+
+        monkeypatch.setattr(holding_out, "answer_queries", answer)
+        with open_actions(path, engine.url, hold_out=True) as actions:
+            send(actions, GOOD)
+            send(actions, NEW)
+            windows = [threading.Thread(target=actions.finish, args=("", {"try": number})) for number in (1, 2)]
+            for window in windows:
+                window.start()
+            for window in windows:
+                window.join()
+        assert len(json.loads(held_out.read_text())["looks"]) == 2
 
     def test_without_answers_nothing_is_decided(self, engine, path, held_out):
         with open_actions(path, engine.url, hold_out=True) as actions:
