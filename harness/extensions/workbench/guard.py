@@ -104,7 +104,8 @@ class Guard:
         """Why a text must not ask for *size* hits; empty where it may."""
         if not isinstance(size, int | float) or size <= self.depth:
             return ""
-        return f"found {size:,} hits, expected at most {self.depth:,}, the depth of the suite"
+        # Not in groups of three digits, which would hide the value of a variable from what masks it.
+        return f"found {size} hits, expected at most {self.depth:,}, the depth of the suite"
 
     def _check_template(self, body: MappingNode, problems: Problems) -> None:
         """Note another template: the engine puts keys into it, or has its text."""

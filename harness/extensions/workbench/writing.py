@@ -74,13 +74,18 @@ def plan_values(material: Material, environ: Mapping[str, str], text: str, value
     if suite.tuning is None:
         raise UsageError("the suite has no parameters under 'tune'; write a second request")
     tried = material.read_request(text, values)
+    template = tried.requests[request]
+    masked = template.body if template.masked is None else template.masked.get("body", template.body)
     wanted: dict[str, Json] = {}
     space = choose_today(suite.tuning, request)
     for parameter in space.parameters:
         value = values.get(parameter.name, parameter.today)
         if parameter.pointer:
             try:
-                value = find_value(tried.requests[request].body, parameter.pointer)
+                value = find_value(template.body, parameter.pointer)
+                if find_value(masked, parameter.pointer) != value:
+                    # Its value belongs into no file, and into no sentence.
+                    raise UsageError(f"the parameter {parameter.name!r} has a variable; write a second request")
             except LookupError:
                 value = parameter.today
         problem = explain_impossible(parameter, value)

@@ -91,6 +91,12 @@ def test_a_parameter_is_no_greater_size(engine, tmp_path, size):
         assert {body["size"] for body in engine.bodies} == {5}
 
 
+def test_the_value_of_a_variable_is_no_size(engine, tmp_path):
+    suite = SUITE.replace("fields: [title^3, brand]", 'fields: [title^3, "${RELEVANCE_FIELD}"]')
+    with open_actions(write_suite(tmp_path, suite), engine.url, environ={"RELEVANCE_FIELD": "47114711"}) as actions:
+        assert refuse(actions, put("size: ${RELEVANCE_FIELD}"))["error"].startswith("found ${RELEVANCE_FIELD} hits")
+
+
 def test_a_parameter_that_is_none_is_refused(actions):
     with pytest.raises(UsageError, match="the suite has no parameter 'x'"):
         begin(actions, REQUEST, values={"param:x": 4})

@@ -198,6 +198,16 @@ class TestWriting:
             with pytest.raises(UsageError, match="differs in more than the values of parameters"):
                 self.write(actions, how="values", **{"try": 2})
 
+    @pytest.mark.parametrize("value", ["hidden-4711", "7.2512345678"])
+    def test_the_value_of_a_variable_is_not_written(self, engine, tmp_path, value):
+        suite = TUNED.replace('"{{text}}", fields', '"{{text}}", analyzer: "${RELEVANCE_X}", fields')
+        with open_actions(write_suite(tmp_path, suite), engine.url, environ={"RELEVANCE_X": value}) as actions:
+            text = REQUEST.replace("0.2", '"{{param:tie}}"\n    boost: ${RELEVANCE_X}\n    analyzer: "${RELEVANCE_X}"')
+            send(actions, text)
+            with pytest.raises(UsageError, match="has a variable") as refused:
+                self.write(actions, how="values")
+        assert value not in str(refused.value)
+
     def test_a_suite_without_parameters_has_no_values(self, engine, path):
         with open_actions(path, engine.url) as actions:
             send(actions, GOOD)
