@@ -337,7 +337,7 @@ class Actions:
         self._verdicts[number] = verdict.short
         return {
             "verdict": verdict.verdict,
-            "sentence": verdict.sentence,
+            "sentence": verdict.sentence + self.grading.offer_blind_page(),
             "interval": verdict.interval,
             "looks": verdict.looks,
         }

@@ -6,6 +6,7 @@ Each line says that ranks were seen. The page counts such grades, and shows the 
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -25,7 +26,7 @@ from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_q
 from harness.model.judging import SEEN_RANKS, JudgeAnswer
 from harness.model.suite import Suite
 from harness.suites import load_suite
-from harness.words import shorten
+from harness.words import count, shorten
 
 
 @dataclass(slots=True)
@@ -111,6 +112,15 @@ class Grading:
             return f"The grade of {name} was taken away."
         choice = next(choice for choice in self.choices if choice.grade == grade)
         return f"Graded {describe_choices([choice])}: {name}."
+
+    def offer_blind_page(self) -> str:
+        """A sentence on the grades of this session, with the command that asks another judge without ranks."""
+        if not self.given:
+            return ""
+        queries = [word for query in sorted({pair[0] for pair in self.given}) for word in ("--query", query)]
+        command = shlex.join(["relevance", "judge", "page", self.original.path, "--blind", "--regrade", *queries])
+        grades = count(len(self.given), "grade")
+        return f" {grades} of this session: whoever gave them saw ranks. Without ranks: {command} --judge OTHER"
 
     def undo(self) -> Pair:
         """

@@ -64,9 +64,7 @@ def give_verdict(material: Material, tried: Suite, runner: Runner) -> Verdict:
     failed = [query for side in (live, other) for query, found in side.responses.items() if isinstance(found, Failure)]
     if failed:
         queries = count(len(set(failed)), "query")
-        raise SearchError(
-            f"{queries} of those held out have no answer; nothing is decided, and the look does not count"
-        )
+        raise SearchError(f"no answer for {queries} held out; nothing is decided, and the look does not count")
     weights = {query.id: query.weight for query in material.held_out}
     decision, gain = decide_with_ties(_read_ties(live), _read_ties(other), weights)
     if gain is None or gain.p_value is None:

@@ -1,6 +1,7 @@
 """What a session leaves: grades in the judge's file, a request in the suite, a look at the hold-out, tries as sides."""
 
 import json
+import shlex
 import threading
 from contextlib import suppress
 
@@ -275,12 +276,24 @@ class TestHoldOut:
                 window.join()
         assert len(json.loads(held_out.read_text())["looks"]) == 2
 
+    def test_finishing_offers_the_blind_page(self, engine, path):
+        with open_actions(path, engine.url, hold_out=True, judge="anna") as actions:
+            shown = sorted(query["id"] for query in actions.show_session("", {})["queries"])[:2]
+            send(actions, NEW)
+            for query in shown:
+                actions.grade("", {"query": query, "document": f"{query}-new", "grade": 2, "try": 1})
+            sentence = actions.finish("", {"try": 1})["sentence"]
+            command = sentence.rpartition("Without ranks: ")[2]
+            assert "2 grades of this session" in sentence
+            words = ["--blind", "--regrade", "--query", shown[0], "--query", shown[1], "--judge", "OTHER"]
+            assert shlex.split(command) == ["relevance", "judge", "page", str(path), *words]
+
     def test_without_answers_nothing_is_decided(self, engine, path, held_out):
         with open_actions(path, engine.url, hold_out=True) as actions:
             send(actions, GOOD)
             hidden = json.loads(held_out.read_text())["queries"]
             engine.broken[f"{hidden[0]} good"] = 400
-            with pytest.raises(SearchError, match="1 query of those held out have no answer"):
+            with pytest.raises(SearchError, match="no answer for 1 query held out"):
                 actions.finish("", {"try": 1})
         assert json.loads(held_out.read_text())["looks"] == []
 
