@@ -220,7 +220,10 @@ class LocalServer:
         action = self.site.actions.get((request.method, request.path))
         if action is None:
             return 404, "text/plain", "there is no such page\n"
-        sent = _read_body(request) if request.method == "POST" else dict(request.args)
+        try:
+            sent = _read_body(request) if request.method == "POST" else dict(request.args)
+        except RefusedAction as error:
+            return error.status, "application/json", json.dumps(error.answer)
         status, answer = self._act(action, user, sent)
         return status, "application/json", json.dumps(answer)
 
@@ -248,17 +251,24 @@ class LocalServer:
 
 
 def _read_body(request: Request) -> dict[str, Any]:
-    """The object that the page sent, empty where it sent nothing; raises BadRequest for anything else."""
+    """
+    The object that the page sent, empty where it sent nothing.
+
+    Raises:
+        BadRequest: It is no object.
+        RefusedAction: It has half a character, as an escape in JSON may be; it can be written nowhere.
+    """
     from werkzeug.exceptions import BadRequest
 
     if not request.get_data():
         return {}
     try:
         body = request.get_json(silent=True)
-        # Half a character, such as "\ud800" in JSON, can be written nowhere.
         json.dumps(body, ensure_ascii=False).encode()
-    except (RecursionError, UnicodeEncodeError):
+    except RecursionError:
         raise BadRequest from None
+    except UnicodeEncodeError:
+        raise RefusedAction(400, {"error": "found half a character, expected whole ones"}) from None
     if not isinstance(body, dict):
         raise BadRequest
     return body
