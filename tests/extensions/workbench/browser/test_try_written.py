@@ -106,6 +106,8 @@ def test_a_wrong_line_and_a_refused_query_are_told(page):
     put_cursor(page, "tie_breaker: ")
     press(page, "Delete", "3")
     wait_for(page, "failed")
+    # The rows are painted in the frame after that.
+    page.locator("#list .none").nth(11).wait_for()
     assert page.locator("#list .none").count() == 12
     page.locator("#unanswered", has_text="[tie_breaker] is above 1").wait_for()
 
