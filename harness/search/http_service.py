@@ -9,6 +9,7 @@ from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from http.cookiejar import DefaultCookiePolicy
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -366,8 +367,6 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self, requests: Sequence[SearchRequest], health: ServerHealth
     ) -> Generator[tuple[int, Response], None, None]:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
-        if not requests:
-            return  # `ended` would be waited for
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
             positions: dict[Future[Response], int] = {}
@@ -378,7 +377,8 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             unanswered = Counter(positions.values())
             ended: Future[Response] = Future()
             health.call_at_end(lambda: ended.set_exception(RunEnded()))
-            for future in as_completed([*positions, ended]):
+            # `ended` is no answer to wait for: none is left after as many futures as there are requests.
+            for future in islice(as_completed([*positions, ended]), len(positions)):
                 if future is ended:
                     future.result()
                 position = positions[future]
@@ -386,8 +386,6 @@ class HttpSearch(ConnectedSearch[WebConnection]):
                 if not unanswered[position]:
                     responses = [part.result() for part in parts[position]]
                     yield position, _join_parts(responses, requests[position].document_ids)
-                if not any(unanswered.values()):
-                    return
         except BaseException:
             health.given_up = INTERRUPTED
             raise
