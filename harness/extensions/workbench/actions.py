@@ -87,7 +87,7 @@ class Actions:
             "against": material.live.name,
             "measure": material.measure.text,
             "depth": scored.suite.depth,
-            "manual": material.options.manual,
+            "manual": material.is_manual,
             "judge": material.options.judge,
             "choices": [
                 {"grade": choice.grade, "name": choice.name, "key": choice.key, "description": ""}

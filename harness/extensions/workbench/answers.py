@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.extensions.workbench.dials import find_dials, list_parameters
-from harness.extensions.workbench.figures import ScoredSide, find_best, find_differences, make_row
+from harness.extensions.workbench.figures import ScoredSide, find_best, find_mean_difference, judge_queries, make_row
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.rankings import find_query
 from harness.extensions.workbench.scored_tries import LIVE, ScoredTries
 from harness.extensions.workbench.tries import Try
-from harness.means import mean_of
 from harness.model.suite import Json
 
 
@@ -110,14 +109,5 @@ class Answers:
 
     def _find_without_own(self, side: ScoredSide) -> float | None:
         """The mean difference without the grades of this session."""
-        judgments = self._grading.list_judgments(is_without_own=True)
-        queries = tuple(
-            query
-            if judgments.get(query.id, query.judgments) == query.judgments
-            else replace(query, judgments=judgments[query.id])
-            for query in self._scored.suite.queries
-        )
-        suite = replace(self._scored.suite, queries=queries)
-        differences = find_differences(self._scored.live.replace_suite(suite), side.replace_suite(suite))
-        weights = {query.id: query.weight for query in queries if query.id in differences}
-        return mean_of(differences, weights) if differences else None
+        suite = judge_queries(self._scored.suite, self._grading.list_judgments(is_without_own=True))
+        return find_mean_difference(self._scored.live.replace_suite(suite), side.replace_suite(suite))

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -125,28 +124,18 @@ def command(
     with ExitStack() as resources:
         runner = resources.enter_context(Runner(os.environ, builds=builds))
         material = open_material(options, os.environ, runner)
-        material = _choose_manual(material)
         resources.enter_context(lock_tries(path, material.suite.roots))
         tries = TriesFile.read(path, material.suite.roots)
         grading = Grading.prepare(material.suite, judge, material.configs, resources)
 
         def reopen() -> Material:
             builds.forget()
-            return _choose_manual(open_material(options, os.environ, runner))
+            return open_material(options, os.environ, runner)
 
         bench = Bench(ScoredTries(material, tries), reopen, runner)
         resources.callback(bench.close)
         actions = Actions(bench, grading, runner, os.environ)
         return _serve(actions, port, opens=not no_open)
-
-
-def _choose_manual(material: Material) -> Material:
-    """*material*, whose texts are sent on Ctrl+Enter alone where the server is that of others."""
-    answered = material.live.answered
-    url = None if answered is None or answered.cell.server is None else answered.cell.server.url
-    is_here = url is not None and Address(urlsplit(url).hostname or "").is_local
-    manual = material.options.manual or (answered is not None and not is_here)
-    return replace(material, options=replace(material.options, manual=manual))
 
 
 def _serve(actions: Actions, port: int, *, opens: bool) -> int:

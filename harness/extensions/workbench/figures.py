@@ -214,6 +214,23 @@ def find_differences(live: ScoredSide, tried: ScoredSide) -> dict[str, float]:
     return {query: score - live.scores[query] for query, score in tried.scores.items() if query in live.scores}
 
 
+def find_mean_difference(live: ScoredSide, tried: ScoredSide) -> float | None:
+    """The mean difference over the queries that have a score of both; None where none has."""
+    differences = find_differences(live, tried)
+    weights = {query.id: query.weight for query in tried.suite.queries if query.id in differences}
+    return mean_of(differences, weights) if differences else None
+
+
+def judge_queries(suite: Suite, judgments: Mapping[str, Mapping[str, float]]) -> Suite:
+    """*suite* with other *judgments* of the queries that have them there."""
+    queries = []
+    for query in suite.queries:
+        others = judgments.get(query.id, query.judgments)
+        # What stays as it is stays the same object: it is not scored again.
+        queries.append(query if others == query.judgments else replace(query, judgments=others))
+    return replace(suite, queries=tuple(queries))
+
+
 def find_range(live: ScoredSide, tried: ScoredSide) -> tuple[float, float] | None:
     """The range of the mean difference over the grades of unjudged hits; None where all are judged."""
     suite, measure = tried.suite, tried.measure

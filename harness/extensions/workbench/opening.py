@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from harness.config import Configs
 from harness.errors import FormatError, SearchError, UsageError
@@ -16,6 +17,7 @@ from harness.extensions.workbench.figures import ScoredSide
 from harness.extensions.workbench.guard import Guard, find_size
 from harness.gate.selection import QueryFilter, select
 from harness.gate.variants import remove_variants
+from harness.local_server.addresses import Address
 from harness.masking import Masker, fingerprint
 from harness.metrics import parse_measure
 from harness.metrics.measures import DEFAULT_MEASURE, common_measures
@@ -95,6 +97,15 @@ class Material:
     def explains(self) -> bool:
         """Whether scores can be explained."""
         return self.search is not None and find_dialect(self.service).explains_scores
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether texts are sent on Ctrl+Enter alone: the user said so, or the server is that of others."""
+        answered = self.live.answered
+        if self.options.manual or answered is None:
+            return self.options.manual
+        url = None if answered.cell.server is None else answered.cell.server.url
+        return url is None or not Address(urlsplit(url).hostname or "").is_local
 
     @property
     def is_exact(self) -> bool:

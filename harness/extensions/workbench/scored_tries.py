@@ -14,13 +14,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from harness.extensions.workbench.dials import describe_change
-from harness.extensions.workbench.figures import Row, ScoredSide, Summary, find_differences, make_row, summarize
+from harness.extensions.workbench.figures import (
+    Row,
+    ScoredSide,
+    Summary,
+    find_differences,
+    find_mean_difference,
+    judge_queries,
+    make_row,
+    summarize,
+)
 from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.opening import Material, fingerprint_index, read_states
 from harness.extensions.workbench.tries import Fingerprints, TriesFile, Try
 from harness.extensions.workbench.verdicts import Failing, find_failing
 from harness.masking import fingerprint
-from harness.means import mean_of
 from harness.model.run import Failure, Ranking
 from harness.model.suite import Json, Suite
 from harness.store.what_changed import fingerprint_request
@@ -241,18 +249,11 @@ class ScoredTries:
 
     def compute_difference(self, number: int) -> float | None:
         """The mean difference of the try of a *number*, by the grades of now; None where no query has both scores."""
-        differences = find_differences(self.live, self.find_shown(number).side)
-        weights = {query.id: query.weight for query in self.suite.queries if query.id in differences}
-        return mean_of(differences, weights) if differences else None
+        return find_mean_difference(self.live, self.find_shown(number).side)
 
     def replace_judgments(self, judgments: Mapping[str, Mapping[str, float]]) -> None:
         """Score by other *judgments*, of the queries that have them there, from now on."""
-        queries = []
-        for query in self.suite.queries:
-            others = judgments.get(query.id, query.judgments)
-            # What stays as it is stays the same object: it is not scored again.
-            queries.append(query if others == query.judgments else replace(query, judgments=others))
-        suite = replace(self.suite, queries=tuple(queries))
+        suite = judge_queries(self.suite, judgments)
         with self._lock:
             self.suite, self._judgments = suite, _fingerprint_judgments(suite)
             self.live = self.live.replace_suite(suite)
