@@ -130,7 +130,8 @@ class SuiteTexts:
         path = Path(self.suite.path)
         request = _compose_nodes(path, text)
         lines = text.rstrip("\n")
-        is_block = isinstance(compose_nodes(text), yaml.MappingNode) and not compose_nodes(text).flow_style
+        written = compose_nodes(text)
+        is_block = isinstance(written, yaml.MappingNode) and not written.flow_style
         return self._add_node(name, request, f"\n{lines}" if is_block else f" {format_flow(request)}", comment)
 
     def _add_node(self, name: str, request: Any, written: str, comment: str) -> FileChange:

@@ -16,7 +16,7 @@ import yaml
 from harness.config import Configs
 from harness.errors import SuiteError
 from harness.files.editing import compose_nodes, find_end, find_node
-from harness.files.opening import YamlSource
+from harness.files.opening import MOST_PROBLEMS, YamlSource
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.masking import Masker
 from harness.model.suite import Json, Mark, RequestTemplate, Suite, TuningSpace
@@ -175,11 +175,9 @@ class RequestTexts:
     def _raise(self, problems: Problems) -> NoReturn:
         masker = Masker(self.reading.variables)
         raise SuiteError(
-            [replace(problem, message=masker.mask(problem.message)) for problem in problems.list_first(20)]
+            [replace(problem, message=masker.mask(problem.message)) for problem in problems.list_first(MOST_PROBLEMS)]
         )
 
-
-_MOST_PROBLEMS = 20
 
 _BESIDE = frozenset({"suite", "target", "depth", "display", "vectors"})
 """The keys of a suite beside its requests that say how these are read."""

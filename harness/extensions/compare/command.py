@@ -16,7 +16,7 @@ from harness.cli.headings import Command, rare_option
 from harness.cli.running import print_note
 from harness.cli.shared_options import OutputType, engine_options, existing_file, json_option, make_run_options
 from harness.cli.terminal import print_all, run_progress
-from harness.extensions import load_extensions
+from harness.extensions.compare.forms import list_added_sides
 from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.outputs import COMPARISON_KINDS, render
 from harness.extensions.compare.preparing import (
@@ -71,8 +71,8 @@ A, B and the others are each one of
 
 def _describe_sides() -> str:
     """The forms of sides, those of other extensions too."""
-    added = [side for extension in load_extensions() for side in extension.sides]
-    return SIDES.replace("{added}", "".join(f"  {f'{side.word}:{side.value}':<28}{side.sentence}\n" for side in added))
+    added = [f"  {f'{side.word}:{side.value}':<28}{side.sentence}\n" for side in list_added_sides()]
+    return SIDES.replace("{added}", "".join(added))
 
 
 _MEASURE_HELP = (

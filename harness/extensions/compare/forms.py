@@ -116,8 +116,12 @@ def parse_side(text: str, *, requests: Iterable[str] = ()) -> SideText:
 
 def find_added_side(word: str) -> AddedSide | None:
     """The form that another extension adds by *word*; None where there is none."""
-    sides = [side for extension in load_extensions() for side in extension.sides]
-    return next((side for side in sides if side.word == word), None)
+    return next((side for side in list_added_sides() if side.word == word), None)
+
+
+def list_added_sides() -> list[AddedSide]:
+    """The forms of sides that other extensions add."""
+    return [side for extension in load_extensions() for side in extension.sides]
 
 
 def _find_file(side: SideText) -> SideText:
