@@ -11,7 +11,6 @@ from extensions.workbench.builders.tried_shop import (
     QUERIES,
     REQUEST,
     SUITE,
-    ShopEngine,
     begin,
     follow,
     open_actions,
@@ -25,23 +24,6 @@ from harness.local_server import RefusedAction
 TITLE = "/query/multi_match/fields/0^title"
 GOOD, NEW = REQUEST.replace("^3", "^6"), REQUEST.replace("^3", "^8")
 LIVE_SCORE = pytest.approx(0.7967, abs=1e-4)
-
-
-@pytest.fixture
-def engine():
-    with ShopEngine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def path(tmp_path):
-    return write_suite(tmp_path)
-
-
-@pytest.fixture
-def actions(engine, path):
-    with open_actions(path, engine.url) as actions:
-        yield actions
 
 
 def test_a_session_begins_with_the_request_as_it_is_written(actions, engine):

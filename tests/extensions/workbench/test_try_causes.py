@@ -2,7 +2,7 @@
 
 import pytest
 
-from extensions.workbench.builders.tried_shop import REQUEST, ShopEngine, open_actions, send, write_suite
+from extensions.workbench.builders.tried_shop import REQUEST, open_actions, send, write_suite
 from harness.cli import main
 from harness.errors import UsageError
 
@@ -10,14 +10,8 @@ CHANGED = REQUEST.replace("^3", "^6").replace("0.2", "0.4")
 
 
 @pytest.fixture
-def engine():
-    with ShopEngine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def actions(engine, tmp_path):
-    with open_actions(write_suite(tmp_path), engine.url) as actions:
+def actions(engine, path):
+    with open_actions(path, engine.url) as actions:
         send(actions, CHANGED)
         yield actions
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from extensions.workbench.builders.tried_shop import REQUEST, SUITE, ShopEngine, begin, open_actions, send, write_suite
+from extensions.workbench.builders.tried_shop import REQUEST, SUITE, begin, open_actions, send, write_suite
 from harness.errors import UsageError
 from harness.local_server import RefusedAction
 
@@ -23,18 +23,6 @@ request:
   query: {multi_match: {query: "{{text}}", fields: [title^3, brand]}}
 queries:
 """
-
-
-@pytest.fixture
-def engine():
-    with ShopEngine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def actions(engine, tmp_path):
-    with open_actions(write_suite(tmp_path), engine.url) as actions:
-        yield actions
 
 
 def put(clause):

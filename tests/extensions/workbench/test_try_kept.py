@@ -10,7 +10,6 @@ import pytest
 from extensions.workbench.builders.tried_shop import (
     QUERIES,
     REQUEST,
-    ShopEngine,
     open_actions,
     send,
     write_suite,
@@ -44,17 +43,6 @@ request:
     multi_match: {query: "{{text}}", fields: [title^3, brand], boost: 2, tie_breaker: "{{param:tie}}"}
 queries:
 """
-
-
-@pytest.fixture
-def engine():
-    with ShopEngine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def path(tmp_path):
-    return write_suite(tmp_path)
 
 
 def read_lines(path):

@@ -15,24 +15,13 @@ from extensions.workbench.builders.opened_page import (
     wait_for,
     wait_for_said,
 )
-from extensions.workbench.builders.tried_shop import ShopEngine, open_actions, write_suite
+from extensions.workbench.builders.tried_shop import open_actions
 from harness.extensions.workbench.page import ASSETS
 from harness.files.judge_files import JudgeFile
 from harness.local_server import LocalServer, Site
 from harness.local_server.access import OneUser
 
 pytest.importorskip("waitress")
-
-
-@pytest.fixture
-def engine():
-    with ShopEngine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def path(tmp_path):
-    return write_suite(tmp_path)
 
 
 @pytest.fixture
