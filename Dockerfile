@@ -12,8 +12,8 @@ ARG BASE=python:3.13-slim
 
 FROM ${BASE} AS build
 ARG LOCK=statistics-files
-# The address of the documentation, to which errors lead.
-ARG RELEVANCE_DOCUMENTATION_URL=
+# The address of the repository, such as https://github.com/OWNER/relevance-harness: errors lead to its documentation.
+ARG RELEVANCE_REPOSITORY_URL=
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY scripts/package_description.py scripts/package_description.py

@@ -1,5 +1,8 @@
 """
-The description of the package, made from README.md, and the address of its documentation.
+The description of the package, made from README.md, and the addresses on its page.
+
+All of them come from one variable of the environment, RELEVANCE_REPOSITORY_URL, the address of the repository, such as
+https://github.com/OWNER/relevance-harness. Without it the description has no links and pictures of the repository.
 
 https://hatch.pypa.io/latest/plugins/metadata-hook/custom/
 """
@@ -11,27 +14,67 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-PICTURE = re.compile(r"<picture>.*?</picture>\n*|<img\b[^>]*>\n*|!\[[^\]]*\]\((?!https://)[^)]*\)\n*", re.DOTALL)
-"""A picture of the repository."""
+REPOSITORY_VARIABLE = "RELEVANCE_REPOSITORY_URL"
+"""Names the variable with the address of the repository."""
 
-LINK = re.compile(r"\[([^\]]+)\]\((?!https://)[^)]+\)")
-"""A link to a file of the repository, or to a heading."""
+PICTURE = re.compile(r'<picture>.*?<img alt="([^"]*)" src="([^"]+)">\s*</picture>', re.DOTALL)
+"""A picture in two schemes. The page of a package has no dark scheme."""
 
-DOCUMENTATION_VARIABLE = "RELEVANCE_DOCUMENTATION_URL"
-"""Names the variable of the environment with the address of the site, to which errors of the package then lead."""
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://)([^)]+)\)")
+"""A link to a file of the repository, to a heading, or a picture."""
+
+VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 
 class DescriptionHook(MetadataHookInterface):
     """Sets the fields `readme` and `urls`."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set the description to README.md without what leads nowhere on the page of a package, and the URLs."""
-        readme = Path(self.root, "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": describe_package(readme)}
-        documentation = os.environ.get(DOCUMENTATION_VARIABLE, "").strip()
-        metadata["urls"] = {"Documentation": documentation} if documentation else {}
+        """Set the description to README.md with absolute links, and the addresses of the project."""
+        root = Path(self.root)
+        repository = read_repository()
+        version = VERSION.search((root / "harness" / "__init__.py").read_text(encoding="utf-8"))
+        assert version is not None
+        readme = (root / "README.md").read_text(encoding="utf-8")
+        text = describe_package(readme, repository, f"v{version[1]}")
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+        metadata["urls"] = list_urls(repository)
 
 
-def describe_package(readme: str) -> str:
-    """*readme* with the words of its links to the repository in place of these links, and without pictures."""
-    return LINK.sub(r"\1", PICTURE.sub("", readme))
+def read_repository() -> str:
+    """The address of the repository in the environment; empty if it is not there."""
+    return os.environ.get(REPOSITORY_VARIABLE, "").strip().rstrip("/")
+
+
+def list_urls(repository: str) -> dict[str, str]:
+    """The addresses of the project by their labels; none without that of the *repository*."""
+    if not repository:
+        return {}
+    urls = {
+        "Source": repository,
+        "Issues": f"{repository}/issues",
+        "Changelog": f"{repository}/blob/main/CHANGELOG.md",
+    }
+    github = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+)", repository)
+    if github:
+        # Where .github/workflows/docs.yml publishes the site.
+        urls["Documentation"] = f"https://{github[1].lower()}.github.io/{github[2]}/latest"
+    return urls
+
+
+def describe_package(readme: str, repository: str, tag: str) -> str:
+    """
+    *readme* with absolute links to the files of the *repository* at *tag*.
+
+    Without a repository the words of a link stand in its place, and pictures are left out.
+    """
+
+    def make_absolute(match: re.Match[str]) -> str:
+        mark, words, target = match.groups()
+        if target.startswith("#"):
+            return words
+        if not repository:
+            return "" if mark else words
+        return f"{mark}[{words}]({repository}/{'raw' if mark else 'blob'}/{tag}/{target})"
+
+    return LINK.sub(make_absolute, PICTURE.sub(r"![\1](\2)", readme))

@@ -41,6 +41,12 @@ PICTURE = re.compile(
 )
 """A picture in two schemes, as a code host shows it."""
 
+PLACEHOLDER = "OWNER/relevance-harness"
+"""The repository in the pages, which do not know where they are kept."""
+
+REPOSITORY_VARIABLE = "RELEVANCE_REPOSITORY_URL"
+"""Names the variable of the environment with the address of the repository."""
+
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 
 REPORTS = {
@@ -109,7 +115,16 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
     # The theme has a switch of its own between light and dark, and resolves only the paths of Markdown.
     markdown = PICTURE.sub(r"![\2](\3#only-light)\n![\2](\1#only-dark)", markdown)
+    markdown = name_repository(markdown, os.environ.get(REPOSITORY_VARIABLE, "").rstrip("/"))
     return UPWARDS.sub(lead_to_copy, markdown)
+
+
+def name_repository(markdown: str, repository: str) -> str:
+    """*markdown* with the address, or the owner and the name, of *repository* in place of the placeholder."""
+    if not repository:
+        return markdown
+    owner_and_name = "/".join(repository.split("/")[-2:])
+    return markdown.replace(f"https://github.com/{PLACEHOLDER}", repository).replace(PLACEHOLDER, owner_and_name)
 
 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001

@@ -124,44 +124,93 @@ def test_the_navigation_of_the_site_has_each_page_once():
     assert sorted(navigation) == sorted(pages | {"CHANGELOG.md", "CONTRIBUTING.md"})
 
 
-def test_the_description_of_the_package_leads_to_no_file_of_the_repository():
-    describe_package = runpy.run_path(str(ROOT / "scripts" / "package_description.py"))["describe_package"]
-    readme = (
-        "# Name\n\n![picture](docs/a.svg)\n\nSee [the guide](docs/guides/ci.md), [Install](#install) and "
-        '[others](https://search.example/).\n\n<picture>\n  <source srcset="docs/b.svg">\n  <img src="docs/a.svg">\n'
-        "</picture>\n\nText.\n"
-    )
-    expected = "# Name\n\nSee the guide, Install and [others](https://search.example/).\n\nText.\n"
-    assert describe_package(readme) == expected
-    description = describe_package((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert not re.findall(r"\]\((?!https://)|<(?:img|source)\b", description)
+REPOSITORY = "https://github.com/Someone/relevance-harness"
+
+
+@pytest.fixture
+def description_script():
+    pytest.importorskip("hatchling")
+    return runpy.run_path(str(ROOT / "scripts" / "package_description.py"))
 
 
 @pytest.mark.parametrize(
-    ("address", "urls"),
-    [("https://docs.test/latest", {"Documentation": "https://docs.test/latest"}), ("", {}), (None, {})],
+    ("repository", "expected"),
+    [
+        ("", "# Name\n\n\n\nSee the guide, Install and [others](https://search.example/).\n\n\n\nText.\n"),
+        (
+            REPOSITORY,
+            f"# Name\n\n![picture]({REPOSITORY}/raw/v2/docs/a.svg)\n\n"
+            f"See [the guide]({REPOSITORY}/blob/v2/docs/guides/ci.md), Install and [others](https://search.example/).\n\n"
+            f"![A report]({REPOSITORY}/raw/v2/docs/c.png)\n\nText.\n",
+        ),
+    ],
 )
-def test_a_build_takes_the_address_of_the_documentation_from_the_environment(address, urls, monkeypatch):
-    pytest.importorskip("hatchling")
-    if address is None:
-        monkeypatch.delenv("RELEVANCE_DOCUMENTATION_URL", raising=False)
+def test_the_description_of_the_package_has_absolute_links(repository, expected, description_script):
+    readme = (
+        "# Name\n\n![picture](docs/a.svg)\n\nSee [the guide](docs/guides/ci.md), [Install](#install) and "
+        '[others](https://search.example/).\n\n<picture>\n  <source srcset="docs/b.png">\n'
+        '  <img alt="A report" src="docs/c.png">\n</picture>\n\nText.\n'
+    )
+    assert description_script["describe_package"](readme, repository, "v2") == expected
+
+
+@pytest.mark.parametrize("repository", ["", REPOSITORY])
+def test_the_description_leads_nowhere_without_the_repository(repository, description_script):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    description = description_script["describe_package"](readme, repository, "v2")
+    assert not re.findall(r"\]\((?!https://)|<(?:img|source)\b", description)
+    assert ("docs/pictures/report-light.png" in description) == bool(repository)
+
+
+@pytest.mark.parametrize(
+    ("repository", "labels", "documentation"),
+    [
+        (f"{REPOSITORY}/", ["Source", "Issues", "Changelog", "Documentation"], "https://someone.github.io/relevance-harness/latest"),
+        ("https://code.test/a/b", ["Source", "Issues", "Changelog"], None),
+        ("", [], None),
+        (None, [], None),
+    ],
+)  # fmt: skip
+def test_a_build_takes_the_address_of_the_repository_from_the_environment(
+    repository, labels, documentation, description_script, monkeypatch
+):
+    if repository is None:
+        monkeypatch.delenv("RELEVANCE_REPOSITORY_URL", raising=False)
     else:
-        monkeypatch.setenv("RELEVANCE_DOCUMENTATION_URL", address)
-    hook = runpy.run_path(str(ROOT / "scripts" / "package_description.py"))["DescriptionHook"]
+        monkeypatch.setenv("RELEVANCE_REPOSITORY_URL", repository)
     metadata = {}
-    hook(str(ROOT), {}).update(metadata)
-    assert metadata["urls"] == urls
+    description_script["DescriptionHook"](str(ROOT), {}).update(metadata)
+    assert list(metadata["urls"]) == labels
+    assert metadata["urls"].get("Documentation") == documentation
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(metadata) <= set(project["dynamic"])
 
 
-def test_a_release_is_built_with_the_address_of_the_documentation():
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+def test_a_release_is_built_with_the_address_of_the_repository():
+    address = "${{ github.server_url }}/${{ github.repository }}"
+    workflows = ROOT / ".github" / "workflows"
+    jobs = yaml.safe_load((workflows / "release.yml").read_text(encoding="utf-8"))["jobs"]
     [build] = [step for step in jobs["packages"]["steps"] if step.get("run") == "python3 scripts/package"]
-    assert build["env"] == {"RELEVANCE_DOCUMENTATION_URL": "${{ vars.DOCUMENTATION_URL }}"}
+    assert build["env"] == {"RELEVANCE_REPOSITORY_URL": address}
     [image] = [step["with"] for step in jobs["image"]["steps"] if "build-args" in step.get("with", {})]
-    assert image["build-args"] == "RELEVANCE_DOCUMENTATION_URL=${{ vars.DOCUMENTATION_URL }}"
-    assert "\nARG RELEVANCE_DOCUMENTATION_URL=\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert image["build-args"] == f"RELEVANCE_REPOSITORY_URL={address}"
+    assert "\nARG RELEVANCE_REPOSITORY_URL=\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    site = yaml.safe_load((workflows / "docs.yml").read_text(encoding="utf-8"))
+    assert site["env"] == {"RELEVANCE_REPOSITORY_URL": address}
+
+
+@pytest.mark.parametrize(
+    ("repository", "expected"),
+    [
+        ("", "uses: OWNER/relevance-harness@v1, https://github.com/OWNER/relevance-harness"),
+        ("https://code.test/me/mine", "uses: me/mine@v1, https://code.test/me/mine"),
+    ],
+)
+def test_the_site_names_the_repository(repository, expected):
+    pytest.importorskip("mkdocs")
+    hooks = runpy.run_path(str(ROOT / "scripts" / "site" / "hooks.py"))
+    markdown = "uses: OWNER/relevance-harness@v1, https://github.com/OWNER/relevance-harness"
+    assert hooks["name_repository"](markdown, repository) == expected
 
 
 def test_the_sdist_names_all_that_is_in_the_repository():
