@@ -267,18 +267,18 @@ class LineWriter(Generic[T]):
 
     def __init__(self, kind: type[T]) -> None:
         from pydantic import ConfigDict, TypeAdapter
+        from pydantic_core import PydanticSerializationError
 
         # The adapter of a dataclass itself takes no configuration.
         self._adapter = TypeAdapter(list[kind], config=ConfigDict(ser_json_inf_nan="strings"))  # type: ignore[valid-type]
+        self._refusal = PydanticSerializationError
 
     def dump(self, value: T) -> str:
         """*value* as a line, without a line break."""
-        from pydantic_core import PydanticSerializationError
-
         try:
             # Writing text at once takes half of the time of making plain values first: scripts/bench/report-page.
             text = self._adapter.dump_json([value]).decode()
-        except PydanticSerializationError:
+        except self._refusal:
             text = _encode(self._adapter.dump_python([value], mode="json"), indent=None)
         return escape_json(text[1:-1])
 

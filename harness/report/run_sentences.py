@@ -135,16 +135,18 @@ def suggest_why(suite: SuiteReport) -> str:
         return ""
     if all(diff.name != "request" for diff in suite.baseline.diffs):
         return ""
-    command = find_command(Remedy.EXPLAIN)
+    options = dict(suite.searched)
+    file = options.pop("baseline", None)
+    options.pop("request", None)
+    command = find_command(
+        Remedy.EXPLAIN,
+        file="" if file is None else shlex.quote(f":{file}"),
+        request=shlex.quote(suite.request),
+        suite=shlex.quote(suite.path),
+    )
     if not command:
         return ""
-    options = dict(suite.searched)
-    baseline = options.pop("baseline", None)
-    options.pop("request", None)
-    side = "baseline" if baseline is None else f"baseline:{baseline}"
-    # The request of the second side, and the entry of the baseline.
-    words = [side, f"request:{suite.request}", "--request", suite.request, "--suite", suite.path]
-    return shlex.join([*command.split(), *words, *format_options(options), "--why"])
+    return f"{command} {shlex.join(format_options(options))}".rstrip()
 
 
 def refer_to_cause(verdict: Verdict, first: Verdict) -> str:

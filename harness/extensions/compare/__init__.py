@@ -31,5 +31,7 @@ EXTENSION = Extension(
     ),
     methods=(AddedMethod("compare", "harness.extensions.compare.api", "compare_sides"),),
     pages=("guides/compare.md",),
-    remedies={Remedy.EXPLAIN: "relevance compare"},
+    remedies={
+        Remedy.EXPLAIN: "relevance compare baseline{file} request:{request} --request {request} --suite {suite} --why"
+    },
 )

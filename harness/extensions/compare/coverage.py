@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from harness.extensions.compare.model import DifferenceRange, JudgedHits, SideCoverage, SideKind
 from harness.extensions.compare.scores import ScoredSides, tabulate_scores
@@ -16,11 +17,13 @@ from harness.means import mean_of
 from harness.metrics import deepest_cutoff, definition_of, parse_measure
 from harness.metrics.measures import common_measures
 from harness.metrics.run_scores import score_of
-from harness.metrics.unjudged import bound_differences, needs_grades
+from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
 from harness.options import format_options
 from harness.statistics.paired import pair_defined
+
+NONE_KNOWN: Mapping[str, float] = MappingProxyType({})
 
 
 def cover_sides(
@@ -90,16 +93,33 @@ def count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
     return SideCoverage(judged, hits, unjudged, queries)
 
 
-def find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> DifferenceRange | None:
-    """The range of the mean difference over the grades of unjudged hits; None where it cannot be computed."""
+def find_range(
+    suite: Suite, runs: tuple[Run, Run], measure: Measure, differences: Mapping[str, float] = NONE_KNOWN
+) -> DifferenceRange | None:
+    """
+    The range of the mean difference over the grades of unjudged hits; None where it cannot be computed.
+
+    Args:
+        suite: Gives the queries and their judgments.
+        runs: Before and after.
+        measure: The measure, which `needs_grades`.
+        differences: Those of queries by their scores, as far as these are known. A query whose hits are all judged is
+            not scored again then.
+    """
     rankings: dict[str, tuple[Ranking, Ranking]] = {}
+    judged: dict[str, tuple[float, float]] = {}
     for query in suite.queries:
         before, after = (run.responses.get(query.id) for run in runs)
-        if isinstance(before, Ranking) and isinstance(after, Ranking):
+        if not isinstance(before, Ranking) or not isinstance(after, Ranking):
+            continue
+        if query.id in differences and not has_unjudged(query, measure, (before, after)):
+            judged[query.id] = (differences[query.id], differences[query.id])
+        else:
             rankings[query.id] = (before, after)
     ranges = bound_differences(suite, measure, rankings)
-    if not ranges:
+    if not ranges and (rankings or not judged):
         return None
+    ranges |= judged
     weights = read_weights(suite.queries, ranges)
     low = mean_of({query: least for query, (least, _) in ranges.items()}, weights)
     high = mean_of({query: greatest for query, (_, greatest) in ranges.items()}, weights)

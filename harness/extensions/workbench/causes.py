@@ -91,7 +91,7 @@ def plan_causes(scored: ScoredTries, number: int) -> Causes:
         raise UsageError("the requests do not differ in what they send")
     options = WhyOptions()
     differences = fit_first(finest, len(suite.queries), options.searches)
-    run = replace(material.options.run, no_checks=True, tags=(), queries=(), budget=None, locate=False)
+    run = material.options.list_run_options(name)
     request = ComparisonRequest(sides, CompareOptions(run.day()), suite, measures=(material.measure,), run=run)
     old = OldRequest(f"request:{live_name}", read_request(live))
     plan = WhyPlan(request, suite, name, old, splitting, finest, differences, options)

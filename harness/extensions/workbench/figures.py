@@ -9,10 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from harness.extensions.compare import coverage
 from harness.gate.ties import find_bands
 from harness.means import are_weighted, mean_of
 from harness.metrics.run_scores import failure_text, score_of
-from harness.metrics.unjudged import bound_differences, needs_grades
+from harness.metrics.unjudged import needs_grades
 from harness.model.run import Failure, Ranking, Response, Run
 from harness.model.suite import Measure, Query, Suite
 from harness.statistics.compare import ComparisonOptions, compare
@@ -233,24 +234,12 @@ def judge_queries(suite: Suite, judgments: Mapping[str, Mapping[str, float]]) ->
 
 def find_range(live: ScoredSide, tried: ScoredSide) -> tuple[float, float] | None:
     """The range of the mean difference over the grades of unjudged hits; None where all are judged."""
-    suite, measure = tried.suite, tried.measure
-    if not needs_grades(measure):
+    has_unjudged = any(live.count_unjudged(query) or tried.count_unjudged(query) for query in tried.suite.queries)
+    if not has_unjudged or not needs_grades(tried.measure):
         return None
-    differences = find_differences(live, tried)
-    pairs: dict[str, tuple[Ranking, Ranking]] = {}
-    for query in suite.queries:
-        before, after = live.responses.get(query.id), tried.responses.get(query.id)
-        has_unjudged = live.count_unjudged(query) or tried.count_unjudged(query)
-        # The difference of a query whose hits are all judged is what it is.
-        if has_unjudged and isinstance(before, Ranking) and isinstance(after, Ranking):
-            pairs[query.id] = (before, after)
-    ranges = bound_differences(suite, measure, pairs) if pairs else {}
-    if not ranges:
-        return None
-    lows = differences | {query: low for query, (low, _) in ranges.items()}
-    highs = differences | {query: high for query, (_, high) in ranges.items()}
-    weights = {query.id: query.weight for query in suite.queries if query.id in lows}
-    return mean_of(lows, weights), mean_of(highs, weights)
+    runs = (live.answered, tried.answered)
+    found = coverage.find_range(tried.suite, runs, tried.measure, find_differences(live, tried))
+    return None if found is None else (found.low, found.high)
 
 
 def _includes_zero(interval: tuple[float, float]) -> bool:

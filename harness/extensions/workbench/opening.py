@@ -54,6 +54,10 @@ class TryOptions:
     manual: bool = False
     hold_out: bool = True
 
+    def list_run_options(self, request: str, budget: float | None = None) -> RunOptions:
+        """How *request* is sent, in so many seconds; which queries are sent was decided at the start."""
+        return replace(self.run, request=request, no_checks=True, tags=(), queries=(), budget=budget)
+
 
 @dataclass(frozen=True, slots=True)
 class Live:
@@ -136,7 +140,7 @@ class Material:
         budget = self.options.run.budget
         if budget is None:
             budget = SECONDS * -(-queries // QUERIES_OF_BUDGET)
-        return replace(self.options.run, request=self.request, no_checks=True, tags=(), queries=(), budget=budget)
+        return self.options.list_run_options(self.request, budget)
 
 
 def read_states(files: Sequence[str]) -> dict[str, int]:
@@ -245,8 +249,7 @@ def _load_hold_out(options: TryOptions, suite: Suite) -> tuple[HoldOut | None, l
 
 def _answer_live(texts: RequestTexts, options: TryOptions, runner: Runner, measure: Measure, request: str) -> Live:
     suite = texts.suite
-    run_options = replace(options.run, request=request, no_checks=True, tags=(), queries=(), budget=None)
-    [answered] = runner.answer([suite], run_options, configs=texts.configs)
+    [answered] = runner.answer([suite], options.list_run_options(request), configs=texts.configs)
     run = answered.mask_run()
     if not run.has_rankings:
         failures = [response for response in run.responses.values() if isinstance(response, Failure)]

@@ -8,8 +8,13 @@ import itertools
 import json
 import random
 
+from builders.suites import make_suite
 from harness.cli import main
+from harness.extensions.compare.coverage import find_range
 from harness.metrics import parse_measure, score_query
+from harness.metrics.run_scores import score_of
+from harness.model.run import Engine, Hit, Ranking, Run
+from harness.model.suite import Query
 
 QRELS = "shoes 0 a 3\nshoes 0 b 1\nshoes 0 c 0\nboots 0 d 2\nboots 0 e 0\n"
 LEXICAL = {"shoes": ["a", "c", "b"], "boots": ["e", "d", "x"]}
@@ -119,6 +124,34 @@ def test_the_difference_as_judged_is_in_its_range(compare, measure, seed):
     [found] = report["judged"]["ranges"]
     [row] = report["measures"]["measures"]
     assert found["low"] - 1e-9 <= row["difference"] <= found["high"] + 1e-9
+
+
+@pytest.mark.parametrize("measure", ["nDCG@4", "AP@4", "RR", "RBP(p=0.8)@4"])
+@pytest.mark.parametrize("seed", range(3))
+def test_known_differences_leave_the_range_as_it_is(measure, seed):
+    """The difference of a query whose hits are all judged is taken as it is known; the range is the same."""
+    draw = random.Random(seed)
+    documents = [f"d{number}" for number in range(8)]
+    queries = []
+    for number in range(6):
+        # Those of odd numbers have hits without a grade.
+        graded = documents[: 6 - number % 2 * 3]
+        grades = {document: float(draw.randint(0, 3)) for document in graded} | {"d0": 1.0}
+        queries.append(Query(f"q{number}", "", judgments=grades, weight=1.0 + number))
+    suite, parsed = make_suite(*queries), parse_measure(measure)
+    runs = []
+    for _ in range(2):
+        rankings = {query.id: Ranking(tuple(map(Hit, draw.sample(documents[:6], 5)))) for query in queries}
+        runs.append(Run(rankings, Engine("fake")))
+    scores = [{query.id: score_of(suite, query, parsed, run).value for query in queries} for run in runs]
+    differences = {query.id: scores[1][query.id] - scores[0][query.id] for query in queries}
+    found, known = find_range(suite, tuple(runs), parsed), find_range(suite, tuple(runs), parsed, differences)
+    assert (known.low, known.high) == (pytest.approx(found.low), pytest.approx(found.high))
+    assert found.low < found.high
+    # What is judged is not scored again, and what is not judged is.
+    odd = {query.id: 100.0 for query in queries}
+    moved = find_range(suite, tuple(runs), parsed, odd)
+    assert moved.high - found.high == pytest.approx(sum((1 + n) * (100 - differences[f"q{n}"]) for n in (0, 2, 4)) / 21)
 
 
 @pytest.mark.parametrize(

@@ -452,7 +452,7 @@ def test_a_red_run_says_what_is_next(engine, capsys):
     report = ["--output", "markdown=report.md", "--output", "junit=report.xml"]
     assert main(["run", "shop.relevance.yaml", "--url", engine.url, *report]) == 1
     printed = " ".join(capsys.readouterr().out.split())
-    words = f"compare baseline request:request --request request --suite shop.relevance.yaml --url {engine.url} --why"
+    words = f"compare baseline request:request --request request --suite shop.relevance.yaml --why --url {engine.url}"
     assert f"next: `relevance {words}` finds which difference of the request moved the results" in printed
     assert main(words.split()) == 0
     assert "1 cause among 3 differences: min_score − 1" in " ".join(capsys.readouterr().out.split())

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from harness.extensions.workbench.figures import find_best
+from builders.suites import make_suite
+from harness.extensions.compare.coverage import find_range as find_range_of_runs
+from harness.extensions.workbench.figures import ScoredSide, find_best, find_range
+from harness.metrics import parse_measure
+from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
+from harness.model.suite import Query
 
 QUERIES = [f"q{number}" for number in range(40)]
 WEIGHTS = dict.fromkeys(QUERIES, 1.0)
@@ -44,3 +49,22 @@ def test_chance_alone_is_seldom_called_a_gain():
         plain += row.mean() - 1.96 * row.std(ddof=1) / np.sqrt(40) > 0
     assert corrected <= 16
     assert plain >= 30
+
+
+def make_side(suite, rankings):
+    responses = {query: Ranking(tuple(map(Hit, ids))) for query, ids in rankings.items()}
+    responses.setdefault("q2", Failure(FailureKind.ERROR, "no"))
+    return ScoredSide(suite, parse_measure("nDCG@3"), responses, Run(responses, Engine("fake")))
+
+
+def test_the_range_is_that_of_a_comparison():
+    """Over the queries with an answer on both sides; where all hits are judged there is none."""
+    grades = {"a": 3.0, "b": 1.0, "c": 0.0}
+    suite = make_suite(*(Query(f"q{number}", "", judgments=grades, weight=1.0 + number) for number in range(3)))
+    live = make_side(suite, {"q0": "abc", "q1": "bca", "q2": "abc"})
+    tried = make_side(suite, {"q0": "bac", "q1": "xab"})
+    low, high = find_range(live, tried)
+    found = find_range_of_runs(suite, (live.run, tried.run), live.measure)
+    assert (low, high) == (pytest.approx(found.low), pytest.approx(found.high))
+    assert low < high
+    assert find_range(live, make_side(suite, {"q0": "bac", "q1": "cab"})) is None
