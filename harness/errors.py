@@ -57,6 +57,9 @@ class HarnessError(Exception):
 
     exit_status = 2
 
+    code: ClassVar[str] = "error"
+    """What the error is, for programs; part of the JSON that commands print."""
+
     topic: ClassVar[Topic | None] = None
     """What explains errors of this class; None where their text says all that there is."""
 
@@ -90,6 +93,8 @@ class HarnessError(Exception):
 class UsageError(HarnessError):
     """The command line, an option or an argument is invalid, or they contradict each other."""
 
+    code = "usage"
+
 
 def pip_install(extra: str) -> str:
     """The command that installs *extra*."""
@@ -106,21 +111,37 @@ def missing_package(what_needs: str, package: str, extra: str) -> UsageError:
     return UsageError(f"{what_needs} the package {package}: {pip_install(extra)}")
 
 
-ProblemKind: TypeAlias = Literal[
-    "", "unknown measure", "grammar", "syntax", "settings", "no judgments", "no text", "no value"
+ProblemCode: TypeAlias = Literal[
+    "invalid-value",
+    "unknown-key",
+    "missing-key",
+    "no-value",
+    "unknown-name",
+    "duplicate",
+    "unknown-measure",
+    "grammar",
+    "syntax",
+    "unreadable-file",
+    "settings",
+    "no-judgments",
+    "no-text",
 ]
 """
-The kinds of problems that code distinguishes: an unknown measure, a line that does not fit the grammar of thresholds, a
-file that is not YAML, a relevance.toml that cannot be used, a suite without judgments, a query without the text that
-the request uses, and a key without a value.
+What a problem is, for programs; the codes are part of the JSON that commands print, and stay what they are.
+
+A value that is not one of those expected, which is also what all others are; a key that there is not, that is missing,
+or that has no value; the name of a request, a query or a tag that the suite does not have; what is given twice; an
+unknown measure; a line that does not fit the grammar of thresholds; a file that is not YAML or JSON; a file that is
+missing or cannot be read; a relevance.toml that cannot be used; a suite without judgments; a query without the text
+that the request uses.
 """
 
-TOPICS_OF_PROBLEMS: dict[ProblemKind, Topic] = {
-    "unknown measure": Topic.MEASURES,
+TOPICS_OF_PROBLEMS: dict[ProblemCode, Topic] = {
+    "unknown-measure": Topic.MEASURES,
     "grammar": Topic.GRAMMAR,
     "syntax": Topic.QUOTES_IN_YAML,
     "settings": Topic.SETTINGS,
-    "no judgments": Topic.GRADING,
+    "no-judgments": Topic.GRADING,
 }
 """What explains problems of a kind; the others say what was found and expected."""
 
@@ -141,7 +162,7 @@ class Problem:
     message: str
     excerpt: str = ""
     count: int = 1
-    kind: ProblemKind = ""
+    code: ProblemCode = "invalid-value"
 
     def __str__(self) -> str:
         place = self.path if not self.line else f"{self.path}:{self.line}:{self.column}"
@@ -151,7 +172,7 @@ class Problem:
 
 def list_topics(problems: Iterable[Problem]) -> list[Topic]:
     """What explains *problems*."""
-    return [TOPICS_OF_PROBLEMS[problem.kind] for problem in problems if problem.kind in TOPICS_OF_PROBLEMS]
+    return [TOPICS_OF_PROBLEMS[problem.code] for problem in problems if problem.code in TOPICS_OF_PROBLEMS]
 
 
 class InputError(HarnessError):
@@ -167,9 +188,11 @@ class InputError(HarnessError):
         return tuple(dict.fromkeys([*super().topics, *list_topics(self.problems)]))
 
     @classmethod
-    def at(cls, path: str | Path, line: int, column: int, message: str) -> InputError:
+    def at(
+        cls, path: str | Path, line: int, column: int, message: str, code: ProblemCode = "invalid-value"
+    ) -> InputError:
         """An error with a single problem."""
-        return cls([Problem(str(path), line, column, message)])
+        return cls([Problem(str(path), line, column, message, code=code)])
 
 
 class SuiteError(InputError):
@@ -181,7 +204,7 @@ class ConfigError(InputError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         # The problems of suites are told together with those of the relevance.toml that counts for them.
-        super().__init__([replace(problem, kind="settings") for problem in problems])
+        super().__init__([replace(problem, code="settings") for problem in problems])
 
 
 class FormatError(InputError):
@@ -224,10 +247,13 @@ class SearchError(HarnessError):
     """The engine could not be asked. What concerns one query only is an outcome of that query, not an error."""
 
     exit_status = 3
+    code = "search"
 
 
 class EngineUnreachable(SearchError):
     """No connection, an unknown host, a TLS failure, or no answer in time."""
+
+    code = "engine-unreachable"
 
     topic = Topic.CLUSTERS
 
@@ -235,11 +261,15 @@ class EngineUnreachable(SearchError):
 class LoginRefused(SearchError):
     """The engine answered 401 or 403."""
 
+    code = "login-refused"
+
     topic = Topic.CLUSTERS
 
 
 class RequestRefused(SearchError):
     """The engine refused a request with this *status*; *kinds* are the types of its errors."""
+
+    code = "request-refused"
 
     def __init__(self, message: str, status: int, kinds: Collection[str]) -> None:
         self.status = status
@@ -250,12 +280,14 @@ class RequestRefused(SearchError):
 class FixtureError(SearchError):
     """A suite's own index could not be built, or an index stands there that the harness did not make."""
 
+    code = "fixture"
     topic = Topic.FIXTURES
 
 
 class HookError(SearchError):
     """A hook of the user's raised an error, or returned what it must not."""
 
+    code = "hook"
     topic = Topic.HOOKS
 
 
@@ -263,6 +295,7 @@ class EngineStartError(HarnessError):
     """The embedded node could not be fetched or started."""
 
     exit_status = 3
+    code = "engine-start"
     topic = Topic.EMBEDDED_ENGINE
 
 
@@ -270,6 +303,7 @@ class BaselineError(HarnessError):
     """A baseline is missing, unreadable or older than its suite."""
 
     exit_status = 1
+    code = "baseline"
     topic: ClassVar[Topic | None] = Topic.UNUSABLE_BASELINES
 
 
@@ -289,3 +323,5 @@ class UnansweredBaseline(BaselineError):
 
 class HistoryError(HarnessError):
     """A file of a history cannot be read or written."""
+
+    code = "history"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -143,7 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = None
     if arguments is not None:
         words = list(arguments)
-    status = run_guarded(partial(_run_command, words))
+    as_json = "--json" in (sys.argv[1:] if words is None else words)
+    status = run_guarded(partial(_run_command, words), as_json=as_json)
     if arguments is None:
         # The process ends, and Python would look for cycles in all that was imported, in vain: scripts/bench/startup.
         gc.freeze()

@@ -26,6 +26,7 @@ SCHEMAS = {
     "suite": AddedSchema("suite", "harness.suites.shape", "suite_schema"),
     "settings": AddedSchema("settings", "harness.config.schema", "settings_schema"),
     "report": AddedSchema("report", "harness.report.json", "report_schema"),
+    "problems": AddedSchema("problems", "harness.cli.problem_report", "problems_schema"),
     "inspection": AddedSchema("inspection", "harness.report.json", "inspection_schema"),
 }
 for _extension in load_extensions():

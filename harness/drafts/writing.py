@@ -97,12 +97,12 @@ def _validate_suite(draft: Draft, path: Path) -> tuple[Problem, ...]:
     """The problems of the suite at *path*; none if all that is wrong is what the source of *draft* does not say."""
     # Each TODO line is a problem too, but one that the file itself tells.
     has_texts = any(query.text for query in draft.queries)
-    to_fill_in = {"no value"} if has_texts else {"no value", "no text"}
+    to_fill_in = {"no-value"} if has_texts else {"no-value", "no-text"}
     try:
         loaded = load_unchecked(path, None)
         problems = loaded.reading.problems
-        problems.extend(problem for problem in loaded.judgments.problems.found if problem.kind != "no judgments")
-        loaded.require_sound(but={problem for problem in problems.found if problem.kind in to_fill_in})
+        problems.extend(problem for problem in loaded.judgments.problems.found if problem.code != "no-judgments")
+        loaded.require_sound(but={problem for problem in problems.found if problem.code in to_fill_in})
     except SuiteError as error:
         return error.problems
     return ()

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, ClassVar
 
-from harness.errors import FormatError, InputError, Problem, missing_package
+from harness.errors import FormatError, InputError, Problem, ProblemCode, missing_package
 
 _PACKED = (".gz", ".zst")
 
@@ -78,10 +78,10 @@ def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
         with _open(path) as file:
             yield file
     except FileNotFoundError:
-        raise FormatError.at(name, 0, 0, "there is no such file") from None
+        raise FormatError.at(name, 0, 0, "there is no such file", "unreadable-file") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
+        raise FormatError.at(name, 0, 0, f"the file cannot be read: {reason}", "unreadable-file") from None
 
 
 @contextmanager
@@ -268,9 +268,9 @@ class TextSource:
         """The offset at which each line begins: places are looked up often."""
         return [0, *(match.end() for match in self.line_break.finditer(self.text))]
 
-    def make_problem(self, line: int, column: int, message: str) -> Problem:
+    def make_problem(self, line: int, column: int, message: str, code: ProblemCode = "invalid-value") -> Problem:
         """A problem at a place of this file, with its excerpt; line 0 for the file as a whole."""
-        return Problem(self.path, line, column, message, self.make_excerpt(line, column))
+        return Problem(self.path, line, column, message, self.make_excerpt(line, column), code=code)
 
     def make_error(self, line: int, column: int, message: str) -> FormatError:
         """The error for what is at a place of this file."""
@@ -333,7 +333,9 @@ def _read_blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
     for chunk in iter(partial(file.read, _BLOCK), b""):
         size += len(chunk)
         if size > limit:
-            raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit")
+            raise InputError.at(
+                name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit", "unreadable-file"
+            )
         end = chunk.rfind(b"\n") + 1
         if end:
             yield b"".join([*parts_of_line, chunk[:end]])
@@ -352,14 +354,14 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
     """
     try:
         if path.exists() and not path.is_file():
-            raise InputError.at(name, 0, 0, "this is not a file")
+            raise InputError.at(name, 0, 0, "this is not a file", "unreadable-file")
         with path.open("rb") as file:
             yield file
     except FileNotFoundError:
-        raise InputError.at(name, 0, 0, _describe_absence(path)) from None
+        raise InputError.at(name, 0, 0, _describe_absence(path), "unreadable-file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
+        raise InputError.at(name, 0, 0, f"the file cannot be read: {reason}", "unreadable-file") from None
 
 
 def _describe_absence(path: Path) -> str:
@@ -381,7 +383,7 @@ def _decode_blocks(
         content = block
         if place == 0:
             if block.startswith(_UTF16_MARKS):
-                raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
+                raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8", "unreadable-file")
             content = block.removeprefix(BOM_UTF8)
         try:
             text = content.decode()
@@ -389,12 +391,12 @@ def _decode_blocks(
             valid = kind(name, *parts, content[: error.start].decode())
             line, column = valid.find_place(len(valid.text))
             message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
-            raise InputError([valid.make_problem(line, column, message)]) from None
+            raise InputError([valid.make_problem(line, column, message, "unreadable-file")]) from None
         control = NOT_TEXT.search(text)
         if control:
             source = kind(name, *parts, text)
             line, column = source.find_place(sum(map(len, parts)) + control.start())
-            raise InputError([source.make_problem(line, column, _describe_control(control.group()))])
+            raise InputError([source.make_problem(line, column, _describe_control(control.group()), "unreadable-file")])
         parts.append(text)
     return kind(name, *parts, again=again)
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from harness.errors import FormatError, Problem, UsageError
+from harness.errors import FormatError, Problem, ProblemCode, UsageError
 from harness.files.beside import BesideFile
 from harness.files.json import PlacedJson, WrongJson, WrongNumber, build_tree, parse_json
 from harness.files.opening import MOST_PROBLEMS, TextSource
@@ -98,9 +98,11 @@ class VersionedJson(Generic[T]):
         try:
             content = file.read(MOST_READ) if isinstance(file, BesideFile) else read_limited(file)
         except FileNotFoundError:
-            raise FormatError.at(path, 0, 0, "there is no such file") from None
+            raise FormatError.at(path, 0, 0, "there is no such file", "unreadable-file") from None
         except OSError as error:
-            raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+            raise FormatError.at(
+                path, 0, 0, f"the file cannot be read: {error.strerror or error}", "unreadable-file"
+            ) from None
         return self.loads(content, path=str(path))
 
     def loads(self, text: str | bytes, *, path: str | None = None, first_line: int = 1) -> T:
@@ -138,9 +140,9 @@ class VersionedJson(Generic[T]):
         text = content if isinstance(content, str) else content.decode(errors="replace")
         source = TextSource(path, text)
 
-        def make_problem(offset: int, message: str) -> Problem:
+        def make_problem(offset: int, message: str, code: ProblemCode = "invalid-value") -> Problem:
             line, column = source.find_place(offset)
-            return Problem(path, first_line + line - 1, column, message)
+            return Problem(path, first_line + line - 1, column, message, code=code)
 
         try:
             raw = parse_json(_decode(content))
@@ -148,7 +150,7 @@ class VersionedJson(Generic[T]):
             advice = self.remedy
             if _CONFLICT.search(text):
                 advice = "git left the marks of a conflict in it: keep one side"
-            raise FormatError([make_problem(error.offset, f"{error}; {advice}")]) from None
+            raise FormatError([make_problem(error.offset, f"{error}; {advice}", "syntax")]) from None
         version = raw.get("schema") if isinstance(raw, dict) else None
         is_unmarked = version is None and self.had_no_version
         # In Python true equals 1.
@@ -211,7 +213,7 @@ class VersionedJson(Generic[T]):
             else:
                 write_whole(file, self.dumps(value))
         except OSError as error:
-            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise UsageError(f"{path} cannot be written: {error.strerror or error}", "unreadable-file") from None
 
     def dumps(self, value: T) -> str:
         """*value* as JSON text, two blanks a level, with a newline at its end; ASCII only, unless people merge it."""

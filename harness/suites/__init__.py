@@ -65,7 +65,7 @@ def load_suite(
     has_machine_grades = any(file.grades for file in machine_files.values())
     problems = loaded.judgments.problems.found
     if has_machine_grades or not needs_judgments:
-        problems = [problem for problem in problems if problem.kind != "no judgments"]
+        problems = [problem for problem in problems if problem.code != "no-judgments"]
     loaded.reading.problems.extend(problems)
     loaded.require_sound()
     suite = loaded.suite

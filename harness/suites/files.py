@@ -54,7 +54,7 @@ class SuiteFiles:
         path = self.border.folder / written
         sentence = self._explain_refusal(path)
         if sentence:
-            self.problems.note(written.mark, f"the file {written.raw!r} {sentence}")
+            self.problems.note(written.mark, f"the file {written.raw!r} {sentence}", "unreadable-file")
             return None
         if not is_quotable(path):
             self.problems.concealed.add(str(path))

@@ -47,7 +47,9 @@ class Judgments:
         # The grade of a variable without a value is NaN.
         is_unknown = math.isnan(first_grade) or math.isnan(grade)
         if first is not mark and first_grade != grade and not is_unknown:
-            self.problems.note(mark, f"document {document!r} is judged twice for query {query!r}, first at {first}")
+            self.problems.note(
+                mark, f"document {document!r} is judged twice for query {query!r}, first at {first}", "duplicate"
+            )
 
     def add_file(
         self,
@@ -228,7 +230,7 @@ def read_judges(written: Sequence[ScalarNode], problems: Problems) -> tuple[str,
     names = [str(name) for name in written]
     for repeated in list_repeated(names):
         second = [name for name in written if name == repeated][1]
-        problems.note(second.mark, f"the judge {repeated!r} is named twice")
+        problems.note(second.mark, f"the judge {repeated!r} is named twice", "duplicate")
     return tuple(names) or (PEOPLE,)
 
 

@@ -25,7 +25,7 @@ def compose_json(source: TextSource) -> tuple[Node | None, list[Problem]]:
         for event in _iterate_events(source):
             composer.take(event)
     except WrongJson as error:
-        raise SuiteError([source.make_problem(*source.find_place(error.offset), str(error))]) from None
+        raise SuiteError([source.make_problem(*source.find_place(error.offset), str(error), "syntax")]) from None
     return composer.root, composer.problems
 
 

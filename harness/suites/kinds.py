@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeAlias
 
+from harness.errors import ProblemCode
 from harness.model.suite import Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe
 from harness.words import did_you_mean, find_nearest, one_of, unknown_key
@@ -47,6 +48,13 @@ class Mistake:
     message: str
     is_empty: bool = False
     is_missing: bool = False
+
+    @property
+    def code(self) -> ProblemCode:
+        """What the mistake is, for programs."""
+        if self.is_missing:
+            return "missing-key"
+        return "no-value" if self.is_empty else "invalid-value"
 
 
 @dataclass(frozen=True, slots=True)

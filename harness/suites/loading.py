@@ -170,7 +170,7 @@ class LoadedSuite:
 
     def _require(self, key: str, sentence: str) -> None:
         if getattr(self.reading.shape, key) is None and self.are_sound(key):
-            self.reading.problems.note(self.reading.root.mark, sentence)
+            self.reading.problems.note(self.reading.root.mark, sentence, "missing-key")
 
     @cached_property
     def _files(self) -> SuiteFiles:
@@ -391,7 +391,7 @@ def _check_judgments(loaded: LoadedSuite) -> None:
         return
     if suite.measures or not loaded.all_thresholds or loaded.scores_anything:
         message = describe_no_judgments(loaded.path)
-        loaded.judgments.problems.note(loaded.reading.find_mark("queries"), message, "no judgments")
+        loaded.judgments.problems.note(loaded.reading.find_mark("queries"), message, "no-judgments")
 
 
 def _check_queries(loaded: LoadedSuite) -> None:

@@ -330,7 +330,7 @@ def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, is
         if name == "text":
             if not query.text:
                 message = f"query {query.id!r} has no text, but the request uses {{{{text}}}}"
-                problems.note(query.mark, message, "no text")
+                problems.note(query.mark, message, "no-text")
         elif name == "depth":
             continue
         elif name not in query.params:

@@ -143,7 +143,9 @@ class _QueryReader:
             query = self._build_query(shape, problems)
             if query.id in queries:
                 first = queries[query.id].query
-                problems.note(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
+                problems.note(
+                    query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}", "duplicate"
+                )
                 continue
             given = tuple(key for key in _MUST_AGREE if getattr(shape, key) is not None)
             queries[query.id] = _WrittenQuery(query, given, WrittenVariants(shape.variants, shape.same_as))
@@ -161,7 +163,7 @@ class _QueryReader:
         tags: dict[str, None] = {}
         for tag in shape.tags:
             if str(tag) in tags:
-                problems.note(tag.mark, f"the tag {str(tag)!r} is given twice")
+                problems.note(tag.mark, f"the tag {str(tag)!r} is given twice", "duplicate")
             tags[str(tag)] = None
         need, weight, params = "", 1.0, _NO_PARAMS
         if shape.need is not None:

@@ -277,11 +277,11 @@ def _validate(model: type[AShape], node: MappingNode, problems: Problems) -> tup
     mistakes = Mistakes()
     shape = model.read_mapping(node, mistakes, ())
     for unknown in mistakes.unknown:
-        problems.note(unknown.mark, str(unknown))
+        problems.note(unknown.mark, str(unknown), "unknown-key")
     for mistake in mistakes.found:
         # The place of a problem in a query file is a whole line.
         key = f"{mistake.place[0]}: " if model is QueryShape and not mistake.is_missing else ""
-        problems.note(mistake.mark, f"{key}{mistake.message}", "no value" if mistake.is_empty else "")
+        problems.note(mistake.mark, f"{key}{mistake.message}", mistake.code)
     return shape, mistakes
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
+from harness.errors import GrammarError, MeasureError, ProblemCode, UnknownMeasure
 from harness.gate.conditions import explain_not_estimable
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.grammar import check_reach, parse_threshold
@@ -61,7 +61,7 @@ def read_measures(texts: Iterable[ScalarNode], problems: Problems) -> tuple[Meas
         if _is_refused_for_novelty(measure, text, problems):
             continue
         if measure.text in measures:
-            problems.note(text.mark, f"the measure {measure.text} is named twice")
+            problems.note(text.mark, f"the measure {measure.text} is named twice", "duplicate")
         measures[measure.text] = measure
     return tuple(measures.values())
 
@@ -178,11 +178,11 @@ class ThresholdReader:
         names: list[str] = []
         for name in line.requests:
             if name in names:
-                problems.note(name.mark, f"the request {str(name)!r} is named twice")
+                problems.note(name.mark, f"the request {str(name)!r} is named twice", "duplicate")
             elif self.requests is not None and name not in self.requests:
                 known = ", ".join(self.requests)
                 guess = did_you_mean(name, self.requests)
-                problems.note(name.mark, f"found no request {str(name)!r}, known are {known}{guess}")
+                problems.note(name.mark, f"found no request {str(name)!r}, known are {known}{guess}", "unknown-name")
             elif self.requests is not None and not self.requests[name].gates:
                 message = f"the request {str(name)!r} has 'gate: false': nothing is decided for it; remove either"
                 problems.note(name.mark, message)
@@ -203,7 +203,7 @@ def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], proble
     for threshold in thresholds:
         if threshold.tag is not None and threshold.tag not in tags:
             guess = did_you_mean(threshold.tag, tags)
-            problems.note(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}")
+            problems.note(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}", "unknown-name")
 
 
 def check_field_paths(
@@ -292,8 +292,8 @@ def _is_refused_for_novelty(measure: Measure, text: ScalarNode, problems: Proble
 
 def _note_grammar_error(error: GrammarError, text: ScalarNode, problems: Problems) -> None:
     """Note *error* at its place in *text*."""
-    kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else "grammar"
+    code: ProblemCode = "unknown-measure" if isinstance(error, UnknownMeasure) else "grammar"
     # A list in brackets splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted.
     is_halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
     hint = "; inside [ ] put a measure with a comma in quotes" if is_halved else ""
-    problems.note_inside(text, error.offset, f"{error}{hint}", kind)
+    problems.note_inside(text, error.offset, f"{error}{hint}", code)

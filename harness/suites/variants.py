@@ -115,7 +115,7 @@ def _is_known(
     """Whether *same_as*, which is written at *query*, is another query, and no variant itself; notes the problem."""
     name = str(same_as)
     if name not in queries:
-        problems.note(same_as.mark, f"no query has the id {name!r}{did_you_mean(name, queries)}")
+        problems.note(same_as.mark, f"no query has the id {name!r}{did_you_mean(name, queries)}", "unknown-name")
     elif name == query.id:
         problems.note(same_as.mark, f"the query {name!r} is 'same_as' itself; expected the id of another query")
     elif written[name].same_as is not None:

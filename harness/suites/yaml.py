@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import yaml
 
-from harness.errors import Problem, ProblemKind, SuiteError
+from harness.errors import Problem, ProblemCode, SuiteError
 from harness.files.border import conceal
 from harness.files.opening import MOST_PROBLEMS, TextSource
 from harness.files.yaml import PARSER_TOO_DEEP, choose_yaml_loader
@@ -176,13 +176,13 @@ def make_syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
     """The place of *error* and a message."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:
-        return source.make_problem(0, 0, f"this is not YAML: {error}")
+        return source.make_problem(0, 0, f"this is not YAML: {error}", "syntax")
     line, column = mark.line + 1, mark.column + 1
     message = str(getattr(error, "problem", "") or "")
     if message == PARSER_TOO_DEEP:
-        return source.make_problem(line, column, _TOO_DEEP)
+        return source.make_problem(line, column, _TOO_DEEP, "syntax")
     if source.get_line(line)[column - 1 : column] == "\t" or "tab" in message:
-        return source.make_problem(line, column, "found a tab; YAML is indented with spaces")
+        return source.make_problem(line, column, "found a tab; YAML is indented with spaces", "syntax")
     if "escape" in message or "hexdecimal" in message:
         return _make_escape_problem(source, line, column)
     context = str(getattr(error, "context", "") or "")
@@ -192,7 +192,7 @@ def make_syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
         line, column, sentence = context_mark.line + 1, context_mark.column + 1, "this quote is not closed"
     else:
         sentence = _explain_syntax_error(message, context, context_mark)
-    return replace(source.make_problem(line, column, sentence + _suggest_quotes(source, line, column)), kind="syntax")
+    return source.make_problem(line, column, sentence + _suggest_quotes(source, line, column), "syntax")
 
 
 _ESCAPE = re.compile(r"\\(?:([xuU])([0-9a-fA-F]*)|.|$)")
@@ -207,7 +207,7 @@ def _make_escape_problem(source: TextSource, line: int, column: int) -> Problem:
     # The parser that joins halves of characters knows only where the text begins.
     if escape is None:
         reason = "this text has half of a character; write the character itself, or its number as in \\U0001F600"
-        return source.make_problem(line, column, reason)
+        return source.make_problem(line, column, reason, "syntax")
     digits = _DIGITS.get(escape[1] or "", 0)
     if len(escape[2] or "") < digits:
         reason = f"{escape[0]} is no character; expected {digits} hexadecimal digits after \\{escape[1]}"
@@ -217,7 +217,7 @@ def _make_escape_problem(source: TextSource, line: int, column: int) -> Problem:
     else:
         reason = f"{escape[0]} means nothing in double quotes; put the text in single quotes"
     message = f"{reason}, or write two backslashes for one that belongs to the text"
-    return source.make_problem(line, begin + 1, message)
+    return source.make_problem(line, begin + 1, message, "syntax")
 
 
 def _explain_syntax_error(message: str, context: str, context_mark: yaml.Mark | None) -> str:
@@ -442,14 +442,14 @@ class Problems:
     sources: dict[str, TextSource] = field(default_factory=dict)
     _noted: set[Problem] = field(default_factory=set)
 
-    def note(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
+    def note(self, mark: Mark, message: str, code: ProblemCode = "invalid-value") -> None:
         """Note a problem at a place in the suite, or in a file that it names; the same problem only once."""
         source = self._find_source(mark)
         if source is None:
-            problem = Problem(mark.path, mark.line, mark.column, message)
+            problem = Problem(mark.path, mark.line, mark.column, message, code=code)
         else:
-            problem = source.make_problem(mark.line, mark.column, message)
-        self._note_once(replace(problem, kind=kind))
+            problem = source.make_problem(mark.line, mark.column, message, code)
+        self._note_once(problem)
 
     def note_without_excerpt(self, mark: Mark, message: str) -> None:
         """Note a problem whose line must not be printed, because it may have a secret."""
@@ -463,12 +463,12 @@ class Problems:
         """Note that *count* more problems are not shown."""
         self.found.append(Problem(self.source.path, 0, 0, message, count=count))
 
-    def note_inside(self, scalar: ScalarNode, offset: int, message: str, kind: ProblemKind = "") -> None:
+    def note_inside(self, scalar: ScalarNode, offset: int, message: str, code: ProblemCode = "invalid-value") -> None:
         """Note a problem at the character *offset* of a scalar, or at its beginning if variables were replaced."""
         source = self._find_source(scalar.mark)
         if source is None:
             # The scalar is in no file, but in a body from Python.
-            self.note(scalar.mark, message, kind)
+            self.note(scalar.mark, message, code)
             return
         column = scalar.mark.column
         begin = column - 1 if scalar.plain else column
@@ -476,7 +476,7 @@ class Problems:
         is_as_in_line = scalar == scalar.raw and source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
         if is_as_in_line and offset > 0:
             column = begin + 1 + offset
-        self._note_once(replace(source.make_problem(scalar.mark.line, column, message), kind=kind))
+        self._note_once(source.make_problem(scalar.mark.line, column, message, code))
 
     def _find_source(self, mark: Mark) -> TextSource | None:
         """The file of *mark* if its lines are shown."""

@@ -12,7 +12,7 @@ from builders.extension_cases import needs_extension
 from builders.typed_page import list_anchors
 from harness import errors, pages
 from harness.cli import main
-from harness.errors import TOPICS_OF_PROBLEMS, HarnessError, Problem, ProblemKind, SuiteError
+from harness.errors import TOPICS_OF_PROBLEMS, HarnessError, Problem, ProblemCode, SuiteError
 from harness.model.run import Status
 from harness.model.scores import Outcome
 from harness.pages import Topic, find_site, format_link
@@ -41,7 +41,16 @@ SELF_EXPLAINING = {
     "HistoryError": "names the file and the remedy",
 }
 
-SELF_EXPLAINING_PROBLEMS = {"", "no text", "no value"}
+SELF_EXPLAINING_PROBLEMS = {
+    "invalid-value",
+    "unknown-key",
+    "missing-key",
+    "no-value",
+    "no-text",
+    "unknown-name",
+    "duplicate",
+    "unreadable-file",
+}
 SELF_EXPLAINING_OUTCOMES = {Outcome.SCORED, Outcome.ZERO_HITS, Outcome.SKIPPED}
 SELF_EXPLAINING_STATUSES = {
     Status.PASSED,
@@ -108,14 +117,15 @@ def test_each_class_of_errors_has_a_topic_or_explains_itself():
 
 
 def test_each_kind_of_problem_outcome_and_verdict_has_a_topic_or_explains_itself():
-    assert set(TOPICS_OF_PROBLEMS) | SELF_EXPLAINING_PROBLEMS == set(ProblemKind.__args__)
+    assert set(TOPICS_OF_PROBLEMS) | SELF_EXPLAINING_PROBLEMS == set(ProblemCode.__args__)
     assert set(TOPICS_OF_OUTCOMES) | SELF_EXPLAINING_OUTCOMES == set(Outcome)
     assert set(TOPICS_OF_STATUSES) | SELF_EXPLAINING_STATUSES == set(Status)
 
 
 def test_an_error_has_each_topic_of_its_problems_once():
     problems = [
-        Problem("a", line, 1, "no", kind=kind) for line, kind in enumerate(["grammar", "", "grammar", "syntax"])
+        Problem("a", line, 1, "no", code=code)
+        for line, code in enumerate(["grammar", "invalid-value", "grammar", "syntax"])
     ]
     assert SuiteError(problems).topics == (Topic.GRAMMAR, Topic.QUOTES_IN_YAML)
 
