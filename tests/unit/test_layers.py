@@ -193,6 +193,7 @@ LATE = {
     "harness.cli.run": {"harness.cli.running"},
     # A run without files of JSON needs no pydantic.
     "harness.cli.running": {"harness.report.json", "harness.store.journal"},
+    "harness.cli.exits": {"harness.cli.problem_report"},  # for errors with --json alone
     "harness.cli.validate": {"harness.cli.validating"},
     "harness.cli.validating": {"harness.report.sentences"},
     "harness.cli.streams": {"harness.report.safe_text"},  # for errors alone
