@@ -13,7 +13,7 @@ from harness.errors import HarnessError, InputError, UsageError
 from harness.extensions.workbench.answers import Answers
 from harness.extensions.workbench.bench import Bench, TextRun
 from harness.extensions.workbench.causes import plan_causes
-from harness.extensions.workbench.figures import ScoredSide, make_row
+from harness.extensions.workbench.figures import ScoredSide, make_rows
 from harness.extensions.workbench.grading import Grading
 from harness.extensions.workbench.holding_out import describe_hold_out, give_verdict
 from harness.extensions.workbench.rankings import RankedSide, Rankings, find_query, make_side
@@ -21,8 +21,9 @@ from harness.extensions.workbench.scored_tries import LIVE
 from harness.extensions.workbench.writing import PlannedChange, plan_request, plan_values
 from harness.local_server import Action, RefusedAction, Route
 from harness.means import mean_of
+from harness.model.suite import Query
 from harness.run import Runner
-from harness.words import count
+from harness.words import count, shorten
 
 LONGEST_NAME = 200
 
@@ -42,7 +43,7 @@ class Actions:
         """Each look is counted, also of two windows that finish at once."""
         self._verdicts: dict[int, str] = {}
         """Of the queries held out, by the number of the try."""
-        self._rankings = Rankings(bench.scored)
+        self._rankings = Rankings(bench.scored, grading.given)
         self._answers = Answers(bench.scored, grading)
         bench.scored.replace_judgments(grading.list_judgments())
 
@@ -96,7 +97,7 @@ class Actions:
             "text": material.text,
             "live_text": material.live.text,
             "dials": self._answers.list_dials(material.text, {}),
-            "queries": [self._answers.build_query(query.id) for query in scored.suite.queries],
+            "queries": list(map(self._answers.build_query, scored.suite.queries)),
             "live": mean_of(live.scores, weights) if live.scores else None,
             "has_explain": material.explains,
             "has_why": material.live.answered is not None,
@@ -121,7 +122,7 @@ class Actions:
             return {"said": None, "reload": False}
         self.grading.original = self.scored.suite
         self.scored.replace_judgments(self.grading.list_judgments())
-        self._rankings = Rankings(self.scored)
+        self._rankings = Rankings(self.scored, self.grading.given)
         return {
             "said": "The suite or its index was changed: it is loaded again, and your text is kept.",
             "reload": True,
@@ -159,10 +160,12 @@ class Actions:
         is_over = run.is_over
         rows = run.rows[since:]
         answer: dict[str, Any] = {
+            "run": run.id,
+            "part_of": run.again if run.is_part else None,
             "since": since + len(rows),
             "rows": [asdict(row) for row in rows],
             "done": since + len(rows),
-            "total": len(run.suite.queries),
+            "total": run.searches,
             "over": is_over,
             "superseded": run.is_superseded,
             "try": None,
@@ -240,12 +243,14 @@ class Actions:
     # Grades.
 
     def grade(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep a grade; both sides are scored by it at once."""
-        pair = (str(sent.get("query")), str(sent.get("document")))
-        find_query(self.scored.suite, pair[0])
-        title = self._rankings.title(pair[1])
-        said = self.grading.record(pair, sent.get("grade"), title, self.scored.suite)
-        return self._describe_grade(pair[0], sent, said)
+        """Keep a grade; both sides are scored by it at once. What is graded below a variant is so for its query."""
+        query_id, document = str(sent.get("query")), str(sent.get("document"))
+        query = self._find_owner(query_id)
+        if not self.scored.has_document(query, document):
+            raise UsageError(f"found {shorten(document)!r}, expected a document that was found, or is judged")
+        title = self._rankings.title(document)
+        said = self.grading.record((query.id, document), sent.get("grade"), title, self.scored.suite)
+        return self._describe_grade(query_id, sent, said)
 
     def undo(self, _: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Undo the last grade of this session."""
@@ -253,14 +258,21 @@ class Actions:
         name = self._rankings.title(document) or document
         return self._describe_grade(query, sent, f"Undone: the grade of {name}.")
 
+    def _find_owner(self, query_id: str) -> Query:
+        query = self.scored.find_owner(query_id)
+        if query is None:
+            raise UsageError(f"found no query {shorten(query_id)!r} among those that are shown")
+        return query
+
     def _describe_grade(self, query: str, sent: Mapping[str, Any], said: str) -> dict[str, Any]:
         scored = self.scored
         scored.replace_judgments(self.grading.list_judgments())
         number = None if sent.get("try") is None else _read_number(sent, "try")
+        owner = self._find_owner(query)
         answer: dict[str, Any] = {
             "query": query,
-            "live": scored.live.scores.get(query),
-            "row": None,
+            "live": {row.query: row.score for row in make_rows(scored.live, scored.live, owner)},
+            "rows": [],
             "summary": None,
             "tries": self._answers.list_tries(),
             "said": said,
@@ -268,7 +280,7 @@ class Actions:
         tried = None
         if number is not None:
             side = scored.find_shown(number).side
-            answer["row"] = asdict(make_row(scored.live, side, find_query(scored.suite, query)))
+            answer["rows"] = [asdict(row) for row in make_rows(scored.live, side, owner)]
             answer["summary"] = self._answers.build_summary(number)
             tried = self._find_side(number, query)
         answer["ranking"] = self._rankings.show(query, self._find_side(LIVE, query), tried)

@@ -8,12 +8,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harness.extensions.workbench.dials import find_dials, list_parameters
-from harness.extensions.workbench.figures import ScoredSide, find_best, find_mean_difference, judge_queries, make_row
+from harness.extensions.workbench.figures import (
+    ScoredSide,
+    find_best,
+    find_mean_difference,
+    judge_queries,
+    make_row,
+    make_variant_row,
+)
 from harness.extensions.workbench.grading import Grading
-from harness.extensions.workbench.rankings import find_query
 from harness.extensions.workbench.scored_tries import LIVE, ScoredTries
 from harness.extensions.workbench.tries import Try
-from harness.model.suite import Json
+from harness.gate.decide_variants import list_agreements
+from harness.model.suite import Json, Query, Variant
 
 
 class Answers:
@@ -23,9 +30,8 @@ class Answers:
         self._scored = scored
         self._grading = grading
 
-    def build_query(self, query_id: str) -> dict[str, Any]:
-        """The query of an id with its score today."""
-        query = find_query(self._scored.suite, query_id)
+    def build_query(self, query: Query) -> dict[str, Any]:
+        """*query* with its score today, and its variants."""
         text = query.text
         if query.masked is not None and query.masked.get("text"):
             text = query.masked["text"]
@@ -38,6 +44,20 @@ class Answers:
             "weight": query.weight,
             "live": row.score,
             "live_error": row.error,
+            "variants": [self._build_variant(query, variant) for variant in query.variants],
+        }
+
+    def _build_variant(self, query: Query, variant: Variant) -> dict[str, Any]:
+        """A *variant* of *query*: its score today by the judgments of the query, and how far it finds the same."""
+        row = make_variant_row(self._scored.live, self._scored.live, query, variant)
+        return {
+            "id": variant.id,
+            "text": self._scored.material.masker.mask(variant.text),
+            "rule": variant.rule,
+            "live": row.score,
+            "live_error": row.error,
+            "agreement": list_agreements(self._scored.suite, query)[0].text,
+            "live_agreement": row.agreement,
         }
 
     def list_dials(self, text: str, values: Mapping[str, Json]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from functools import partial
 
 from harness.errors import HarnessError, UsageError
 from harness.extensions.workbench.dials import PARAMETER, put_numbers
-from harness.extensions.workbench.figures import Row, ScoredSide, make_row
+from harness.extensions.workbench.figures import Row, ScoredSide, count_searches, make_row, make_variant_row
 from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.opening import Material
 from harness.extensions.workbench.scored_tries import LIVE, Answered, ScoredTries
@@ -45,6 +45,8 @@ class TextRun:
     """With the text as its request, and the queries in the order in which they are sent."""
     again: int | None = None
     """The number of the try of which a part, or all, is measured once more."""
+    is_part: bool = False
+    """Whether it is one query of it."""
     responses: dict[str, Response] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     is_over: bool = False
@@ -52,6 +54,11 @@ class TextRun:
     error: str = ""
     finished: Try | None = None
     followed: FollowedRun | None = None
+
+    @property
+    def searches(self) -> int:
+        """How many queries and variants are sent."""
+        return count_searches(self.suite)
 
 
 class Bench:
@@ -110,25 +117,25 @@ class Bench:
                 return known, text, values
             if mark in self._failed and not force:
                 raise UsageError("this text was not answered in time; Ctrl+Enter sends it again")
-            run = TextRun(
-                secrets.token_hex(8), text, values, _order_queries(suite, self.scored.suite, first), again=known
-            )
+            run = TextRun(secrets.token_hex(8), text, values, _order_queries(suite, first), again=known)
             self._add_run(run)
         return run, text, values
 
     def begin_again(self, number: int, query: str) -> TextRun:
         """
-        Send one *query* of the try of a *number* once more.
+        Send one *query* of the try of a *number*, or that of a variant, with its variants once more.
 
         Raises:
             UsageError: There is no such try or query.
         """
         shown = self.scored.find_shown(number)
-        queries = tuple(known for known in self.scored.suite.queries if known.id == query)
-        if not queries:
+        owner = self.scored.find_owner(query)
+        if owner is None:
             raise UsageError(f"found no query {query!r}")
         suite = leave_out_unranked(self.scored.material.read_request(shown.text, shown.values))
-        run = TextRun(secrets.token_hex(8), shown.text, shown.values, replace(suite, queries=queries), again=number)
+        queries = tuple(known for known in suite.queries if known.id == owner.id)
+        suite = replace(suite, queries=queries)
+        run = TextRun(secrets.token_hex(8), shown.text, shown.values, suite, again=number, is_part=True)
         with self._changed:
             self._add_run(run)
         return run
@@ -198,19 +205,26 @@ class Bench:
     def _receive(self, run: TextRun, query: str, response: Response) -> None:
         """Score a response, in the thread that sends."""
         response = self._mask(response)
-        suite = self.scored.suite
-        shown = tuple(known for known in suite.queries if known.id == query)
-        if not shown:
+        owner = self.scored.find_owner(query)
+        if owner is None:
             # The suite was loaded again meanwhile, without the query.
             return
-        of_query = replace(suite, queries=shown)
+        ids = (owner.id, *(variant.id for variant in owner.variants))
+        responses = {known: run.responses[known] for known in ids if known in run.responses} | {query: response}
         run_of_live = self.scored.material.live.side.run
-        tried = ScoredSide(of_query, self.scored.material.measure, {query: response}, run_of_live)
-        row = make_row(self.scored.live, tried, *of_query.queries)
+        of_query = replace(self.scored.suite, queries=(owner,))
+        tried = ScoredSide(of_query, self.scored.material.measure, responses, run_of_live)
+        # A variant is compared with its query: its row waits for both.
+        variants = [variant for variant in owner.variants if owner.id in responses and variant.id in responses]
+        if query == owner.id:
+            rows = [make_row(self.scored.live, tried, owner)]
+        else:
+            rows, variants = [], [variant for variant in variants if variant.id == query]
+        rows += [make_variant_row(self.scored.live, tried, owner, variant) for variant in variants]
         with self._changed:
             if not run.is_superseded:
                 run.responses[query] = response
-                run.rows.append(row)
+                run.rows += rows
                 self._changed.notify_all()
 
     def _mask(self, response: Response) -> Response:
@@ -224,9 +238,11 @@ class Bench:
     def _answer(self, run: TextRun) -> None:
         assert run.followed is not None
         material, suite = self.scored.material, self.scored.suite
-        options = material.list_options(len(run.suite.queries))
+        options = material.list_options(run.searches)
         begun = time.perf_counter()
-        [answered] = self._runner.answer([run.suite], options, configs=material.configs, followed=run.followed)
+        [answered] = self._runner.answer(
+            [run.suite], options, configs=material.configs, variants=True, followed=run.followed
+        )
         seconds = time.perf_counter() - begun
         result = answered.mask_run()
         if any(_is_timeout(response) for response in result.responses.values()):
@@ -244,8 +260,8 @@ class Bench:
             return
         known = None if run.again in (None, LIVE) else self.scored.tries.find(run.again)
         responses = run.responses
-        if known is not None and len(run.suite.queries) < len(self.scored.suite.queries):
-            # One query once more: the others stay as they were.
+        if known is not None and run.is_part:
+            # The other queries stay as they were.
             responses = {**known.restore(exact_scores=material.is_exact), **responses}
         if run.again == LIVE:
             return
@@ -254,8 +270,8 @@ class Bench:
             # Nothing was graded meanwhile: the rows have the scores.
             known_scores = {row.query: row.score for row in run.rows}
         side = ScoredSide(self.scored.suite, material.measure, responses, result, known_scores)
-        searches = len(run.suite.queries)
-        run.finished = self.scored.keep(Answered(run.text, run.values, run.suite, side, searches, seconds), known)
+        answers = Answered(run.text, run.values, run.suite, side, run.searches, seconds)
+        run.finished = self.scored.keep(answers, known)
 
     # What there is.
 
@@ -292,9 +308,9 @@ class Bench:
             return True
 
 
-def _order_queries(suite: Suite, shown: Suite, first: Sequence[str]) -> Suite:
-    """*suite* with the queries of *shown*, those of *first* before the others."""
-    by_id = {query.id: query for query in shown.queries}
+def _order_queries(suite: Suite, first: Sequence[str]) -> Suite:
+    """*suite* with the queries of *first* before the others."""
+    by_id = {query.id: query for query in suite.queries}
     ids = dict.fromkeys([*(query for query in first if query in by_id), *by_id])
     return replace(suite, queries=tuple(by_id[query] for query in ids))
 

@@ -27,6 +27,7 @@ from harness.extensions.workbench.figures import ScoredSide
 from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.gate.selection import QueryFilter, select
+from harness.gate.variants import remove_variants
 from harness.model.suite import Suite
 
 QUERIES_SHOWN = 20
@@ -80,7 +81,7 @@ def plan_causes(scored: ScoredTries, number: int) -> Causes:
     tried = leave_out_unranked(material.read_request(shown.text, shown.values)).requests[material.request]
     live = leave_out_unranked(scored.suite).requests[live_name]
     requests = {live_name: live, name: replace(tried, name=name)}
-    suite = replace(scored.suite, requests=requests, thresholds=(), measures=(material.measure,))
+    suite = remove_variants(replace(scored.suite, requests=requests, thresholds=(), measures=(material.measure,)))
     sides = (
         _make_side(suite, live_name, scored.live),
         _make_side(suite, name, shown.side),
@@ -101,7 +102,8 @@ def plan_causes(scored: ScoredTries, number: int) -> Causes:
 
 def _make_side(suite: Suite, name: str, side: ScoredSide) -> ComparedSide:
     """The side of the request *name* of *suite*."""
-    run = replace(side.run, request=name, responses=dict(side.responses))
+    responses = {query.id: side.responses[query.id] for query in suite.queries if query.id in side.responses}
+    run = replace(side.run, request=name, responses=responses)
     return make_run_side(name, SideKind.REQUEST, suite, run)
 
 

@@ -26,7 +26,9 @@ def read_try_side(value: str, suite: Suite) -> ComparedSide:
         raise UsageError(f"found 'try:{value}', expected the number of a try, such as try:3")
     kept = TriesFile.read(Path(suite.path), suite.roots).find(int(value))
     is_exact = not find_dialect(suite.find_target(kept.of if kept.of in suite.requests else None).service).has_indexes
-    responses = kept.restore(exact_scores=is_exact)
+    kept_responses = kept.restore(exact_scores=is_exact)
+    # Variants of queries are not compared.
+    responses = {query.id: kept_responses[query.id] for query in suite.queries if query.id in kept_responses}
     unanswered = {query: failure_text(one) for query, one in responses.items() if isinstance(one, Failure)}
     return ComparedSide(
         f"try:{kept.number}",

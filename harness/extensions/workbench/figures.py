@@ -10,12 +10,14 @@ from functools import cached_property
 import numpy as np
 
 from harness.extensions.compare import coverage
+from harness.gate.decide_variants import ScoredQuery, compute_agreement, compute_loss, list_agreements
 from harness.gate.ties import find_bands
+from harness.gate.variants import make_variant_query, split_run
 from harness.means import are_weighted, mean_of
 from harness.metrics.run_scores import failure_text, score_of
 from harness.metrics.unjudged import needs_grades
 from harness.model.run import Failure, Ranking, Response, Run
-from harness.model.suite import Measure, Query, Suite
+from harness.model.suite import Measure, Query, Suite, Variant
 from harness.statistics.compare import ComparisonOptions, compare
 from harness.statistics.paired import EQUAL
 from harness.words import count
@@ -29,7 +31,7 @@ FLIPS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One query of a try."""
+    """One query of a try, or a variant of one."""
 
     query: str
     score: float | None
@@ -43,6 +45,8 @@ class Row:
     """Whether other documents are shown, or in another order."""
     error: str | None
     """Why there is no ranking."""
+    agreement: float | None = None
+    """How far the ranking of a variant agrees with that of its query; None for a query."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class ScoredSide:
     """With the queries that are shown."""
     measure: Measure
     responses: Mapping[str, Response]
+    """To the queries, and to their variants."""
     run: Run
     """What is known of them beside the responses."""
     known: Mapping[str, float | None] = field(default_factory=dict)
@@ -73,10 +78,10 @@ class ScoredSide:
         """The least and the greatest score of each query that ties move."""
         return find_bands(self.suite, self.answered, self.measure)
 
-    @property
+    @cached_property
     def answered(self) -> Run:
-        """The run with the responses."""
-        return replace(self.run, responses=self.responses)
+        """The run with the responses, those to variants apart."""
+        return split_run(replace(self.run, responses=self.responses), self.suite)
 
     def replace_suite(self, suite: Suite) -> ScoredSide:
         """The same responses by the judgments of another suite; what these do not change is not scored again."""
@@ -92,6 +97,26 @@ class ScoredSide:
         if not isinstance(response, Ranking):
             return 0
         return sum(document not in query.judgments for document in response.ids[: self.suite.depth])
+
+    def score_variant(self, query: Query, variant: Variant) -> float | None:
+        """
+        The score of a *variant* by the judgments of its *query*; None where either has no score.
+
+        As for thresholds on a loss, documents that tie are in the order of the query.
+        """
+        score, ranking = self.scores.get(query.id), self.responses.get(variant.id)
+        if score is None or not isinstance(ranking, Ranking):
+            return None
+        loss = compute_loss(self.suite, ScoredQuery(query, self.measure, score), self.answered, ranking)
+        return None if loss is None or not math.isfinite(loss) else score - loss
+
+    def find_agreement(self, query: Query, variant: Variant) -> float | None:
+        """How far the ranking of a *variant* agrees with that of its *query*; None where either has none."""
+        ranking, of_variant = self.responses.get(query.id), self.responses.get(variant.id)
+        if not isinstance(ranking, Ranking) or not isinstance(of_variant, Ranking):
+            return None
+        agreement = list_agreements(self.suite, query)[0]
+        return compute_agreement(agreement, ranking, of_variant, depth=self.suite.depth)
 
 
 def _score(side: ScoredSide, query: Query) -> float | None:
@@ -109,6 +134,31 @@ def make_row(live: ScoredSide, tried: ScoredSide, query: Query) -> Row:
     if isinstance(response, Failure):
         error = failure_text(response)
     return Row(query.id, score, low, high, tried.count_unjudged(query), live.count_unjudged(query), not is_same, error)
+
+
+def make_variant_row(live: ScoredSide, tried: ScoredSide, query: Query, variant: Variant) -> Row:
+    """The row of a *variant* of *query*; what the order of ties may change is not told."""
+    row = make_row(live, tried, judge_variant(query, variant))
+    score = tried.score_variant(query, variant)
+    return replace(row, score=score, low=score, high=score, agreement=tried.find_agreement(query, variant))
+
+
+def make_rows(live: ScoredSide, tried: ScoredSide, query: Query) -> list[Row]:
+    """The rows of *query* and of its variants."""
+    return [
+        make_row(live, tried, query),
+        *(make_variant_row(live, tried, query, variant) for variant in query.variants),
+    ]
+
+
+def judge_variant(query: Query, variant: Variant) -> Query:
+    """A *variant* as a query of its own, which should find what *query* should."""
+    return replace(make_variant_query(query, variant), judgments=query.judgments)
+
+
+def count_searches(suite: Suite) -> int:
+    """The searches that a request of *suite* takes: one for each query, and for each variant."""
+    return sum(1 + len(query.variants) for query in suite.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +201,7 @@ def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
     possible = find_range(live, tried)
     interval = _find_interval(live, tried) if len(differences) > 1 else None
     is_grey = interval is None or _includes_zero(interval) or (possible is not None and _includes_zero(possible))
-    unanswered = sum(isinstance(response, Failure) for response in tried.responses.values())
+    unanswered = sum(isinstance(tried.responses.get(query.id), Failure) for query in suite.queries)
     summary = Summary(
         live=None if means is None else means[0],
         tried=None if means is None else means[1],

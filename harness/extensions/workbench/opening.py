@@ -23,7 +23,7 @@ from harness.metrics import parse_measure
 from harness.metrics.measures import DEFAULT_MEASURE, common_measures
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Engine, Failure, Ranking, Run
-from harness.model.suite import Json, Measure, Query, Suite
+from harness.model.suite import Json, Measure, Query, Suite, Threshold
 from harness.options import RunOptions
 from harness.run import Runner
 from harness.run.cell import AnsweredCell
@@ -33,6 +33,7 @@ from harness.statistics.planning import FEWEST_QUERIES
 from harness.suites import load_suite
 from harness.suites.request_texts import RequestTexts
 from harness.suites.requests import list_request_nodes
+from harness.suites.variants import is_of_variants
 from harness.words import count, counted
 
 SECONDS = 5.0
@@ -133,13 +134,13 @@ class Material:
         problem = self.guard.explain_size(find_size(read.requests[self.request]))
         if problem:
             raise UsageError(problem)
-        return replace(read, queries=self.suite.queries)
+        return _fit_variants(replace(read, queries=self.suite.queries), self.request)
 
-    def list_options(self, queries: int) -> RunOptions:
-        """The options of a try of so many queries."""
+    def list_options(self, searches: int) -> RunOptions:
+        """The options of a try of so many searches."""
         budget = self.options.run.budget
         if budget is None:
-            budget = SECONDS * -(-queries // QUERIES_OF_BUDGET)
+            budget = SECONDS * -(-searches // QUERIES_OF_BUDGET)
         return self.options.list_run_options(self.request, budget)
 
 
@@ -163,7 +164,7 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
         SearchError: Nothing is answered.
     """
     configs = Configs.from_options(options.run, environ)
-    suite = remove_variants(load_suite(options.path, environ, configs=configs, needs_judgments=False))
+    suite = load_suite(options.path, environ, configs=configs, needs_judgments=False)
     states = read_states(suite.files)
     kind, _, live_name = options.against.partition(":")
     if options.against and kind not in ("request", "baseline"):
@@ -178,7 +179,7 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
     shown = tuple(query for query in active if query not in held_out)
     if not shown:
         raise UsageError(f"{options.path}: no query is left to try requests on; --no-hold-out holds out none")
-    suite = replace(suite, queries=shown)
+    suite = _leave_out_same(replace(suite, queries=shown))
     texts = RequestTexts.prepare(suite, request, configs, environ)
     if live_request is None:
         live = _read_baseline(suite, options, measure, request, texts)
@@ -230,6 +231,33 @@ def answer_queries(
     return ScoredSide(asked, material.measure, run.responses, run)
 
 
+def _leave_out_same(suite: Suite) -> Suite:
+    """
+    *suite* without the variants that are queries themselves, and without the thresholds that need them.
+
+    These have rows of their own where they are shown, and are nobody's business where they are held out.
+    """
+    queries = []
+    for query in suite.queries:
+        variants = tuple(variant for variant in query.variants if not variant.is_query)
+        if variants != query.variants:
+            query = replace(query, variants=variants, thresholds=_leave_out_of_variants(query.thresholds))
+        queries.append(query)
+    if queries == list(suite.queries):
+        return suite
+    return replace(suite, queries=tuple(queries), thresholds=_leave_out_of_variants(suite.thresholds))
+
+
+def _leave_out_of_variants(thresholds: Sequence[Threshold]) -> tuple[Threshold, ...]:
+    return tuple(threshold for threshold in thresholds if not is_of_variants(threshold))
+
+
+def _fit_variants(suite: Suite, request: str) -> Suite:
+    """*suite* without variants where its *request* uses a vector, which variants do not have."""
+    placeholders = suite.requests[request].placeholders
+    return remove_variants(suite) if any(name in placeholders for name in suite.vectors) else suite
+
+
 def _load_hold_out(options: TryOptions, suite: Suite) -> tuple[HoldOut | None, list[str]]:
     """The hold-out of *suite*, which is drawn and kept where there is none, and what is to be said of it."""
     if not options.hold_out:
@@ -249,7 +277,8 @@ def _load_hold_out(options: TryOptions, suite: Suite) -> tuple[HoldOut | None, l
 
 def _answer_live(texts: RequestTexts, options: TryOptions, runner: Runner, measure: Measure, request: str) -> Live:
     suite = texts.suite
-    [answered] = runner.answer([suite], options.list_run_options(request), configs=texts.configs)
+    sent = _fit_variants(suite, request)
+    [answered] = runner.answer([sent], options.list_run_options(request), configs=texts.configs, variants=True)
     run = answered.mask_run()
     if not run.has_rankings:
         failures = [response for response in run.responses.values() if isinstance(response, Failure)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.agreement import Pair
 from harness.errors import UsageError
-from harness.extensions.workbench.figures import ScoredSide
+from harness.extensions.workbench.figures import ScoredSide, judge_variant
 from harness.extensions.workbench.guard import leave_out_unranked
 from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.files.judge_files import read_shown_params
@@ -42,8 +43,10 @@ class RankedSide:
 class Rankings:
     """What is shown of single queries; titles and ranks that were looked up are kept."""
 
-    def __init__(self, scored: ScoredTries) -> None:
+    def __init__(self, scored: ScoredTries, given: Container[Pair]) -> None:
+        """*given* has what was graded in this session."""
         self._scored = scored
+        self._given = given
         self._titles: dict[str, str | None] = {}
         self._located: dict[tuple[str, str], dict[str, MissingDocument]] = {}
         """By the fingerprint of a request and a query."""
@@ -97,12 +100,17 @@ class Rankings:
                     "move": others.index(document) + 1 - rank if document in others else None,
                     "is_new": document not in others,
                     "is_gone": False,
-                    "grade": query.judgments.get(document),
+                    **self._describe_grade(query, document),
                     "gain": gain,
                     "tied": document in tied,
                 }
             )
         return hits
+
+    def _describe_grade(self, query: Query, document: str) -> dict[str, Any]:
+        owner = self._scored.find_owner(query.id)
+        is_own = owner is not None and (owner.id, document) in self._given
+        return {"grade": query.judgments.get(document), "is_own": is_own}
 
     # What is looked up.
 
@@ -135,7 +143,7 @@ class Rankings:
                 {
                     "document": document,
                     "title": titles[0] if titles else self._titles.get(document),
-                    "grade": query.judgments.get(document),
+                    **self._describe_grade(query, document),
                     "where": ": ".join([", ".join(words), *reasons[-1:]]),
                 }
             )
@@ -191,7 +199,7 @@ class Rankings:
 
 def find_query(suite: Suite, query_id: str) -> Query:
     """
-    The query of an id.
+    The query of an id; a variant as a query of its own.
 
     Raises:
         UsageError: It is not shown.
@@ -199,6 +207,9 @@ def find_query(suite: Suite, query_id: str) -> Query:
     for query in suite.queries:
         if query.id == query_id:
             return query
+        for variant in query.variants:
+            if variant.id == query_id:
+                return judge_variant(query, variant)
     raise UsageError(f"found no query {query_id!r} among those that are shown")
 
 

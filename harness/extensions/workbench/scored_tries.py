@@ -18,10 +18,11 @@ from harness.extensions.workbench.figures import (
     Row,
     ScoredSide,
     Summary,
+    count_searches,
     find_differences,
     find_mean_difference,
     judge_queries,
-    make_row,
+    make_rows,
     summarize,
 )
 from harness.extensions.workbench.guard import leave_out_unranked
@@ -30,7 +31,7 @@ from harness.extensions.workbench.tries import Fingerprints, TriesFile, Try
 from harness.extensions.workbench.verdicts import Failing, find_failing
 from harness.masking import fingerprint
 from harness.model.run import Failure, Ranking
-from harness.model.suite import Json, Suite
+from harness.model.suite import Json, Query, Suite
 from harness.store.what_changed import fingerprint_request
 
 FACTS_HOLD = 30.0
@@ -75,6 +76,9 @@ class ScoredTries:
         self.live = material.live.side
         self._shown: dict[int, Shown] = {}
         self._summaries: dict[int, Summary] = {}
+        self._owners: dict[str, Query] = {}
+        self._owners_of: Suite | None = None
+        """The suite of which these are the owners."""
         self._judgments = _fingerprint_judgments(material.suite)
         self._facts_read = time.monotonic()
         self.is_outdated = False
@@ -106,6 +110,27 @@ class ScoredTries:
         if mark == self.live_mark:
             return LIVE
         return next((one.number for one in reversed(self.tries.tries) if one.request == mark), None)
+
+    def find_owner(self, query_id: str) -> Query | None:
+        """The query of an id, or that of which a variant has the id; None where neither is shown."""
+        if self._owners_of is not self.suite:
+            self._owners_of = self.suite
+            self._owners = {query.id: query for query in self.suite.queries}
+            for query in self.suite.queries:
+                self._owners |= {variant.id: query for variant in query.variants}
+        return self._owners.get(query_id)
+
+    def has_document(self, query: Query, document: str) -> bool:
+        """Whether a *document* is judged for *query*, or found by what is live or by a try, for it or a variant."""
+        if document in query.judgments:
+            return True
+        ids = [query.id, *(variant.id for variant in query.variants)]
+        is_exact = self.material.is_exact
+        for responses in (self.live.responses, *(one.restore(exact_scores=is_exact) for one in self.tries.tries)):
+            for response in map(responses.get, ids):
+                if isinstance(response, Ranking) and document in response.ids[: self.suite.depth]:
+                    return True
+        return False
 
     def keep(self, answered: Answered, known: Try | None) -> Try | None:
         """
@@ -203,7 +228,7 @@ class ScoredTries:
         if number in self._summaries:
             return self._summaries[number]
         side = self.find_shown(number).side
-        summary = self._summarize(side, len(self.suite.queries), side.run.seconds or 0.0)
+        summary = self._summarize(side, count_searches(self.suite), side.run.seconds or 0.0)
         self._summaries[number] = summary
         return summary
 
@@ -223,7 +248,10 @@ class ScoredTries:
     def list_rows(self, number: int) -> list[Row]:
         """The rows of the try of a *number*."""
         side = self.find_shown(number).side
-        return [make_row(self.live, side, query) for query in self.suite.queries]
+        rows = []
+        for query in self.suite.queries:
+            rows += make_rows(self.live, side, query)
+        return rows
 
     def list_differences(self) -> dict[int, dict[str, float]]:
         """The differences by query of each try of today's live request, by the grades of now."""

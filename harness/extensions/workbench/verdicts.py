@@ -13,8 +13,9 @@ from harness.gate.decide import decide
 from harness.gate.selection import needs_baseline
 from harness.metrics.run_scores import score_run
 from harness.model.run import Status, Verdict
-from harness.model.suite import Suite
+from harness.model.suite import Suite, Threshold, select_tagged
 from harness.store.baseline import find_reference
+from harness.suites.variants import is_of_variants
 
 Failing: TypeAlias = Mapping[str, str]
 """The text of each threshold that does not hold, by its id."""
@@ -23,7 +24,10 @@ Failing: TypeAlias = Mapping[str, str]
 def find_failing(material: Material, side: ScoredSide) -> Failing:
     """The thresholds that *side* does not hold."""
     suite = side.suite
-    suite = replace(suite, thresholds=list_decidable(suite.thresholds, suite.queries))
+    decidable = list_decidable(suite.thresholds, suite.queries)
+    # Other than with trials of a tuning, variants were sent.
+    thresholds = [one for one in suite.thresholds if one in decidable or _is_of_shown_variants(one, suite)]
+    suite = replace(suite, thresholds=tuple(thresholds))
     failing = {}
     for verdict in _decide(material, suite, side):
         if verdict.status is Status.FAILED:
@@ -32,6 +36,12 @@ def find_failing(material: Material, side: ScoredSide) -> Failing:
                 text += f" of {verdict.query}"
             failing[verdict.id] = material.masker.mask(f"{text}: {verdict.reason.partition('; worst:')[0]}")
     return failing
+
+
+def _is_of_shown_variants(threshold: Threshold, suite: Suite) -> bool:
+    """Whether a *threshold* compares variants, of which some are shown."""
+    queries = suite.queries if threshold.tag is None else select_tagged(suite.queries, threshold.tag)
+    return is_of_variants(threshold) and any(query.variants for query in queries)
 
 
 def _decide(material: Material, suite: Suite, side: ScoredSide) -> Sequence[Verdict]:

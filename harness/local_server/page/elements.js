@@ -10,6 +10,12 @@ export const fillFacts = (list, facts) => {
   list.replaceChildren(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
 };
 
+/** Shows a text in an element, which is hidden without one. */
+export const showText = (id, text) => {
+  at(id).textContent = text;
+  at(id).hidden = !text;
+};
+
 /** Says something to everybody; what is seen anyway, *also*, is said to screen readers only. */
 export const say = (text, also = "") => {
   at("said").replaceChildren(text, make("span", also, "hidden"));

@@ -42,7 +42,7 @@ def test_a_text_is_sent_and_each_query_has_its_row(actions):
     rows, last = send(actions, GOOD)
     assert rows["q0"] == {
         "query": "q0", "score": 1.0, "low": 1.0, "high": 1.0,
-        "unjudged": 0, "live_unjudged": 0, "moved": True, "error": None,
+        "unjudged": 0, "live_unjudged": 0, "moved": True, "error": None, "agreement": None,
     }  # fmt: skip
     summary = last["summary"]
     assert (summary["live"], summary["try"]) == (LIVE_SCORE, 1.0)
@@ -366,4 +366,4 @@ def test_a_suite_without_judgments_shows_what_moves(engine, tmp_path):
         assert last["summary"]["difference"] is None
         assert last["summary"]["sentence"] == "nDCG@10: no query has a score of both"
         answer = actions.grade("", {"query": "q0", "document": "q0-a", "grade": 2, "try": 1})
-        assert (answer["row"]["score"], answer["summary"]["wins"]) == (1.0, 1)
+        assert (answer["rows"][0]["score"], answer["summary"]["wins"]) == (1.0, 1)

@@ -57,9 +57,9 @@ class TestGrades:
             actions.show_query("", {"id": "q1", "try": "1"})
             answer = actions.grade("", {"query": "q1", "document": "q1-new", "grade": 2, "try": 1})
             assert sum(engine.asked.values()) == asked
-        assert (answer["row"]["score"], answer["row"]["unjudged"]) == (1.0, 0)
+        assert (answer["rows"][0]["score"], answer["rows"][0]["unjudged"]) == (1.0, 0)
         # The ideal ranking has another good document now.
-        assert answer["live"] == pytest.approx(0.5364, abs=1e-4)
+        assert answer["live"]["q1"] == pytest.approx(0.5364, abs=1e-4)
         assert answer["said"] == "Graded 2 (good): q1-new."
         assert answer["summary"]["graded_here"]["count"] == 1
         assert answer["summary"]["graded_here"]["without"] == pytest.approx(-0.1377, abs=1e-4)
@@ -74,7 +74,7 @@ class TestGrades:
             send(actions, NEW)
             actions.grade("", {"query": "q1", "document": "q1-new", "grade": 2, "try": 1})
             answer = actions.undo("", {"try": 1})
-            assert (answer["row"]["unjudged"], answer["summary"]["graded_here"]) == (1, None)
+            assert (answer["rows"][0]["unjudged"], answer["summary"]["graded_here"]) == (1, None)
             with pytest.raises(UsageError, match="There is nothing to undo"):
                 actions.undo("", {"try": 1})
 
@@ -92,6 +92,15 @@ class TestGrades:
     def test_a_grade_off_the_scale_is_refused(self, engine, path, grade):
         with open_actions(path, engine.url, judge="anna") as actions, pytest.raises(UsageError, match="as a grade"):
             actions.grade("", {"query": "q1", "document": "q1-a", "grade": grade, "try": None})
+
+    @pytest.mark.parametrize("document", ["q0-a", "q1-z", "x" * 100_000])
+    def test_what_nothing_found_is_not_graded(self, engine, path, document):
+        with open_actions(path, engine.url, judge="anna") as actions:
+            send(actions, NEW)
+            with pytest.raises(UsageError, match="expected a document that was found, or is judged") as refused:
+                actions.grade("", {"query": "q1", "document": document, "grade": 1, "try": 1})
+            assert len(str(refused.value)) < 150
+            assert not actions.grading.file.grades
 
     def test_nobody_grades_without_a_name(self, engine, path):
         with open_actions(path, engine.url) as actions, pytest.raises(UsageError, match="start with --judge NAME"):

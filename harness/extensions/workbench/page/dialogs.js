@@ -1,6 +1,6 @@
 // Keeping a try with a name, writing it into the suite, and the verdict of the queries that were held out.
 
-import { at, complain, make, say } from "./elements.js";
+import { at, complain, make, say, showText } from "./elements.js";
 import { count } from "./figures.js";
 
 const KINDS = { "+": "ins", "-": "del" };
@@ -13,20 +13,25 @@ const showDiff = (lines) => {
   at("diff").replaceChildren(...rows);
 };
 
-const showProblem = (message) => {
-  at("writing-problem").hidden = !message;
-  at("writing-problem").textContent = message;
+/** Shows in an element that something is asked, and then what *take* makes of it. */
+const showAnswer = async (id, take) => {
+  at(id).textContent = "Asking …";
+  try {
+    await take();
+  } catch (error) {
+    at(id).textContent = error.message;
+  }
 };
 
-/** Dialogs of the try that *find* returns, null where none is shown. *ask* asks the command. */
-export const makeDialogs = (session, ask, find, tries) => {
+/** Dialogs of the try that is shown. *ask* asks the command. */
+export const makeDialogs = (session, ask, tries) => {
   const dialogs = {};
   let token = null;
 
   /** Calls *open* with the try that is shown. */
   const withTry = (dialogs.withTry = (open) => () => {
-    const row = find();
-    if (row?.number) open(row);
+    const row = tries.findShown();
+    if (row) open(row);
     else say("There is no try yet: change the request first.");
   });
 
@@ -41,7 +46,7 @@ export const makeDialogs = (session, ask, find, tries) => {
     at("keeping").close();
     if (event.submitter?.value === "") return;
     try {
-      const row = await ask("keep", { try: find().number, name: at("keeping-name").value.trim() });
+      const row = await ask("keep", { try: tries.shown, name: at("keeping-name").value.trim() });
       tries.take([row]);
       say("", `Kept as ${row.name}.`);
     } catch (error) {
@@ -50,7 +55,7 @@ export const makeDialogs = (session, ask, find, tries) => {
   });
 
   const readWriting = () => ({
-    try: find().number,
+    try: tries.shown,
     how: new FormData(at("writing-form")).get("how"),
     name: at("writing-name").value.trim(),
   });
@@ -59,7 +64,7 @@ export const makeDialogs = (session, ask, find, tries) => {
   const preview = async (problem = "") => {
     token = null;
     at("write-now").disabled = true;
-    showProblem(problem);
+    showText("writing-problem", problem);
     try {
       const answer = await ask("write", readWriting());
       ({ token } = answer);
@@ -69,7 +74,7 @@ export const makeDialogs = (session, ask, find, tries) => {
     } catch (error) {
       at("writing-file").textContent = "";
       showDiff([]);
-      showProblem([problem, error.message].filter(Boolean).join(" "));
+      showText("writing-problem", [problem, error.message].filter(Boolean).join(" "));
     }
   };
 
@@ -82,7 +87,7 @@ export const makeDialogs = (session, ask, find, tries) => {
     } catch (error) {
       // The file changed since: what would be written now is shown again.
       if (error.status === 409) await preview(error.message);
-      else showProblem(error.message);
+      else showText("writing-problem", error.message);
     }
   };
 
@@ -112,30 +117,23 @@ export const makeDialogs = (session, ask, find, tries) => {
 
   at("look").addEventListener("click", async () => {
     at("look").disabled = true;
-    at("verdict").textContent = "Asking …";
-    try {
-      const answer = await ask("finish", { try: find().number });
+    await showAnswer("verdict", async () => {
+      const answer = await ask("finish", { try: tries.shown });
       session.hold_out.sentence = at("verdict").textContent = answer.sentence;
       at("verdict").className = { gain: "rise", loss: "fall" }[answer.verdict] || "";
-    } catch (error) {
-      at("verdict").textContent = error.message;
-    }
+    });
     at("look").disabled = false;
   });
 
   /** Asks what the try changes, or, with *isSent*, which of that did it: that takes searches. */
-  const askWhy = async (isSent) => {
-    const [lines, button] = [at("why-lines"), at("why-send")];
-    button.disabled = true;
-    lines.textContent = "Asking …";
-    try {
-      const answer = await ask("why", { try: find().number, send: isSent });
-      lines.textContent = answer.lines.join("\n");
-      button.disabled = !answer.searches;
-      button.textContent = `Send ${count(answer.searches, "search", "searches")}`;
-    } catch (error) {
-      lines.textContent = error.message;
-    }
+  const askWhy = (isSent) => {
+    at("why-send").disabled = true;
+    showAnswer("why-lines", async () => {
+      const answer = await ask("why", { try: tries.shown, send: isSent });
+      at("why-lines").textContent = answer.lines.join("\n");
+      at("why-send").disabled = !answer.searches;
+      at("why-send").textContent = `Send ${count(answer.searches, "search", "searches")}`;
+    });
   };
 
   dialogs.why = withTry(() => {

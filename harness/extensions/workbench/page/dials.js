@@ -2,11 +2,8 @@
 
 import { at, make } from "./elements.js";
 
-const countDecimals = (number) => (String(number).split(".")[1] || "").length;
-
 /** *value* and *steps* of *step*, without what adding decimal fractions leaves behind. */
-export const addSteps = (value, steps, step) =>
-  Number((value + steps * step).toFixed(Math.max(countDecimals(value), countDecimals(step))));
+const addSteps = (value, steps, step) => Number((value + steps * step).toPrecision(12));
 
 /** The dials; *change* is called with the values that were set, by pointer. */
 export const makeDials = (change) => {
@@ -27,24 +24,18 @@ export const makeDials = (change) => {
   const step = (input, steps) => set(input, addSteps(Number(input.value) || 0, steps, inputs.get(input).step));
 
   const makeStep = (input, sign, name) => {
-    const button = make("button", sign < 0 ? "−" : "+");
-    button.type = "button";
+    const ariaLabel = `${name} ${sign < 0 ? "down" : "up"}`;
     // The arrows do the same for who has a keyboard.
-    button.tabIndex = -1;
-    button.setAttribute("aria-label", `${name} ${sign < 0 ? "down" : "up"}`);
+    const button = Object.assign(make("button", sign < 0 ? "−" : "+"), { type: "button", tabIndex: -1, ariaLabel });
     button.addEventListener("click", (event) => step(input, event.shiftKey ? 10 * sign : sign));
     return button;
   };
 
   const makeDial = (dial, place) => {
     const row = make("div", "", "dial");
-    const input = make("input");
-    input.type = "number";
-    input.step = "any";
-    input.id = `dial-${place}`;
-    input.value = dial.value;
-    const label = make("label", dial.name);
-    label.htmlFor = input.id;
+    const id = `dial-${place}`;
+    const input = Object.assign(make("input"), { type: "number", step: "any", id, value: dial.value });
+    const label = Object.assign(make("label", dial.name), { htmlFor: id });
     // What differs stands at its end, so that its beginning is cut off; the mark keeps its slashes in place.
     const pointer = make("span", `\u200e${dial.pointer}`, "pointer muted");
     pointer.title = dial.pointer;

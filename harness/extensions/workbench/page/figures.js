@@ -24,6 +24,12 @@ export const differenceOf = (query, row) => {
   return Math.abs(difference) < NOISE ? 0 : difference;
 };
 
+/** How far a variant finds what its query finds: live, and by the try. */
+export const describeAgreement = (variant) => {
+  const values = [variant.live_agreement, variant.row?.agreement].filter((value) => typeof value === "number");
+  return `${variant.agreement} ${values.map((value) => formatScore(value)).join(" → ") || "–"}`;
+};
+
 /** The class that colors a difference; what may be nothing has no color. */
 export const colorOf = (difference, isGrey) => {
   if (difference === null || isGrey || difference === 0) return "muted";

@@ -38,13 +38,14 @@ export const listen = (box, find, choose) => {
 
 /** A line of the list *box*, at *place* of *length*. */
 export const makeOption = (box, place, length, isChosen) => {
-  const option = make("div");
-  option.id = `${box.id}-${place}`;
+  const option = Object.assign(make("div"), {
+    id: `${box.id}-${place}`,
+    role: "option",
+    ariaSelected: String(isChosen),
+    ariaPosInSet: place + 1,
+    ariaSetSize: length,
+  });
   option.dataset.place = place;
-  option.setAttribute("role", "option");
-  option.setAttribute("aria-selected", String(isChosen));
-  option.setAttribute("aria-posinset", place + 1);
-  option.setAttribute("aria-setsize", length);
   if (isChosen) box.setAttribute("aria-activedescendant", option.id);
   return option;
 };

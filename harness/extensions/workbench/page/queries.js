@@ -1,7 +1,7 @@
 // The list of queries: losses first, filtered, and of many only those in sight in the page.
 
 import { at, make } from "./elements.js";
-import { colorOf, differenceOf, formatDifference, formatScore } from "./figures.js";
+import { colorOf, describeAgreement, differenceOf, formatDifference, formatScore } from "./figures.js";
 import { listen, makeOption, reveal } from "./listbox.js";
 
 /** Rows above and below those in sight. */
@@ -37,9 +37,12 @@ const hasState = (query, state) => {
   return difference !== null && { lost: difference < 0, won: difference > 0, same: difference === 0 }[state];
 };
 
+/** *queries*, each with its variants below it. */
+const addVariants = (queries) => queries.flatMap((query) => [query, ...query.variants]);
+
 /** The list; *open* is called with the query that is chosen. */
 export const makeQueries = (open) => {
-  const queries = { all: [], listed: [], chosen: null };
+  const queries = { all: [], listed: [], found: 0, chosen: null };
   let height = 0;
   let isRunning = false;
   let walked = null;
@@ -83,7 +86,12 @@ export const makeQueries = (open) => {
     const option = makeOption(box, place, queries.listed.length, query === queries.chosen);
     option.style.top = `${place * height}px`;
     const name = make("span", query.text, "name");
-    name.title = query.text;
+    if (query.of) {
+      option.classList.add("variant");
+      name.prepend(make("span", "variant ", "hidden"));
+      name.append(" ", make("span", describeAgreement(query), "muted"));
+    }
+    name.title = name.textContent;
     option.append(name);
     fillScores(option, query);
     return option;
@@ -92,8 +100,7 @@ export const makeQueries = (open) => {
   const listPlaces = () => {
     const first = Math.max(Math.floor(box.scrollTop / height) - SPARE, 0);
     const last = Math.min(Math.ceil((box.scrollTop + box.clientHeight) / height) + SPARE, queries.listed.length);
-    const places = [];
-    for (let place = first; place < last; place += 1) places.push(place);
+    const places = Array.from({ length: last - first }, (_, place) => first + place);
     const chosen = queries.listed.indexOf(queries.chosen);
     // Screen readers need the chosen row in the page, wherever it is.
     if (chosen >= 0 && chosen < first) places.unshift(chosen);
@@ -107,7 +114,7 @@ export const makeQueries = (open) => {
     box.removeAttribute("aria-activedescendant");
     at("rows").replaceChildren(...listPlaces().map(makeRow));
     at("none-listed").hidden = queries.listed.length > 0;
-    const found = queries.listed.length === queries.all.length ? "" : `${queries.listed.length.toLocaleString("en")} of `;
+    const found = queries.found === queries.all.length ? "" : `${queries.found.toLocaleString("en")} of `;
     at("queries-heading").textContent = `Queries ${found}${queries.all.length.toLocaleString("en")}`;
   };
 
@@ -126,7 +133,9 @@ export const makeQueries = (open) => {
     const tag = at("filter-tag").value;
     const matches = (query) =>
       (!words || query.lower.includes(words)) && (!tag || query.tags.includes(tag)) && (!state || hasState(query, state));
-    queries.listed = queries.all.filter(matches).sort(compareBy(at("order").value));
+    const found = queries.all.filter(matches).sort(compareBy(at("order").value));
+    queries.found = found.length;
+    queries.listed = addVariants(found);
     paintSoon();
   };
 
@@ -138,7 +147,7 @@ export const makeQueries = (open) => {
 
   /** Goes to the next query that was lost, or won, the first of an order first; returns whether there is one. */
   queries.walk = (outcome, order) => {
-    const places = queries.listed.filter((query) => hasState(query, outcome)).sort(compareBy(order));
+    const places = queries.listed.filter((query) => !query.of && hasState(query, outcome)).sort(compareBy(order));
     // The first step leads to the greatest one, wherever the chosen query stands.
     const isWalking = walked?.outcome === outcome && walked.query === queries.chosen;
     const next = places[isWalking ? places.indexOf(walked.query) + 1 : 0];
@@ -163,19 +172,21 @@ export const makeQueries = (open) => {
   queries.listFirst = () => {
     const first = Math.floor(box.scrollTop / height);
     const inSight = queries.listed.slice(first, first + Math.ceil(box.clientHeight / height) + 1);
-    const ids = inSight.map((query) => query.id);
-    if (queries.chosen) ids.unshift(queries.chosen.id);
-    return [...new Set(ids)];
+    if (queries.chosen) inSight.unshift(queries.chosen);
+    return [...new Set(inSight.map((query) => query.of || query.id))];
   };
 
   /** Takes the queries of a session, and chooses the first if none was chosen. */
   queries.fill = (filled) => {
     const id = queries.chosen?.id;
-    queries.all = filled.map((query) => ({ ...query, row: null, lower: `${query.id} ${query.text}`.toLowerCase() }));
-    queries.byId = new Map(queries.all.map((query) => [query.id, query]));
+    queries.all = filled.map((query) => {
+      const variants = query.variants.map((variant) => ({ ...variant, row: null, of: query.id, tags: query.tags }));
+      const words = [query, ...variants].map(({ id, text }) => `${id} ${text}`);
+      return { ...query, variants, row: null, lower: words.join(" ").toLowerCase() };
+    });
+    queries.byId = new Map(addVariants(queries.all).map((query) => [query.id, query]));
     const tags = [...new Set(queries.all.flatMap((query) => query.tags))].sort();
-    const all = Object.assign(make("option", "all tags"), { value: "" });
-    at("filter-tag").replaceChildren(all, ...tags.map((tag) => Object.assign(make("option", tag), { value: tag })));
+    at("filter-tag").replaceChildren(new Option("all tags", ""), ...tags.map((tag) => new Option(tag, tag)));
     at("filter-tag-label").hidden = !tags.length;
     list();
     queries.chosen = queries.byId.get(id) || queries.listed[0] || null;
@@ -184,7 +195,7 @@ export const makeQueries = (open) => {
   /** Forgets all rows: those of a new run arrive. */
   queries.begin = () => {
     isRunning = true;
-    for (const query of queries.all) query.row = null;
+    for (const query of queries.byId.values()) query.row = null;
     paintSoon();
   };
 

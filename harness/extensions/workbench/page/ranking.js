@@ -1,7 +1,7 @@
 // Both rankings of the chosen query, the relevant documents that neither shows, and one hit with its grade.
 
-import { at, fillFacts, make } from "./elements.js";
-import { formatDifference, formatScore } from "./figures.js";
+import { at, fillFacts, make, showText } from "./elements.js";
+import { describeAgreement, formatDifference, formatScore } from "./figures.js";
 import { nameGrade, shadeOf } from "./grades.js";
 import { listen, makeOption, reveal } from "./listbox.js";
 
@@ -23,16 +23,22 @@ const listFacts = (query, answer, label) => {
     if (row.high > row.low) facts.push(["with ties", `${formatScore(row.low)} to ${formatScore(row.high)}`]);
     if (query.live !== null) facts.push(["difference", formatDifference(row.score - query.live)]);
   }
+  if (query.of) facts.push([`variant of ${query.of}`, [query.rule, describeAgreement(query)].filter(Boolean).join(", ")]);
   facts.push(...Object.entries(answer?.params || {}));
   if (query.tags.length) facts.push(["tags", query.tags.join(", ")]);
   return facts;
 };
 
 /** Why the ranking of the try has no hit. */
-const describeEmpty = (answer, label) => {
+const describeEmpty = (query, answer, label) => {
+  if (answer?.try?.length || query.row?.error) return "";
   if (answer?.try) return "No hit.";
   return label === "try" ? "Change the request to see what moves." : "Waiting for its answer …";
 };
+
+/** A sign, with the words for who does not see it. */
+const makeSign = (text, className, words) =>
+  Object.assign(make("span", text, className), words ? { role: "img", ariaLabel: words } : {});
 
 /** The rankings; *choose* is called when another hit is chosen. */
 export const makeRanking = (choices, choose) => {
@@ -41,11 +47,9 @@ export const makeRanking = (choices, choose) => {
 
   const makeGrade = (grade) => {
     const isJudged = grade !== null;
-    const chip = make("span", isJudged ? String(grade) : "?", `grade ${isJudged ? shadeOf(choices, grade) : "unjudged"}`);
-    chip.title = isJudged ? `grade ${nameGrade(choices, grade)}` : "not judged";
-    chip.setAttribute("role", "img");
-    chip.setAttribute("aria-label", chip.title);
-    return chip;
+    const words = isJudged ? `grade ${nameGrade(choices, grade)}` : "not judged";
+    const color = isJudged ? shadeOf(choices, grade) : "unjudged";
+    return Object.assign(makeSign(isJudged ? String(grade) : "?", `grade ${color}`, words), { title: words });
   };
 
   const makeName = (hit) => {
@@ -58,11 +62,7 @@ export const makeRanking = (choices, choose) => {
 
   const makeHit = (side, hit, other) => {
     const [sign, color, words] = describeMove(hit);
-    const move = make("span", sign, `move ${color}`);
-    if (words) {
-      move.setAttribute("role", "img");
-      move.setAttribute("aria-label", words);
-    }
+    const move = makeSign(sign, `move ${color}`, words);
     const rank = make("span", String(hit.rank), "number rank");
     if (hit.tied) {
       rank.classList.add("tied");
@@ -151,15 +151,12 @@ export const makeRanking = (choices, choose) => {
   ranking.show = (query, answer, label) => {
     at("query").textContent = query.text;
     fillFacts(at("facts"), listFacts(query, answer, label));
-    const error = query.row?.error || query.live_error || "";
-    at("unanswered").hidden = !error;
-    at("unanswered").textContent = error;
+    showText("unanswered", query.row?.error || query.live_error || "");
     at("live-heading").replaceChildren("live", make("span", ": hits that are gone", "only-narrow"));
     at("try-heading").replaceChildren(label, make("span", ": rank, live rank", "only-narrow"));
     const live = answer?.live || (ranking.query === query ? lists.live : []);
     lists = { live, try: answer?.try || [], missing: answer?.missing || [] };
-    at("waiting").textContent = query.row?.error ? "" : describeEmpty(answer, label);
-    at("waiting").hidden = lists.try.length > 0;
+    showText("waiting", describeEmpty(query, answer, label));
     ranking.chosen = ranking.query === query ? findAgain(ranking.chosen) : null;
     ranking.query = query;
     paint();

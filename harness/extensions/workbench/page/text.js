@@ -20,23 +20,20 @@ export const findChanged = (before, after) => {
   const { start, end } = trim(before, after);
   const old = before.slice(start, before.length - end);
   const now = after.slice(start, after.length - end);
-  const changed = new Set(now.map((_, place) => start + place));
-  const width = now.length + 1;
-  const lengths = new Uint16Array((old.length + 1) * width);
+  /** By a line of each, how long the common subsequence from there on is. */
+  const lengths = [...old, ""].map(() => new Uint16Array(now.length + 1));
   for (let i = old.length - 1; i >= 0; i -= 1) {
     for (let j = now.length - 1; j >= 0; j -= 1) {
-      const here = i * width + j;
-      if (old[i] === now[j]) lengths[here] = lengths[here + width + 1] + 1;
-      else lengths[here] = Math.max(lengths[here + width], lengths[here + 1]);
+      if (old[i] === now[j]) lengths[i][j] = lengths[i + 1][j + 1] + 1;
+      else lengths[i][j] = Math.max(lengths[i + 1][j], lengths[i][j + 1]);
     }
   }
-  for (let i = 0, j = 0; i < old.length && j < now.length; ) {
-    if (old[i] === now[j]) {
-      changed.delete(start + j);
-      i += 1;
-      j += 1;
-    } else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) i += 1;
-    else j += 1;
+  const changed = new Set();
+  let i = 0;
+  for (let j = 0; j < now.length; j += 1) {
+    while (i < old.length && old[i] !== now[j] && lengths[i + 1][j] >= lengths[i][j + 1]) i += 1;
+    if (i < old.length && old[i] === now[j]) i += 1;
+    else changed.add(start + j);
   }
   return changed;
 };

@@ -7,6 +7,10 @@ import { listen, makeOption } from "./listbox.js";
 /** The strip; *open* is called with the try that is chosen. */
 export const makeTries = (open) => {
   const tries = { rows: [], shown: null };
+
+  /** The row of the try that is shown; nothing for none, and for what is live. */
+  tries.findShown = () => tries.rows.find((row) => row.number === tries.shown);
+
   const box = at("try-list");
 
   const makeRow = (row, place) => {

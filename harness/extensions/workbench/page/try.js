@@ -3,7 +3,7 @@
 import { showFigures } from "./bar.js";
 import { makeDialogs } from "./dialogs.js";
 import { makeDials } from "./dials.js";
-import { at, complain, make, say } from "./elements.js";
+import { at, complain, make, say, showText } from "./elements.js";
 import { nameGrade } from "./grades.js";
 import { listenToKeys } from "./keys.js";
 import { makeLoop } from "./loop.js";
@@ -27,13 +27,13 @@ try {
 }
 const { choices } = session;
 
-const NOTHING = { number: null, run: null, row: null, summary: null, stale: null, done: 0, total: 0 };
+const NOTHING = { number: null, run: null, summary: null, stale: null, done: 0, total: 0 };
 /** What all figures of the page are of: a try, or the run of the next one. */
 const shown = { ...NOTHING };
 /** The text that the command took last, and the values of dials that it does not have yet. */
 const sent = { text: session.text, values: {} };
-const AT_REST = { isSent: false, problem: null, failure: "" };
-/** How far the newest text is. */
+const AT_REST = { isSent: false, error: null, word: "" };
+/** How far the newest text is: with an *error*, and a *word* for it, no further. */
 const progress = { ...AT_REST };
 /** A text that was not sent when an earlier try was opened. */
 let draft = null;
@@ -52,10 +52,8 @@ const nameShown = () => {
 const isUnsent = () => text.read() !== sent.text || Object.keys(sent.values).length > 0;
 
 const describeState = () => {
-  const { problem } = progress;
-  if (problem) return [problem.line ? `wrong at line ${problem.line}` : "refused", "bad"];
   if (progress.isSent) return ["sent", ""];
-  if (progress.failure) return ["failed", "bad"];
+  if (progress.error) return [progress.word, "bad"];
   if (isUnsent()) return at("automatic").checked ? ["typing", ""] : ["not sent: Ctrl+Enter", "hardly"];
   if (shown.run !== null) return [`${shown.done} of ${shown.total}`, ""];
   return shown.number === null ? ["", ""] : ["done", "good"];
@@ -63,9 +61,7 @@ const describeState = () => {
 
 const showProgress = () => {
   [at("state").textContent, at("state").className] = describeState();
-  const said = progress.problem?.message || progress.failure;
-  at("problem").hidden = !said;
-  at("problem").textContent = said;
+  showText("problem", progress.error?.message || "");
 };
 
 const show = () => {
@@ -146,7 +142,7 @@ const begin = (run) => {
 const end = (answers) => {
   shown.run = null;
   if (answers.try) {
-    Object.assign(shown, { row: answers.try, number: answers.try.number });
+    shown.number = answers.try.number;
     tries.take([answers.try]);
     tries.show(shown.number);
   }
@@ -154,13 +150,10 @@ const end = (answers) => {
   if (answers.summary) say("", answers.summary.sentence);
 };
 
-const fail = (error) => {
-  Object.assign(progress, { isSent: false, failure: error.message });
+const fail = (error, word = "failed") => {
+  Object.assign(progress, { isSent: false, error, word });
   showProgress();
 };
-
-/** The run whose answers are waited for, and the try of which it asks one query again. */
-const coming = { run: null, again: null };
 
 const readWanted = () => {
   if (!isUnsent() && !isForced) return null;
@@ -180,8 +173,7 @@ const loop = makeLoop(ask, readWanted, {
   accepted: (answer, wanted) => {
     takeText(answer, wanted);
     draft = null;
-    if (answer.run !== undefined) Object.assign(coming, { run: answer.run, again: null });
-    else {
+    if (answer.run === undefined) {
       progress.isSent = false;
       loop.leave();
       act(() => openTry(answer.try, false));
@@ -190,12 +182,11 @@ const loop = makeLoop(ask, readWanted, {
   },
   refused: (error, wanted) => {
     sent.values = { ...wanted.values, ...sent.values };
-    Object.assign(progress, { isSent: false, problem: error });
     text.mark(error.line ?? null);
-    showProgress();
+    fail(error, error.line ? `wrong at line ${error.line}` : "refused");
   },
   arrived: async (answers, isCurrent) => {
-    const { run, again } = coming;
+    const { run, part_of: again } = answers;
     const query = queries.chosen;
     const isRanked = query && answers.rows.some((row) => row.query === query.id);
     // It is shown with the row, not after it: so that neither is of another try than the other.
@@ -221,7 +212,7 @@ const loop = makeLoop(ask, readWanted, {
 });
 
 const noteTyping = () => {
-  Object.assign(progress, { problem: null, failure: "" });
+  progress.error = null;
   if (!isUnsent()) loop.hold();
   else if (at("automatic").checked) loop.sendSoon();
   showProgress();
@@ -239,7 +230,7 @@ at("text").addEventListener("input", () => {
 at("automatic").addEventListener("change", noteTyping);
 
 const sendNow = () => {
-  isForced = Boolean(progress.problem || progress.failure);
+  isForced = Boolean(progress.error);
   if (isUnsent() || isForced) loop.send();
   else say("The text is that of the try that is shown.");
 };
@@ -260,7 +251,7 @@ const openTry = async (number, isTextShown = true) => {
     text.set(answer.text);
     fillDials(answer.dials);
   }
-  Object.assign(shown, { number, run: null, row: answer.row, summary: answer.summary, stale: answer.stale });
+  Object.assign(shown, { number, run: null, summary: answer.summary, stale: answer.stale });
   queries.begin();
   queries.take(answer.rows);
   queries.settle();
@@ -273,19 +264,13 @@ const openTry = async (number, isTextShown = true) => {
 };
 
 const tries = makeTries((row) => act(() => openTry(row.number)));
-const dialogs = makeDialogs(session, ask, () => shown.row, tries);
+const dialogs = makeDialogs(session, ask, tries);
 
-const goEarlier = () =>
+const goBeside = (step) =>
   act(() => {
-    const row = tries.findBeside(-1);
-    if (!row) return say("There is no try before.");
-    return openTry(row.number);
-  });
-
-const goLater = () =>
-  act(() => {
-    const row = tries.findBeside(1);
+    const row = tries.findBeside(step);
     if (row) return openTry(row.number);
+    if (step < 0) return say("There is no try before.");
     if (draft === null) return say("There is no later try.");
     text.set(draft);
     draft = null;
@@ -296,7 +281,6 @@ const goLater = () =>
 const repeatQuery = ({ number }) =>
   act(async () => {
     const { run } = await ask("again", { query: queries.chosen.id, try: number });
-    Object.assign(coming, { run, again: number });
     loop.follow(run);
   });
 
@@ -308,44 +292,34 @@ const measureAgain = () => {
 // Hits: grades and explanations.
 
 const takeGrade = (answer) => {
-  const query = queries.byId.get(answer.query);
-  query.live = answer.live;
-  if (answer.row) query.row = answer.row;
+  for (const [id, live] of Object.entries(answer.live)) queries.byId.get(id).live = live;
+  queries.take(answer.rows);
   if (answer.summary) {
     shown.summary = answer.summary;
     session.live = answer.summary.live;
   }
   tries.take(answer.tries);
-  shown.row = answer.tries.find((row) => row.number === shown.number) || null;
-  if (query === queries.chosen) {
+  const { chosen } = queries;
+  if (chosen?.id === answer.query) {
     rankingTurn += 1;
-    ranking.show(query, answer.ranking, nameShown());
-  }
-  queries.take([]);
+    ranking.show(chosen, answer.ranking, nameShown());
+  } else if (chosen?.id in answer.live) loadRanking();
   show();
   say("", answer.said);
 };
-
-/** The pairs that were graded on this page: such a grade again takes it away, one of the suite is confirmed. */
-const given = [];
 
 const give = (choice) =>
   act(async () => {
     const { chosen, query } = ranking;
     if (!chosen) return;
     if (shown.run !== null) return say("Grade when all answers are there.");
-    const { document, grade: before } = chosen.hit;
-    const pair = JSON.stringify([query.id, document]);
-    const grade = before === choice.grade && given.includes(pair) ? null : choice.grade;
+    const { document, grade: before, is_own: isOwn } = chosen.hit;
+    // A grade of this session is taken away when it is given again; one of the suite is confirmed.
+    const grade = isOwn && before === choice.grade ? null : choice.grade;
     takeGrade(await ask("grade", { query: query.id, document, grade, try: shown.number }));
-    given.push(pair);
   });
 
-const undo = () =>
-  act(async () => {
-    takeGrade(await ask("undo", { try: shown.number }));
-    given.pop();
-  });
+const undo = () => act(async () => takeGrade(await ask("undo", { try: shown.number })));
 
 let explained = "";
 
@@ -398,8 +372,8 @@ const moves = {
   x: explain,
   u: undo,
   r: dialogs.withTry(repeatQuery),
-  "[": goEarlier,
-  "]": goLater,
+  "[": () => goBeside(-1),
+  "]": () => goBeside(1),
   y: dialogs.why,
   b: dialogs.keep,
   s: dialogs.write,
@@ -454,8 +428,7 @@ const takeSession = () => {
   at("against").textContent = `${session.request} against ${session.against}`;
   const notes = [...session.notes];
   if (session.hold_out) notes.push(session.hold_out.sentence);
-  at("notes").hidden = !notes.length;
-  at("notes").textContent = notes.join(" ");
+  showText("notes", notes.join(" "));
 };
 
 /** Reads everything again. What was typed stays, and is sent again. */

@@ -351,6 +351,24 @@ def test_queries_are_filtered_and_sorted(serve):
     page.locator("#none-listed").wait_for()
 
 
+def test_variants_stand_below_their_query(serve):
+    bench = ScriptedBench(12, variants=2)
+    page = serve(bench)
+    type_title(page, "4")
+    wait_for(page, "done")
+    page.locator("#queries-heading", has_text=re.compile("^Queries 12$")).wait_for()
+    press(page, "Escape", "/", *"of 7", "Escape")
+    page.locator("#queries-heading", has_text="Queries 1 of 12").wait_for()
+    rows = page.locator("#list .name").all_text_contents()
+    agreement = "RBO 0.800 → 0.900"
+    assert rows == [bench.by_id["q7"]["text"], *(f"variant variant {n} of 7 {agreement}" for n in (1, 2))]
+    press(page, "Home", "j")
+    page.locator("#query", has_text="variant 1 of 7").wait_for()
+    page.locator("#facts dt", has_text="variant of q7").wait_for()
+    page.locator("#facts dd", has_text=f"typo, {agreement}").wait_for()
+    page.locator("#try-hits", has_text="q7~1").wait_for()
+
+
 def test_losses_and_wins_are_walked_from_the_greatest(serve):
     bench = ScriptedBench(30)
     page = serve(bench)

@@ -63,6 +63,7 @@ class ScriptedBench:
         failing: Each query with a number that this divides has no answer; none with 0.
         spoiled: Put into each text that could come from an engine, a suite or a file.
         moves: The share of the queries that a text moves.
+        variants: Of each query.
     """
 
     count: int = 45
@@ -71,6 +72,7 @@ class ScriptedBench:
     failing: int = 0
     spoiled: str = ""
     moves: float = 0.6
+    variants: int = 0
     judge: str | None = "anna"
     choices: list[dict] = field(default_factory=lambda: CHOICES)
     is_manual: bool = False
@@ -96,6 +98,7 @@ class ScriptedBench:
     def __post_init__(self):
         self.queries = [self._make_query(number) for number in range(self.count)]
         self.by_id = {query["id"]: query for query in self.queries}
+        self.by_id |= {variant["id"]: variant for query in self.queries for variant in query["variants"]}
         self.runs = {}
         self.server = None
 
@@ -110,7 +113,13 @@ class ScriptedBench:
             "weight": float(1 + number % 4),
             "live": round(chance.uniform(0.3, 0.95), 4),
             "live_error": None,
+            "variants": [self._make_variant(number, place) for place in range(1, self.variants + 1)],
         }
+
+    def _make_variant(self, number, place):
+        figures = {"live": round(0.3 + number % 7 / 10, 4), "live_error": None, "live_agreement": 0.8}
+        text = f"variant {place} of {number}{self.spoiled}"
+        return {"id": f"q{number}~{place}", "text": text, "rule": "typo", "agreement": "RBO", **figures}
 
     def serve(self):
         """A server of it, which is not started yet."""
@@ -212,7 +221,9 @@ class ScriptedBench:
         while self._count_answered(run) <= since and time.monotonic() < deadline and not run.is_superseded:
             time.sleep(0.005)
         done = self._count_answered(run)
-        answer = {"since": done, "done": done, "total": len(run.order), "superseded": run.is_superseded, "error": None}
+        numbers = [one["row"]["number"] for one in self.tries if one["text"] == run.text]
+        answer = {"run": sent["run"], "part_of": (numbers or [0])[0] if run.is_again else None}
+        answer |= {"since": done, "done": done, "total": len(run.order), "superseded": run.is_superseded, "error": None}
         answer |= {"rows": [], "over": False, "try": None, "summary": None}
         if run.is_superseded:
             return answer
@@ -260,8 +271,10 @@ class ScriptedBench:
     # Figures.
 
     def make_row(self, query, text):
-        number = int(query[1:])
-        row = {"query": query, "unjudged": 0, "live_unjudged": 0, "moved": False, "error": None}
+        number = int(query[1:].partition("~")[0])
+        row = {"query": query, "unjudged": 0, "live_unjudged": 0, "moved": False, "error": None, "agreement": None}
+        if "~" in query:
+            row["agreement"] = 0.9
         if self.failing and number % self.failing == 0:
             error = f"the engine closed the connection{self.spoiled}"
             return {**row, "score": None, "low": None, "high": None, "error": error}
@@ -275,7 +288,7 @@ class ScriptedBench:
         return {**row, "score": score, "low": score - band, "high": score + band}
 
     def summarize(self, text):
-        rows = [self.make_row(query, text) for query in self.by_id]
+        rows = [self.make_row(query["id"], text) for query in self.queries]
         answered = [row for row in rows if row["score"] is not None]
         differences = [row["score"] - self.by_id[row["query"]]["live"] for row in answered]
         live, tried = (
@@ -333,7 +346,7 @@ class ScriptedBench:
         answer["live"] = [self._make_hit(query, document, rank, tried) for rank, document in enumerate(live, 1)]
         for hit in answer["live"]:
             hit |= {"move": None, "is_new": False, "is_gone": hit["document"] not in tried}
-        has_answer = not self.failing or int(query[1:]) % self.failing
+        has_answer = not self.failing or int(query[1:].partition("~")[0]) % self.failing
         if text is not None and has_answer:
             answer["try"] = [self._make_hit(query, document, rank, live) for rank, document in enumerate(tried, 1)]
         where = "live not found, try not found: the text does not match" + self.spoiled
@@ -362,13 +375,14 @@ class ScriptedBench:
             "is_new": document not in others,
             "is_gone": False,
             "grade": grade,
+            "is_own": (query, document) in self.given,
             "gain": None if grade is None else round(grade / (3 * (rank + 1)), 4),
             "tied": rank in (6, 7),
         }
 
     def _make_missing(self, query, document, where):
-        grade = self.grades.get((query, document), 3.0)
-        return {"document": document, "title": self._title(document), "grade": grade, "where": where}
+        grade, is_own = self.grades.get((query, document), 3.0), (query, document) in self.given
+        return {"document": document, "title": self._title(document), "grade": grade, "is_own": is_own, "where": where}
 
     def explain(self, user, sent):
         words = "against the hit above" if sent["above"] else "sum of:"
@@ -404,13 +418,13 @@ class ScriptedBench:
         text = self.tries[number - 1]["text"] if number else None
         answer = {
             "query": pair[0],
-            "live": self.by_id[pair[0]]["live"],
+            "live": {pair[0]: self.by_id[pair[0]]["live"]},
             "ranking": self.rank(pair[0], text),
             "said": said,
         }
-        answer |= {"row": None, "summary": None, "tries": [one["row"] for one in self.tries]}
+        answer |= {"rows": [], "summary": None, "tries": [one["row"] for one in self.tries]}
         if text is not None:
-            answer |= {"row": self.make_row(pair[0], text), "summary": self.summarize(text)}
+            answer |= {"rows": [self.make_row(pair[0], text)], "summary": self.summarize(text)}
         return answer
 
     # What is kept.
