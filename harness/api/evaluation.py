@@ -20,7 +20,7 @@ from harness.metrics.run_scores import score_of
 from harness.model.report import RankedDocument
 from harness.model.run import Engine, Hit, Ranking, Run
 from harness.model.scores import Score, index_scores
-from harness.model.suite import Measure, Profile, Query, Suite, Target
+from harness.model.suite import Measure, Profile, Query, Suite, Target, select_scored
 from harness.words import count, did_you_mean, listed
 
 
@@ -154,7 +154,7 @@ class Scores:
         """The scores that count; raises as `mean` where one is missing."""
         measure = _read_measure(text)
         scores = index_scores(self._score_queries(measure).values())
-        scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
+        scope = scope_scores(select_scored(self._suite.queries), measure.text, scores, self._today)
         _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
         return scope
 

@@ -12,6 +12,7 @@ from harness.gate.decide_agreements import decide_agreement
 from harness.gate.decide_answers import decide_expectation, decide_latency, read_requested_depth
 from harness.gate.decide_drops import decide_pairs
 from harness.gate.decide_estimates import decide_estimate
+from harness.gate.decide_false_hits import decide_false_hits
 from harness.gate.decide_fields import decide_each_query, decide_field_expectation
 from harness.gate.decide_history import decide_since
 from harness.gate.decide_machines import add_machine_share, decide_on_grades
@@ -42,6 +43,7 @@ from harness.model.suite import (
     BaselineCondition,
     Before,
     DropCondition,
+    FalseHitsCondition,
     FieldExpectation,
     HitCount,
     InTop,
@@ -64,7 +66,7 @@ from harness.model.suite import (
 )
 from harness.words import listed
 
-CONDITIONS_WITHOUT_RANKS = (LatencyCondition, MachineShareCondition, KappaCondition, HitCount)
+CONDITIONS_WITHOUT_RANKS = (LatencyCondition, MachineShareCondition, KappaCondition, FalseHitsCondition, HitCount)
 """Conditions on which the ranks of hits have no influence. A ranking whose first hits are cut off does not matter."""
 
 
@@ -187,6 +189,8 @@ def decide_threshold(threshold: GatedThreshold, queries: Sequence[Query], inputs
         return _decide_score_condition(condition, queries, inputs)
     if isinstance(condition, MachineShareCondition | KappaCondition):
         return decide_on_grades(condition, queries, inputs)
+    if isinstance(condition, FalseHitsCondition):
+        return decide_false_hits(condition, queries, inputs)
     if isinstance(condition, LatencyCondition):
         return decide_latency(condition, queries, inputs.run.responses, inputs.today)
     if isinstance(condition, AgreementCondition | VariantCondition | LossCondition):

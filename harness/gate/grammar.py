@@ -12,6 +12,7 @@ The text of a threshold, read into its condition, and what no score can meet. `e
               | "loss" [ "every" ] measure "of variants" "<=" number [ "for" tag ]
               | "machine" measure "<=" number "%" [ "for" tag ]                            suites only
               | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           suites only
+              | "false hits" "<=" number "%" [ "for" tag ]                                 suites only
               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
     since     = "since" n "runs"                     the median of runs of the history, in place of the baseline
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
@@ -36,6 +37,7 @@ from harness.model.suite import (
     Condition,
     DistinctValues,
     DropCondition,
+    FalseHitsCondition,
     Gain,
     HitCount,
     KappaCondition,
@@ -181,6 +183,7 @@ def _find_outside_brackets(text: str, start: int, wanted: Callable[[str], bool])
 
 _BY = re.compile(r"by(?!\S)")
 _EVERY = re.compile(r"every(?!\S)")
+_FALSE_HITS = re.compile(r"false\s+hits(?![^\s<>=!≤≥])")
 _IS = re.compile(r"is(?!\S)")
 _OF = re.compile(r"of(?!\S)")
 _OF_VARIANTS = re.compile(r"of\s+variants(?!\S)")
@@ -274,14 +277,28 @@ def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondit
         cursor.fail("found 'machine', which is a share over queries; move the threshold to the suite")
     cursor.read(_WORD)
     measure = cursor.read_measure()
-    cursor.expect_at_most("a machine's share of the grades")
+    return MachineShareCondition(measure, _read_greatest_share(cursor, "a machine's share of the grades", "30%"))
+
+
+def _read_false_hits(cursor: Cursor, *, of_query: bool) -> FalseHitsCondition:
+    """Read the threshold on queries for which no result is right at *cursor*, without its tag."""
+    if of_query:
+        cursor.fail("found 'false', which is a share of queries; a query's own is an expectation: 'hits = 0'")
+    if cursor.read(_FALSE_HITS) is None:
+        cursor.fail("found 'false', expected 'false hits' and a share, as in 'false hits <= 5%'")
+    return FalseHitsCondition(_read_greatest_share(cursor, "a share of false hits", "5%"))
+
+
+def _read_greatest_share(cursor: Cursor, what: str, example: str) -> float:
+    """Read ``<= 5%`` at *cursor*, which limits *what*; returns a fraction in [0, 1]."""
+    cursor.expect_at_most(what)
     start = cursor.position
-    allowed = cursor.read_number("a share such as 30%")
+    allowed = cursor.read_number(f"a share such as {example}")
     if cursor.read(_PER_CENT) is None:
         cursor.fail(f"{cursor.describe_next()}, expected '%' after the share")
     if not 0 <= allowed <= 100:
         cursor.fail(f"found {allowed:g}%, expected a share from 0% to 100%", start)
-    return MachineShareCondition(measure, allowed / 100)
+    return allowed / 100
 
 
 def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
@@ -387,6 +404,8 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
         condition = _read_loss(cursor, of_query=of_query)
     elif first == "kappa":
         condition = _read_kappa(cursor, of_query=of_query)
+    elif first == "false":
+        condition = _read_false_hits(cursor, of_query=of_query)
     elif second == "latency":
         condition = _read_latency(cursor)
         cursor.expect_end("nothing after 'ms'")

@@ -23,8 +23,10 @@ from harness.model.suite import (
     BaselineCondition,
     Condition,
     DropCondition,
+    FalseHitsCondition,
     FieldExpectation,
     HitCount,
+    LatencyCondition,
     LossCondition,
     Query,
     ScoreCondition,
@@ -36,6 +38,7 @@ from harness.model.suite import (
     Waiver,
     WorseCondition,
     is_in_force,
+    select_scored,
     select_tagged,
 )
 from harness.options import RunOptions
@@ -194,7 +197,22 @@ def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
     if threshold.query is not None:
         return (threshold.query,)
     tag = threshold.threshold.tag
-    return suite.queries if tag is None else select_tagged(suite.queries, tag)
+    queries = suite.queries if tag is None else select_tagged(suite.queries, tag)
+    return select_counted(threshold.condition, queries)
+
+
+def select_counted(condition: Condition, queries: Sequence[Query]) -> Sequence[Query]:
+    """
+    Those of *queries* that a threshold of a suite with *condition* counts.
+
+    Queries for which no result is right have no score, and are in no mean and no ``every``. They count for false hits,
+    for which no other query does, and for latency.
+    """
+    if isinstance(condition, LatencyCondition):
+        return queries
+    if isinstance(condition, FalseHitsCondition):
+        return tuple(query for query in queries if query.nothing)
+    return select_scored(queries)
 
 
 @dataclass(frozen=True, slots=True)

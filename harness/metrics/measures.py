@@ -29,13 +29,15 @@ def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
     """
     The measures of *query*: the common ones, and those of thresholds on its tags and of its own.
 
-    Other measures are left out, as they may be undefined for it.
+    Other measures are left out, as they may be undefined for it. A query for which no result is right has none.
     """
+    if query.nothing:
+        return ()
     return _list_distinct([*measures_of_tags(suite, query.tags), *map(get_measure, query.thresholds)])
 
 
 def measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...]:
-    """The measures of a query with *tags* and without thresholds of its own."""
+    """The measures of a query with *tags* and without thresholds of its own, for which some result is right."""
     tagged = [threshold for threshold in suite.thresholds if threshold.tag in tags]
     return _list_distinct([*common_measures(suite), *map(get_measure, tagged)])
 

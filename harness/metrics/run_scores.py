@@ -64,7 +64,7 @@ def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
     scorers: dict[str, Scorer] = {}
     scores: list[Score] = []
     for query in suite.queries:
-        if query.thresholds:
+        if query.thresholds or query.nothing:
             measures = measures_of(suite, query)
         elif query.tags in measures_by_tags:
             measures = measures_by_tags[query.tags]
@@ -86,7 +86,8 @@ def _score_query(
 ) -> Iterator[Score]:
     """The score of *query* by each of *measures*, whose *scorers* are kept by their text."""
     outcome, reason = outcome_of(query, response)
-    if not isinstance(response, Ranking):
+    # Where no result is right there is no score, also by a measure that needs no judgments and would be 0.
+    if not isinstance(response, Ranking) or query.nothing:
         yield from (Score(query.id, measure.text, None, outcome, reason) for measure in measures)
         return
     if not query.judgments and rules_of(suite.profile).skips_unjudged:
@@ -119,6 +120,10 @@ def _score_query(
 
 def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
     """The outcome of *query* by its response alone, with a reason; whether it has a score depends on the measure."""
+    if isinstance(response, Ranking) and query.nothing:
+        if response.ids or response.total:
+            return Outcome.FALSE_HITS, "no result is right"
+        return Outcome.NOTHING_FOUND, ""
     if isinstance(response, Ranking):
         return (Outcome.SCORED, "") if response.ids else (Outcome.ZERO_HITS, "the engine returned no document")
     if isinstance(response, Failure):

@@ -182,6 +182,8 @@ class QueryReport(LateFields):
     """The share of machines' grades among those that the score of each measure reads; empty where people judge."""
     need: str = ""
     """What would satisfy the user, as in the suite."""
+    nothing: bool = False
+    """Whether no result is right for it: it has no scores then."""
     variants: tuple[VariantReport, ...] = ()
     """In the order of the suite."""
 

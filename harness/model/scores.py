@@ -13,6 +13,10 @@ class Outcome(StrEnum):
 
     SCORED = "scored"
     ZERO_HITS = "zero hits"
+    NOTHING_FOUND = "nothing found"
+    """No hit for a query for which no result is right."""
+    FALSE_HITS = "false hits"
+    """Hits for such a query."""
     UNDEFINED = "undefined"
     ERROR = "error"
     NOT_RUN = "did not run"

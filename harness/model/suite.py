@@ -298,6 +298,14 @@ class KappaCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class FalseHitsCondition:
+    """``false hits <= 5%``: the share of queries with a hit, among those for which no result is right."""
+
+    allowed: float
+    """A fraction in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
 class LatencyCondition:
     """
     ``p95 latency <= 200 ms``; *percentile* is 50, 95, 99 or 100 (max).
@@ -431,6 +439,7 @@ Condition: TypeAlias = (
     | LossCondition
     | MachineShareCondition
     | KappaCondition
+    | FalseHitsCondition
     | LatencyCondition
     | InTop
     | Before
@@ -544,6 +553,8 @@ class Query:
     """Its weight in a mean, above 0; 1 if the suite has no weights."""
     need: str = ""
     """What would satisfy the user, in sentences, for those who judge; empty if the suite does not say it."""
+    nothing: bool = False
+    """Whether no result is right for it: it has no score, and any hit is a false one."""
     variants: tuple[Variant, ...] = ()
     """They are sent too, and compared with the query; they count in no mean."""
     people_grades: Mapping[str, float] | None = None
@@ -901,6 +912,11 @@ def find_first_ended(today: date, *waivers: Waiver | None) -> Waiver | None:
 def select_tagged(queries: Iterable[Query], tag: str) -> tuple[Query, ...]:
     """The queries that have the *tag*."""
     return tuple(query for query in queries if tag in query.tags)
+
+
+def select_scored(queries: Iterable[Query]) -> tuple[Query, ...]:
+    """The queries for which some result is right: no other has scores, or is in a figure over scores."""
+    return tuple(query for query in queries if not query.nothing)
 
 
 def select_by_id(queries: Iterable[Query], ids: Container[str]) -> tuple[Query, ...]:

@@ -15,6 +15,7 @@ from harness.gate.selection import (
     is_per_query,
     is_selected,
     make_query_ids,
+    select_counted,
 )
 from harness.model.suite import Mark, Query, Suite, UnresolvedCondition, Waiver, find_first_in_force
 
@@ -90,7 +91,11 @@ def plan_items(
     for query in suite.queries:
         own = own_thresholds.get(query.id, [])
         if own or each_query:
-            shared_by_query = [gated for gated in shared_by_all if gated.threshold.tag in (None, *query.tags)]
+            shared_by_query = [
+                gated
+                for gated in shared_by_all
+                if gated.threshold.tag in (None, *query.tags) and select_counted(gated.condition, [query])
+            ]
             item = _plan_query(query, own, shared_by_query, suite, today)
             items.append(replace(item, name=names[query.id], selected=query_filter.has(query)))
     return tuple(items)

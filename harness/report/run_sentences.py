@@ -76,8 +76,10 @@ def describe_causes(queries: Sequence[QueryReport], checks: TargetChecks | None)
 
 def describe_ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """Those of `describe_causes` that lower scores."""
+    # Hits where no result is right count too: the set-up that finds them is not broken as a whole.
     has_hits = any(query.ranking or query.outcome.is_unanswered for query in queries)
-    queries_that_ran = sum(query.outcome is not Outcome.SKIPPED for query in queries)
+    expected_to_find = [query for query in queries if not query.nothing]
+    queries_that_ran = sum(query.outcome is not Outcome.SKIPPED for query in expected_to_find)
     if queries_that_ran == 1 and not has_hits:
         yield "the only query has 0 hits"
     elif queries_that_ran and not has_hits:

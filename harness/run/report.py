@@ -254,12 +254,12 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
         findings.outcomes[query.id] = _decide_outcome(query, response, scores.get(query.id, {}).values())
         if not isinstance(response, Ranking):
             continue
-        findings.hits += len(response.ids)
-        findings.judged_hits += sum(map(query.judgments.__contains__, response.ids))
+        # Where no result is right, nothing is to be judged.
+        if not query.nothing:
+            findings.hits += len(response.ids)
+            findings.judged_hits += sum(map(query.judgments.__contains__, response.ids))
         if response.columns is None:
-            for hit in response.hits:
-                if hit.title is not None:
-                    findings.titles[hit.id] = hit.title
+            findings.titles |= {hit.id: hit.title for hit in response.hits if hit.title is not None}
         if response.duplicates:
             findings.twice.append(query.id)
         if response.stopped_early:
@@ -350,6 +350,7 @@ def _assemble_query(
         sent=shared.sent.get(query.id),
         timing=QueryTiming(ranking.took, ranking.to_last_byte),
         need=query.need,
+        nothing=query.nothing,
         variants=variants,
     )
     report.make_late(partial(_make_late_field, query, response, shared))

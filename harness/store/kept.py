@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.errors import UnansweredBaseline
 from harness.gate.stability import explain_changed_target
@@ -35,7 +35,8 @@ def keep_query(
     """
     measures = measures_of(suite, query)
     values = {measure.text: scores[measure.text].value for measure in measures if measure.text in scores}
-    outcome, _ = outcome_of(query, ranking)
+    # A kept ranking is judged anew by each run, so whether a result was right then does not matter.
+    outcome, _ = outcome_of(replace(query, nothing=False), ranking)
     if values and all(value is None for value in values.values()):
         outcome = Outcome.UNDEFINED
     return KeptQuery(
@@ -103,7 +104,8 @@ def restore_report(report: SuiteReport) -> RestoredRun:
             continue
         responses[query.id] = _restore_response(query)
         grades = _collect_grades(query)
-        queries.append(Query(query.id, query.text, tags=query.tags, judgments=grades, weight=query.weight))
+        restored = Query(query.id, query.text, tags=query.tags, judgments=grades, weight=query.weight)
+        queries.append(replace(restored, nothing=query.nothing))
         scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
         unscored = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
         for measure, value in query.scores.items():

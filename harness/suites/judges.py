@@ -21,6 +21,7 @@ from harness.files.judge_files import (
 )
 from harness.files.query_samples import build_sample_path, fingerprint_population, is_drawn, read_sample
 from harness.model.suite import PEOPLE, GainKind, KappaCondition, Mark, Query, QuerySample, Suite
+from harness.suites.nothing import describe_right_result, is_right
 from harness.words import format_exactly
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
             problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}{remedy}")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))
+            problems.extend(_find_right_results(file, loaded.suite))
             problems.extend(_find_missing_end(file))
             files[name] = file
     return files
@@ -98,6 +100,17 @@ def _find_off_scale(file: JudgeFile, suite: Suite) -> list[Problem]:
                 f"expected one of {expected}"
             )
             problems.append(Problem(str(file.path), file.lines[pair], 1, message))
+    return problems
+
+
+def _find_right_results(file: JudgeFile, suite: Suite) -> list[Problem]:
+    """The lines of *file* that find a document right for a query for which the suite says that no result is."""
+    queries = {query.id for query in suite.queries if query.nothing}
+    problems = []
+    for (query, document), grade in file.grades.items():
+        if query in queries and is_right(suite.gain, grade):
+            message = describe_right_result(query, document, grade)
+            problems.append(Problem(str(file.path), file.lines[query, document], 1, message))
     return problems
 
 

@@ -30,6 +30,7 @@ from harness.model.suite import (
     Threshold,
     TuningSpace,
     VariantCondition,
+    select_scored,
 )
 from harness.process import gc_paused
 from harness.suites.depth import choose_depth
@@ -50,6 +51,7 @@ from harness.suites.grades import (
     read_grade_names,
     read_judges,
 )
+from harness.suites.nothing import check_no_right_results, check_nothing
 from harness.suites.parameters import fill_today, find_unfit_texts, read_tuning
 from harness.suites.placeholders import check_placeholders, find_parameters
 from harness.suites.presets import add_field_paths
@@ -323,7 +325,7 @@ class LoadedSuite:
             measure = get_measure(threshold)
             if measure is not None:
                 measures_by_text[measure.text] = measure
-        if not measures_by_text and any(query.judgments for query in self._judged_queries):
+        if not measures_by_text and any(query.judgments for query in select_scored(self._judged_queries)):
             return (parse_measure(DEFAULT_MEASURE),)
         return tuple(measures_by_text.values())
 
@@ -387,7 +389,9 @@ def _check_judgments(loaded: LoadedSuite) -> None:
     suite = loaded.suite
     if not suite.queries or not loaded.are_sound("judgments") or loaded.has_problems:
         return
-    if any(query.judgments for query in suite.queries):
+    scored = select_scored(suite.queries)
+    # Where no result is right for any query, there is nothing to judge.
+    if not scored or any(query.judgments for query in scored):
         return
     if suite.measures or not loaded.all_thresholds or loaded.scores_anything:
         message = describe_no_judgments(loaded.path)
@@ -402,9 +406,12 @@ def _check_queries(loaded: LoadedSuite) -> None:
         check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
     if loaded.known_gain is not None:
         check_gain(loaded.known_gain, reading.find_mark("gain"), suite.queries, judgment_problems)
-    scored = [ScoredMeasure(measure, reading.find_mark("measures"), suite.queries) for measure in suite.measures]
-    scored += list_scored_measures(suite.queries, suite.thresholds)
-    for query in suite.queries:
+        check_no_right_results(suite.queries, loaded.known_gain, loaded.judgments)
+    check_nothing(suite.thresholds, suite.queries, reading.problems)
+    queries = select_scored(suite.queries)
+    scored = [ScoredMeasure(measure, reading.find_mark("measures"), queries) for measure in suite.measures]
+    scored += list_scored_measures(queries, suite.thresholds)
+    for query in queries:
         scored += list_scored_measures([query], query.thresholds)
     check_measure_gains(scored, judgment_problems)
     # Only a suite without problems is scored: wrong grades, say, are noted already, and each measure would note them

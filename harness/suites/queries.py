@@ -34,11 +34,11 @@ _NO_PARAMS: Mapping[str, Json] = {}
 """The params of all queries without any, shared to save memory."""
 _LISTS = ("tags", "thresholds", "expect", "variants", "markers")
 _WAIVERS = ("xfail", "skip")
-_COLUMNS = ("id", "text", "need", "weight", "same_as", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
+_COLUMNS = ("id", "text", "need", "nothing", "weight", "same_as", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
 _ID_HEADERS = {"id", "qid", "query_id", "query id"}
 _TEXT_HEADERS = {"text", "query", "query_text", "query text"}
 
-_MUST_AGREE = ("text", "need", "weight", *_WAIVERS)
+_MUST_AGREE = ("text", "need", "nothing", "weight", *_WAIVERS)
 """The keys whose values must be the same where a query file and the suite both have them."""
 
 
@@ -177,6 +177,7 @@ class _QueryReader:
             id=str(shape.id),
             text=format_optional(shape.text) or "",
             need=need,
+            nothing=bool(shape.nothing),
             params=params,
             tags=tuple(tags),
             weight=weight,
@@ -332,6 +333,8 @@ def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     cells = {name: remove_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     texts: dict[str, Node] = {name: _make_text(cell, mark) for name, cell in cells.items()}
     query: dict[str, Node] = {name: texts[name] for name in ("id", "text", "need", "same_as") if name in texts}
+    if "nothing" in cells:
+        query["nothing"] = ScalarNode(cells["nothing"], mark, plain=True)
     if "weight" in cells:
         weight = cells["weight"]
         query["weight"] = ScalarNode(weight, mark, plain=read_number(weight) is not None)

@@ -169,6 +169,9 @@ class QueryShape(Shape):
     id: Any = key(Name, "The query's id, unique in the suite.", is_required=True)
     text: Any = key(Text, "What the user types. It takes the place of `{{text}}` in requests.")
     need: Any = key(Text, "What would satisfy the user, in sentences, for those who judge.")
+    nothing: bool | None = key(
+        Gate, "Whether no result is right, so that any hit is a false one. `need` has room for the reason."
+    )
     params: dict[Any, Any] = key(
         MappingOf(Key, JsonValue), "Values for the other placeholders of requests, by name, such as `{lang: en}`.", {}
     )

@@ -50,6 +50,10 @@ def add_variants(
     of_suite = _read_rules(reading.shape.variants)
     variants: dict[str, tuple[Variant, ...]] = {}
     for query in queries.values():
+        if query.nothing:
+            _refuse_variants(query, written[query.id], reading.problems)
+            variants[query.id] = ()
+            continue
         texts = list(_list_texts(query, written[query.id].variants, of_suite, reading.problems))
         variants[query.id] = tuple(
             Variant(f"{query.id}~{number}", text, rule) for number, (text, rule) in enumerate(texts, start=1)
@@ -60,9 +64,18 @@ def add_variants(
                 reading.problems.note(queries[variant.id].mark, message)
     for query in queries.values():
         same_as = written[query.id].same_as
-        if same_as is not None and _is_known(same_as, query, queries, written, reading.problems):
+        if same_as is not None and not query.nothing and _is_known(same_as, query, queries, written, reading.problems):
             variants[str(same_as)] += (Variant(query.id, query.text, SAME_AS),)
     return tuple(replace(query, variants=variants[query.id]) for query in queries.values())
+
+
+def _refuse_variants(query: Query, written: WrittenVariants, problems: Problems) -> None:
+    """Note variants of *query*, for which no result is right: no ranking is left to agree with."""
+    message = f"no result is right for {query.id!r}, so that it has no variants; make each a query with 'nothing: true'"
+    if written.variants:
+        problems.note(query.mark, message)
+    if written.same_as is not None:
+        problems.note(written.same_as.mark, message)
 
 
 def _list_texts(
@@ -118,6 +131,8 @@ def _is_known(
         problems.note(same_as.mark, f"no query has the id {name!r}{did_you_mean(name, queries)}", "unknown-name")
     elif name == query.id:
         problems.note(same_as.mark, f"the query {name!r} is 'same_as' itself; expected the id of another query")
+    elif queries[name].nothing:
+        problems.note(same_as.mark, f"no result is right for {name!r}; expected the id of a query with results")
     elif written[name].same_as is not None:
         other = str(written[name].same_as)
         problems.note(same_as.mark, f"the query {name!r} is 'same_as' {other!r} itself; expected {other!r} here too")

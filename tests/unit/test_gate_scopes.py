@@ -22,6 +22,7 @@ from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Respon
 from harness.model.suite import (
     Before,
     Condition,
+    FalseHitsCondition,
     InTop,
     Query,
     QuerySample,
@@ -169,8 +170,9 @@ def expect_failure(query: Query) -> Query:
 def test_every_kind_of_condition_is_in_the_table() -> None:
     tested = {type(kind.make().condition) for kind in KINDS}
     of_suites = set(get_args(Condition)) - set(OF_ONE_QUERY)
-    # A condition with a variable is an error, whatever the queries are.
-    assert of_suites - tested == {UnresolvedCondition}
+    # A condition with a variable is an error, whatever the queries are. False hits are those of other queries than
+    # these: tests/unit/test_gate_false_hits.py.
+    assert of_suites - tested == {UnresolvedCondition, FalseHitsCondition}
 
 
 @each(KINDS)
@@ -258,6 +260,20 @@ def test_a_query_without_an_answer_is_no_expected_failure(kind: Kind) -> None:
 def test_a_query_that_is_expected_to_fail_counts(kind: Kind) -> None:
     verdict = decide_kind(kind, expect_failure, ("d",))
     assert (verdict.status, verdict.left_out) == (Status.PASSED, 0), verdict.reason
+
+
+def find_nothing(query: Query) -> Query:
+    return replace(query, nothing=True, judgments={}, people_grades={}, machine_grades={}, variants=())
+
+
+@each(tuple(kind for kind in KINDS if "latency" not in kind.text))
+@pytest.mark.parametrize("response", [answer("x"), answer(), Failure(FailureKind.ERROR, "no"), None])
+def test_a_query_for_which_no_result_is_right_is_in_no_figure(kind: Kind, response: Response | None) -> None:
+    verdict = decide_kind(kind, find_nothing, ("d",), {"d": response})
+    without = decide_kind(kind, skip, ("d",), {"d": None})
+    assert (verdict.status, verdict.left_out) == (Status.PASSED, 0), verdict.reason
+    assert (verdict.observed, verdict.counted) == (without.observed, without.counted)
+    assert "d" not in verdict.blamed
 
 
 NAMES_NO_HITS = ("kappa", "p50", "max")

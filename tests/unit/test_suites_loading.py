@@ -662,8 +662,8 @@ def test_a_file_of_queries_may_be_written_as_spreadsheets_write_it(write, conten
         (
             "csv",
             "id,text,tag\n1,a,b\n",
-            "unknown column 'tag', expected id, text, need, weight, same_as, tags, thresholds, expect, variants, "
-            "markers, xfail, xfail.until, skip, skip.until or params.NAME; did you mean 'tags'?",
+            "unknown column 'tag', expected id, text, need, nothing, weight, same_as, tags, thresholds, expect, "
+            "variants, markers, xfail, xfail.until, skip, skip.until or params.NAME; did you mean 'tags'?",
         ),
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
         ("csv", 'id,text\n1,"a\n', "q.csv:2:1: a quote in this row is not closed before the end of the file; expected"),
@@ -680,7 +680,7 @@ def test_a_file_of_queries_may_be_written_as_spreadsheets_write_it(write, conten
         (
             "jsonl",
             '{"id": 1, "text": "a", "tag": []}\n',
-            "unknown key 'tag', expected id, text, need, params, tags,",
+            "unknown key 'tag', expected id, text, need, nothing, params, tags,",
         ),
         ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: tags: found 'b', expected a list"),
         (

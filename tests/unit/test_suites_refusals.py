@@ -74,7 +74,7 @@ CASES = {
     "unknown key of a query": (
         changed("tags:", "tag:"),
         "12:5",
-        "unknown key 'tag', expected id, text, need, params, tags, weight, judgments, thresholds, expect, "
+        "unknown key 'tag', expected id, text, need, nothing, params, tags, weight, judgments, thresholds, expect, "
         "variants, same_as, markers, xfail, skip; did you mean 'tags'?",
         "    tag: [head]",
     ),

@@ -90,6 +90,7 @@ MORE = {
     ("TargetShape", "ids"): "../engines/index.md#the-same-id-in-two-indexes",
     ("RequestShape", "target"): "../guides/several-engines.md",
     ("RequestShape", "gate"): "suites.md#several-requests",
+    ("QueryShape", "nothing"): "suites.md#nothing-to-find",
     ("QueryShape", "weight"): "suites.md#weights",
     ("QueryShape", "variants"): "../guides/variants.md",
     ("QueryShape", "same_as"): "../guides/variants.md#other-queries",
