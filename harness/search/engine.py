@@ -242,6 +242,18 @@ class EngineInspector(Inspector):
 
         return find_homes(self._search, index, ids, url_params)
 
+    def read_sources(self, index: str, ids: Sequence[str], id_field: str | None) -> dict[str, Json]:
+        """See `Inspector.read_sources`."""
+        from harness.search.index_contents import read_sources
+
+        return read_sources(self._search, index, ids, id_field)
+
+    def list_tokens(self, index: str, text: str, analysis: Mapping[str, str]) -> tuple[str, ...]:
+        """See `Inspector.list_tokens`."""
+        from harness.search.index_contents import list_tokens
+
+        return list_tokens(self._search, index, text, analysis)
+
 
 SERVERLESS = "serverless"
 """What stands for the version where the server has none."""

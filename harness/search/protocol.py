@@ -441,3 +441,11 @@ class Inspector:
     def find_homes(self, index: str, ids: Sequence[str], url_params: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """The indexes behind *index* that have each of *ids*; none has those left out."""
         raise SearchError("the server has no indexes that can be read")
+
+    def read_sources(self, index: str, ids: Sequence[str], id_field: str | None) -> dict[str, Json]:
+        """The `_source` of those of *ids* that *index* has; *id_field* holds them, `_id` where it is None."""
+        raise SearchError("the server has no indexes that can be read")
+
+    def list_tokens(self, index: str, text: str, analysis: Mapping[str, str]) -> tuple[str, ...]:
+        """The tokens of *text* by position; *analysis* names the `field` or the `analyzer` of *index*."""
+        raise SearchError("the server does not say how it analyzes texts")

@@ -32,7 +32,7 @@ from harness.extensions.compare.statistics_options import read_statistics_option
 from harness.extensions.compare.why.asking import ArmProgress
 from harness.extensions.compare.why.explaining import WhyOptions
 from harness.extensions.compare.why.options import dump_plan, list_plan_lines, why_options
-from harness.extensions.compare.why.planning import WhyPlan, add_why, open_why_journal, plan_why, search_old
+from harness.extensions.compare.why.planning import WhyPlan, add_why, open_why_journal, plan_why, search_ends
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model.comparison import TEST_OPTIONS
@@ -210,7 +210,7 @@ def _compare(request: ComparisonRequest, plan: WhyPlan | None, *, all_requests: 
             run_progress(quiet=quiet) as progress,
             Runner(os.environ, progress and ArmProgress(progress, plan.arm_searches), journal) as runner,
         ):
-            request = search_old(plan, runner, os.environ)
+            request = search_ends(plan, runner, os.environ)
             prepared = prepare(request, runner.answer_suite, os.environ)
             return add_why(plan, prepared, runner, os.environ)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:

@@ -16,7 +16,7 @@ from harness.extensions.compare.why.differences import split_requests
 from harness.extensions.compare.why.explaining import WhyOptions
 from harness.extensions.compare.why.model import ArmEffect, ExplainedDifference, WhyReport
 from harness.extensions.compare.why.options import list_plan_lines
-from harness.extensions.compare.why.planning import OldRequest, WhyPlan, add_why
+from harness.extensions.compare.why.planning import End, WhyPlan, add_why
 from harness.extensions.compare.why.sentences import (
     describe_moved,
     describe_why,
@@ -94,7 +94,7 @@ def plan_causes(scored: ScoredTries, number: int) -> Causes:
     differences = fit_first(finest, len(suite.queries), options.searches)
     run = material.options.list_run_options(name)
     request = ComparisonRequest(sides, CompareOptions(run.day()), suite, measures=(material.measure,), run=run)
-    old = OldRequest(f"request:{live_name}", read_request(live))
+    old = End(f"request:{live_name}", read_request(live))
     plan = WhyPlan(request, suite, name, old, splitting, finest, differences, options)
     selection = select(suite, QueryFilter(), run.day())
     return Causes(plan, PreparedComparison(request, sides, selection, None))

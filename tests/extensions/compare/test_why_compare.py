@@ -38,6 +38,11 @@ class Engine(ScriptedEngine):
         self.rank_on = lambda body, text, index: self.rank(body, text)
         self.bodies = []
 
+    def reply(self, method, path, body):
+        if path.partition("?")[0].endswith(("/_search", "/_analyze")):
+            return 403, {"error": {"type": "security_exception", "reason": "no right to read"}, "status": 403}
+        return super().reply(method, path, body)
+
     def search(self, body, index):
         self.bodies.append(body)
         place = self.rank_on(body, body["query"]["match"]["title"], index)
@@ -320,6 +325,12 @@ def test_index_against_request(engine, capsys):
     said = " ".join(describe_why(why))
     assert "the index as a whole: +0.1667" in said
     assert "the request and the index together, beyond each alone: +0.3333" in said
+    # A login that may only search is told what it may not.
+    refusals = why.indexes[-3:]
+    assert [refusal.partition(" not compared: ")[0] for refusal in refusals] == [
+        *("documents are", "tokens are", "statistics are"),
+    ]
+    assert all("no right to read" in refusal for refusal in refusals)
 
 
 def test_one_part_has_no_four_runs(engine, capsys):
@@ -336,7 +347,106 @@ def test_two_servers_are_refused(engine, capsys):
         f"new: {{{MATCH}{THREE}}}", f"new: {{target: {{cluster: other}}, body: {{{MATCH}}}}}"
     )
     suite.write_text(text)
-    assert "search different targets" in refused(capsys, *WORDS, "--url", engine.url, "--why")
+    said = refused(capsys, *WORDS, "--url", engine.url, "--why")
+    assert "search different targets" in said
+    assert "request:old request:new cluster:OLD cluster:NEW" in said
+
+
+# Two indexes or two clusters as sides.
+
+
+def list_parts(why):
+    return [(part.name, part.alone.mean.value, part.reverted.mean.value) for part in why.parts]
+
+
+PARTS = [
+    ("the request", pytest.approx(1 / 2 - 1 / 3), pytest.approx(1 - 1 / 2)),
+    ("the index", pytest.approx(1 / 2 - 1 / 3), pytest.approx(1 - 1 / 2)),
+]
+
+
+def test_two_requests_on_two_indexes(engine, capsys):
+    """Four runs; the first request is sent to the first index, the second to the second."""
+    write("", THREE)
+    engine.rank_on = lambda body, text, index: 3 - ("min_score" in body) - (index == "after")
+    sides = ("request:old", "request:new", "index:before", "index:after", "--suite", "shop.relevance.yaml")
+    status, report = told(capsys, *sides, "--url", engine.url, "--why")
+    why = report.why
+    assert (status, list_parts(why)) == (0, PARTS)
+    assert why.together.value == pytest.approx(1 / 3)
+    assert why.whole.value == pytest.approx(2 / 3)
+    assert (report.reference.name, report.reference.index) == ("request:old index:before", "before")
+    assert (report.candidate.name, report.candidate.index) == ("request:new index:after", "after")
+    assert why.searches == len(engine.bodies)
+
+
+def test_one_request_on_two_indexes(engine, capsys):
+    """The index is the only difference; --request names the request, which is the first by default."""
+    write("", THREE)
+    engine.rank_on = lambda body, text, index: 3 - ("min_score" in body) - (index == "after")
+    sides = ("index:before", "index:after", "--suite", "shop.relevance.yaml", "--url", engine.url, "--why")
+    for more, value in (((), 1 / 2 - 1 / 3), (("--request", "new"), 1 - 1 / 2)):
+        status, report = told(capsys, *sides, *more)
+        [difference] = report.why.differences
+        assert (status, difference.name, difference.finding) == (0, "index: before → after", Finding.CAUSE)
+        assert report.why.whole.value == pytest.approx(value)
+        assert report.why.indexes
+
+
+def test_two_requests_on_two_clusters(engine, capsys):
+    """Each arm is sent to the server that it names."""
+    write("", THREE)
+    engine.rank_on = lambda body, text, index: 3 - ("min_score" in body)
+    with Engine() as other:
+        other.rank_on = lambda body, text, index: 2 - ("min_score" in body)
+        sides = ("request:old", "request:new", f"cluster:{engine.url}", f"cluster:{other.url}")
+        status, report = told(capsys, *sides, "--suite", "shop.relevance.yaml", "--why")
+        why = report.why
+        assert (status, list_parts(why)) == (0, PARTS)
+        assert why.differences[-1].name == f"server: cluster:{engine.url} → cluster:{other.url}"
+        assert why.searches == len(engine.bodies) + len(other.bodies)
+        # Both ends twice, the index alone and reverted, three differences of the request on each, and a pair.
+        assert (len(engine.bodies), len(other.bodies)) == (12 * 7, 12 * 7)
+        status, report = told(capsys, *sides[2:], "--suite", "shop.relevance.yaml", "--why")
+        assert (status, [len(report.why.differences), report.why.parts]) == (0, [1, ()])
+
+
+def test_the_old_request_on_an_old_index(engine, capsys):
+    """With --old-suite the old request is that of the other suite, on the first index."""
+    write("", THREE)
+    old = Path("old.relevance.yaml")
+    old.write_text(f"{SUITE}  new: {{{MATCH}}}\n")
+    engine.rank_on = lambda body, text, index: 3 - ("min_score" in body) - (index == "after")
+    sides = ("index:before", "index:after", "--request", "new", "--suite", "shop.relevance.yaml")
+    status, report = told(capsys, *sides, "--old-suite", str(old), "--url", engine.url, "--why")
+    assert (status, list_parts(report.why)) == (0, PARTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("index:a", "cluster:b"), "expected two requests with --why"),
+        (("baseline", "request:new", "index:a", "index:b"), "expected two requests with --why"),
+        (
+            ("request:old", "request:new", "cluster:http://a", "cluster:http://b"),
+            "name servers, and so does an option; expected one of them",
+        ),
+        (("index:a", "index:b", "--request", "odd"), "found no request 'odd'"),
+    ],
+)
+def test_wrong_places_are_refused(engine, capsys, words, sentence):
+    write("", THREE)
+    assert sentence in refused(capsys, *words, "--suite", "shop.relevance.yaml", "--url", engine.url, "--why")
+    assert engine.bodies == []
+
+
+def test_an_index_beside_a_fixture_is_refused(engine, capsys):
+    write("", THREE)
+    suite = Path("shop.relevance.yaml")
+    suite.write_text(suite.read_text().replace("measures:", "fixture: {documents: d.jsonl}\nmeasures:"))
+    Path("d.jsonl").write_text('{"id": "good"}\n{"id": "bad"}\n{"id": "worse"}\n')
+    words = ("index:a", "index:b", "--suite", str(suite), "--url", engine.url)
+    assert "has a fixture, which is the index that it searches" in refused(capsys, *words, "--why")
 
 
 # Another suite.

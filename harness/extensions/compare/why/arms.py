@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from harness.errors import Option, UsageError
 from harness.extensions.compare.why.clauses import are_same, write_json
-from harness.extensions.compare.why.differences import FIXTURE, Difference, Splitting
+from harness.extensions.compare.why.differences import FIXTURE, SERVER, Difference, Splitting
 from harness.model.suite import Json
 from harness.search.pointers import parse_pointer
 from harness.words import count, grouped
 
 SEARCHES = 5000
 """The most searches for one explanation, where nothing else is asked for."""
+
+OF_INDEX = (FIXTURE, "index", SERVER)
+"""The parts of requests that say which index is searched."""
 
 ENDS = 4
 """How often ends are sent: both, twice."""
@@ -42,8 +45,8 @@ def group_parts(differences: Iterable[Difference]) -> list[Part]:
     names = []
     members = list(differences)
     for difference in members:
-        first = difference.pointer.split("/")[1:2]
-        names.append("the index" if first in ([FIXTURE], ["index"]) else "the request")
+        part = difference.pointer.split("/")[1:2]
+        names.append("the index" if part and part[0] in OF_INDEX else "the request")
     groups = grouped(zip(names, members, strict=True))
     return [Part(name, tuple(groups[name])) for name in sorted(groups, reverse=True)]
 
@@ -75,7 +78,8 @@ def count_searches(splitting: Splitting, differences: Sequence[Difference], quer
 def count_fixtures(splitting: Splitting, differences: Sequence[Difference]) -> int:
     """The number of indexes that are built of fixtures: those of both ends, and of arms."""
     requests = [splitting.old, splitting.new, *_list_requests(splitting, differences)]
-    return len({write_json(request[FIXTURE]) for request in requests if FIXTURE in request})
+    places = [[request[FIXTURE], request.get(SERVER)] for request in requests if FIXTURE in request]
+    return len(set(map(write_json, places)))
 
 
 def _list_requests(splitting: Splitting, differences: Sequence[Difference]) -> Iterator[Json]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import EngineUnreachable, UsageError
+from harness.extensions.compare.forms import parse_side
 from harness.extensions.compare.why.clauses import are_same, write_json
-from harness.extensions.compare.why.differences import FIXTURE
+from harness.extensions.compare.why.differences import FIXTURE, SERVER
 from harness.masking import fingerprint
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Failure, Run, Verdict
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 HTTP_PARTS = ("path", "params", "headers", "json")
 """What two requests over HTTP may differ in."""
 
+PLACES = ("/index", f"/{SERVER}")
+"""The pointers of differences between two indexes that exist already."""
 
 ARM = "why-"
 """What the names of requests begin with that lie between two requests."""
@@ -116,6 +119,16 @@ def make_fixture(fixture: Fixture, parts: Json) -> Fixture:
     )
 
 
+def choose_server(options: RunOptions, request: Json) -> RunOptions:
+    """*options* with the server of *request*, where it names one."""
+    return parse_side(request[SERVER]).apply_to(options) if SERVER in request else options
+
+
+def name_place(request: Json, index: str) -> str:
+    """What a report calls the *index* that *request* searches: that of its own, or its server."""
+    return str(request.get(SERVER, index))
+
+
 def read_kept_request(kept: Json, name: str) -> Json:
     """
     The parts of the request that a baseline keeps, as `build_request_json` has them.
@@ -150,9 +163,14 @@ def make_template(template: RequestTemplate, name: str, request: Json) -> Reques
     return replace(template, name=name, http=http, body=http.json, masked=None)
 
 
-def refuse_unlike(suites: tuple[Suite, Suite], names: tuple[str, str]) -> None:
+def refuse_unlike(suites: tuple[Suite, Suite], names: tuple[str, str], *, names_servers: bool) -> None:
     """
     Refuse two requests of *suites* that differ in more than what is sent for a query, and the index.
+
+    Args:
+        suites: Of the first and of the second request.
+        names: Of both.
+        names_servers: Whether the user names the server of each, which takes the place of its cluster.
 
     Raises:
         UsageError: They search another server, or read other hits from a response.
@@ -160,9 +178,12 @@ def refuse_unlike(suites: tuple[Suite, Suite], names: tuple[str, str]) -> None:
     targets = [
         replace(suite.find_target(name), index=None, mark=Mark()) for suite, name in zip(suites, names, strict=True)
     ]
+    if names_servers:
+        targets = [replace(target, cluster="") for target in targets]
     if targets[0] != targets[1]:
         raise UsageError(
-            f"the requests {names[0]} and {names[1]} search different targets; --why compares requests on one"
+            f"the requests {names[0]} and {names[1]} search different targets; --why compares requests on one, or on "
+            f"two clusters that stand behind them: request:{names[0]} request:{names[1]} cluster:OLD cluster:NEW"
         )
     templates = [suite.requests[name] for suite, name in zip(suites, names, strict=True)]
     if any(template.http is None for template in templates):
@@ -192,10 +213,10 @@ class ArmSender:
     """The runs of requests that were sent with all queries, by their text."""
     searches: int = 0
     """The searches that were sent."""
-    search: Search | None = None
-    """An open connection to the server that answered last."""
-    built: dict[str, Search] = field(default_factory=dict)
-    """The indexes that were searched of fixtures, each with a connection to its server."""
+    searches_by_server: dict[str, Search] = field(default_factory=dict)
+    """An open connection to each server that answered, by the text of its side; empty for that of the options."""
+    built: dict[tuple[str, str], Search] = field(default_factory=dict)
+    """The indexes that were searched of fixtures, by server and name, each with a connection to its server."""
 
     def add_run(self, request: Json, run: Run) -> None:
         """Take *run* as that of *request*, which was sent with all queries, unless its run is known."""
@@ -241,10 +262,12 @@ class ArmSender:
         suite = replace(self.suite, thresholds=())
         if queries is not None:
             suite = replace(suite, queries=tuple(queries))
-        # Each index that a fixture describes is built for a suite of its own.
-        by_fixture = grouped((write_json(request.get(FIXTURE)), name) for name, request in requests.items())
+        # Each index that a fixture describes is built for a suite of its own, and each server is searched by itself.
+        by_place = grouped(
+            (write_json([request.get(FIXTURE), request.get(SERVER)]), name) for name, request in requests.items()
+        )
         runs: dict[str, Run] = {}
-        for names in by_fixture.values():
+        for names in by_place.values():
             runs |= self._send_to_index(replace(suite, fixture=self._make_fixture(requests[names[0]])), requests, names)
         return [runs[name] for name in requests]
 
@@ -255,32 +278,41 @@ class ArmSender:
         return make_fixture(self.suite.fixture, request[FIXTURE])
 
     def _send_to_index(self, suite: Suite, requests: Mapping[str, Json], names: Sequence[str]) -> dict[str, Run]:
-        """Send those *requests* that have the *names*, which search the index of *suite*."""
+        """Send those *requests* that have the *names*, which search the index of *suite* on one server."""
         templates = {name: make_template(self.template, name, requests[name]) for name in names}
         suite = replace(suite, requests=templates)
         matrix = Matrix(requests=tuple(templates))
-        answered = self.runner.answer([suite], self.options, matrix=matrix, configs=self.configs)
+        server = requests[names[0]].get(SERVER, "")
+        options = choose_server(self.options, requests[names[0]])
+        answered = self.runner.answer([suite], options, matrix=matrix, configs=self.configs)
         runs = {}
         for name, cell in zip(names, answered, strict=True):
             runs[name] = cell.mask_run()
             self.searches += len(runs[name].responses)
-            self.search = cell.search or self.search
+            if cell.search is not None:
+                self.searches_by_server[server] = cell.search
             if FIXTURE in requests[name]:
                 if cell.search is not None and cell.run.index is not None:
-                    self.built[cell.run.index] = cell.search
+                    self.built[server, cell.run.index] = cell.search
             else:
                 _refuse_unreachable(runs[name])
         return runs
 
-    def remove_indexes(self, kept: Iterable[str | None]) -> list[str]:
-        """Remove the indexes that were built for arms, but those that are *kept*; returns their names."""
+    def remove_indexes(self, ends: Iterable[tuple[Json, Run]]) -> list[str]:
+        """Remove the indexes that were built for arms, but not those of *ends*, two requests; returns their names."""
         from harness.search.fixtures import remove_index
 
-        kept_names = set(kept)
-        removed = [index for index in self.built if index not in kept_names]
-        for index in removed:
-            remove_index(self.built[index], index)
+        kept = {(request.get(SERVER, ""), run.index) for request, run in ends}
+        removed = []
+        for (server, index), search in self.built.items():
+            if (server, index) not in kept:
+                remove_index(search, index)
+                removed.append(index)
         return removed
+
+    def find_search(self, request: Json) -> Search | None:
+        """An open connection to the server of *request*; None where it answered nothing, as in a run that goes on."""
+        return self.searches_by_server.get(request.get(SERVER, ""))
 
 
 def _refuse_unreachable(run: Run) -> None:

@@ -66,6 +66,9 @@ LISTS = UNORDERED | {"sort", "rescore"}
 FIXTURE = "fixture"
 """The part of a request that is the index which it searches, as a suite builds it: no clauses are in it."""
 
+SERVER = "server"
+"""The part of a request that says where it is sent, as a side of a comparison: ``cluster:old``."""
+
 FIXTURE_LISTS = frozenset({"synonyms"})
 """Keys of lists in a fixture whose lines are differences of their own; others, such as filters, are whole."""
 

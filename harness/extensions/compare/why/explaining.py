@@ -19,7 +19,14 @@ from harness.extensions.compare.why.arms import (
     list_rebuilt,
     split_causes,
 )
-from harness.extensions.compare.why.asking import ArmSender, explain_refusal, find_other_parts
+from harness.extensions.compare.why.asking import (
+    PLACES,
+    ArmSender,
+    explain_refusal,
+    find_other_parts,
+    make_template,
+    name_place,
+)
 from harness.extensions.compare.why.causes import (
     LEVEL,
     ArmPair,
@@ -30,7 +37,7 @@ from harness.extensions.compare.why.causes import (
     estimate_interaction,
 )
 from harness.extensions.compare.why.differences import Difference, Splitting, split_requests
-from harness.extensions.compare.why.indexes import IndexRun, describe_indexes
+from harness.extensions.compare.why.indexes import IndexSide, describe_indexes
 from harness.extensions.compare.why.model import (
     Estimate,
     ExplainedDifference,
@@ -332,15 +339,24 @@ class _Explanation:
             together = estimate_interaction(ends, first.reverted.scores, first.alone.scores, self.options.level)
         return tuple(explained), together
 
-    def describe_indexes(self, differences: Sequence[Difference], queries: Sequence[str]) -> tuple[str, ...]:
+    def describe_indexes(self, differences: Sequence[Difference], moved: Sequence[str]) -> tuple[str, ...]:
         """How the two indexes differ that the old and the new request search, where both exist already."""
-        search, old, new = self.sender.search, self.splitting.old, self.splitting.new
-        indexes = [difference for difference in differences if difference.pointer == "/index"]
-        names = [request.get("index") or self.sender.suite.target.index or "" for request in (old, new)]
-        if not indexes or search is None or "" in names:
+        places = [difference for difference in differences if difference.pointer in PLACES]
+        if not places:
             return ()
-        [alone] = self.sender.send([build_arms(self.splitting, differences, indexes).alone])
-        return tuple(describe_indexes(IndexRun(names[0], self.runs[0]), IndexRun(names[1], alone), search, queries))
+        alone = build_arms(self.splitting, differences, places).alone
+        [run_alone] = self.sender.send([alone])
+        sides = []
+        for request, run in ((self.splitting.old, self.runs[0]), (alone, run_alone)):
+            search = self.sender.find_search(request)
+            if search is None:
+                return ("how they differ was not looked at, as their answers are from an earlier run: run it again",)
+            if run.index is None:
+                return ("how they differ is not known: such a server does not say what it holds",)
+            suite, template = self.sender.suite, make_template(self.sender.template, self.sender.template.name, request)
+            sides.append(IndexSide(name_place(request, run.index), run.index, search, suite, template, run))
+        queries = {query.id: query for query in self.scorer.suite.queries}
+        return tuple(describe_indexes((sides[0], sides[1]), [queries[query] for query in moved]))
 
     def report(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from harness.cli import main
 from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.outputs import loads_comparison
 from harness.extensions.compare.why.model import Finding
+from harness.masking import fingerprint
 from harness.model.request import Cluster
 from harness.search.dialects import open_search
 
@@ -102,25 +103,91 @@ def test_a_fixture_that_moves_all(tmp_path: Path, name: str, engine_url: str) ->
     assert [part.finding for part in why.parts] == [Finding.NOTHING, Finding.CAUSE]
 
 
-def test_live_indexes_are_listed(tmp_path: Path, name: str, engine_url: str) -> None:
-    """Of two indexes that exist the differences are listed; the index as a whole is measured, nothing is built."""
+def make_index(engine_url: str, index: str, analyzer: str, documents: Mapping[str, str]) -> None:
+    """An index of *documents*, each with its title by its id."""
+    mappings = {"properties": {"title": {"type": "text", "analyzer": analyzer}}}
+    # One shard: the statistics of terms are those of the index.
+    content = {"mappings": mappings, "settings": {"number_of_shards": 1}}
+    lines = []
+    for document, title in documents.items():
+        lines += [json.dumps({"index": {"_id": document}}), json.dumps({"title": title})]
     with open_search(Cluster("test", url=engine_url), {}) as search:
         perform = search.connection.perform  # type: ignore[attr-defined]
-        for index, analyzer, documents in ((f"{name}-a", "standard", 11), (f"{name}-b", "english", 12)):
-            mappings = {"properties": {"title": {"type": "text", "analyzer": analyzer}}}
-            perform("PUT", f"/{index}", body=json.dumps({"mappings": mappings}).encode())
-            for number in range(documents):
-                content = json.dumps({"title": f"sofa{number}"}).encode()
-                perform("PUT", f"/{index}/_doc/d{number}?refresh=true", body=content)
-    path = tmp_path / "live.relevance.yaml"
-    queries = "\n".join(f"  - {{id: q{n}, text: sofa{n}, judgments: {{d{n}: 1}}}}" for n in range(12))
+        perform("PUT", f"/{index}", body=json.dumps(content).encode())
+        answer = perform("POST", f"/{index}/_bulk?refresh=true", body=("\n".join(lines) + "\n").encode())
+        assert not json.loads(answer.body)["errors"]
+
+
+def write_live(folder: Path, name: str, queries: Mapping[str, str], more: str) -> Path:
+    """A suite of *queries*, each a text by the id of its only relevant document."""
+    path = folder / "live.relevance.yaml"
+    head = f"suite: {name}\ntarget: {{index: {name}-a}}\nmeasures: [RR]\nchecks: false\ndepth: 2\nqueries:\n"
+    lines = [
+        f"  - {{id: q-{document}, text: {text}, judgments: {{{document}: 1}}}}" for document, text in queries.items()
+    ]
+    path.write_text("\n".join([head + "\n".join(lines), more, ""]), encoding="utf-8")
+    return path
+
+
+def test_live_indexes_are_listed(tmp_path: Path, name: str, engine_url: str) -> None:
+    """Of two indexes that exist the differences are listed; the index as a whole is measured, nothing is built."""
+    sofas = {f"d{number}": f"sofa{number}" for number in range(12)}
+    shared = {"c1": "chair", "c2": "chairs stool"}
+    make_index(engine_url, f"{name}-a", "standard", {**sofas, **shared, "x1": "lampshade"} | {"d11": "other"})
+    make_index(engine_url, f"{name}-b", "english", {**sofas, **shared, "x1": "lamp", "x2": "rug"})
     body = 'body: {query: {match: {title: "{{text}}"}}}'
-    requests = f"  old: {{index: {name}-a, {body}}}\n  new: {{index: {name}-b, {body}}}"
-    head = f"suite: {name}\ntarget: {{index: {name}-a}}\nmeasures: [RR]\nchecks: false\n"
-    path.write_text(f"{head}queries:\n{queries}\nrequests:\n{requests}\n", encoding="utf-8")
+    requests = f"requests:\n  old: {{index: {name}-a, {body}}}\n  new: {{index: {name}-b, {body}}}"
+    queries = {**sofas, "c1": "chairs", "x1": "lamp"}
+    path = write_live(tmp_path, name, queries, requests)
+    with open_search(Cluster("test", url=engine_url), {}) as search:
+        perform = search.connection.perform  # type: ignore[attr-defined]
+        perform("DELETE", f"/{name}-a/_doc/d11?refresh=true")
     report = explain(tmp_path, engine_url, "request:old", "request:new", "--suite", str(path), "--why")
     why = report.why
     assert why is not None
-    assert why.indexes[0] == f"{name}-a has 11 documents, {name}-b has 12"
+    assert why.indexes[0] == f"{name}-a has 14 documents, {name}-b has 16"
     assert "/properties/title/analyzer" in why.indexes[1]
-    assert why.indexes[-1] == f"q11: d11, at rank 1 in the other, is not in {name}-a"
+    prints = [fingerprint({"title": title}) for title in ("lampshade", "lamp")]
+    assert set(why.indexes[-3:]) == {
+        f"q-d11: d11, at rank 1 in the other, is not in {name}-a",
+        f"q-c1: title has the tokens chairs in {name}-a, chair in {name}-b",
+        f"q-x1: x1 is another: its source has the fingerprint {prints[0]} in {name}-a, {prints[1]} in {name}-b",
+    }
+
+
+def test_two_requests_on_two_live_indexes(tmp_path: Path, name: str, engine_url: str) -> None:
+    """Four runs; where documents, tokens and mappings are alike, the statistics of terms are what differs."""
+    shared = {"r": "rug", "c": "carpet", "l": "lamp"}
+    # Long texts with the one word, or the other, which are below the first two.
+    long = {f"n{number}": "{word} " + "of a long text " * 5 for number in range(8)}
+    for index, word in (("a", "carpet"), ("b", "rug")):
+        others = {document: text.format(word=word) for document, text in long.items()}
+        make_index(engine_url, f"{name}-{index}", "standard", {**shared, **others})
+    body = 'body: {query: {match: {title: "{{text}}"}}'
+    requests = f"requests:\n  old: {{{body}}}}}\n  new: {{{body}, min_score: 0}}}}"
+    path = write_live(tmp_path, name, {"r": "rug carpet", "c": "carpet rug", "l": "lamp"}, requests)
+    sides = ("request:old", "request:new", f"index:{name}-a", f"index:{name}-b")
+    report = explain(tmp_path, engine_url, *sides, "--suite", str(path), "--why")
+    why = report.why
+    assert why is not None
+    assert [(part.name, part.finding) for part in why.parts] == [("the request", None), ("the index", None)]
+    assert why.together is not None
+    assert why.together.value == 0
+    statistics = f"title:rug, by the number of documents with it: 1 in {name}-a, 9 in {name}-b"
+    assert sorted(why.indexes[-2:]) == [f"q-c: {statistics}", f"q-r: {statistics}"]
+
+
+def test_two_servers(tmp_path: Path, name: str, engine_url: str) -> None:
+    """A fixture is built on each server that a side names; here both are one, by two of its names."""
+    old = write(tmp_path / "old", name, '"a => b"')
+    new = write(tmp_path / "new", name, '"a => b", "sofa0 => couch0"', ", min_score: 0")
+    places = ("request:request", "request:request", f"cluster:{engine_url}", f"cluster:{engine_url}/")
+    output = tmp_path / "report.json"
+    words = ["--allow-write", "-q", "--output", f"json={output}", "--suite", str(new), "--old-suite", str(old), "--why"]
+    assert main(["compare", *places, *words]) == 0
+    why = loads_comparison(output.read_text(encoding="utf-8")).why
+    assert why is not None
+    names = [difference.places[0] for difference in why.differences]
+    assert names == ["/min_score", "/fixture/settings/analysis/filter/words/synonyms/1", "/server"]
+    assert [query.causes for query in why.moved if query.id == "q0"] == [((1,),)]
+    assert why.differences[2].finding in (None, Finding.NOTHING)
