@@ -10,6 +10,7 @@ from harness.model.suite import (
     DropCondition,
     InTop,
     Operator,
+    RequestCondition,
     ScoreCondition,
     StatisticKind,
     Suite,
@@ -42,9 +43,15 @@ def explain_not_estimable(condition: Condition) -> str:
 
 
 def is_for_request(threshold: Threshold, suite: Suite, request: str) -> bool:
-    """Whether a run of *suite* with *request* decides *threshold*, which may name the requests that it is for."""
+    """
+    Whether a run of *suite* with *request* decides *threshold*, which may name the requests that it is for.
+
+    One that compares with a request is for the others.
+    """
     template = suite.requests.get(request)
     if template is not None and not template.gates:
+        return False
+    if isinstance(threshold.condition, RequestCondition) and threshold.condition.request == request:
         return False
     return not threshold.requests or request in threshold.requests
 

@@ -16,6 +16,7 @@ from harness.gate.decide_false_hits import decide_false_hits
 from harness.gate.decide_fields import decide_each_query, decide_field_expectation
 from harness.gate.decide_history import decide_since
 from harness.gate.decide_machines import add_machine_share, decide_on_grades
+from harness.gate.decide_requests import decide_with_request
 from harness.gate.decide_scores import add_short_rankings, add_ties, add_unjudged, decide_scores
 from harness.gate.decide_variants import decide_variants
 from harness.gate.finding import Finding, add_left_out, scope_scores, split_skipped
@@ -52,6 +53,7 @@ from harness.model.suite import (
     LossCondition,
     MachineShareCondition,
     Query,
+    RequestCondition,
     ScoreCondition,
     SignificanceCondition,
     Suite,
@@ -193,7 +195,7 @@ def decide_threshold(threshold: GatedThreshold, queries: Sequence[Query], inputs
         return decide_false_hits(condition, queries, inputs)
     if isinstance(condition, LatencyCondition):
         return decide_latency(condition, queries, inputs.run.responses, inputs.today)
-    if isinstance(condition, AgreementCondition | VariantCondition | LossCondition):
+    if isinstance(condition, AgreementCondition | VariantCondition | LossCondition | RequestCondition):
         return _decide_two_rankings(condition, queries, inputs)
     if isinstance(condition, DropCondition | WorseCondition) and condition.since is not None:
         tag = threshold.threshold.tag
@@ -238,11 +240,15 @@ def _decide_expectation(
 
 
 def _decide_two_rankings(
-    condition: AgreementCondition | VariantCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
+    condition: AgreementCondition | VariantCondition | LossCondition | RequestCondition,
+    queries: Sequence[Query],
+    inputs: GateInputs,
 ) -> Finding:
-    """Decide a condition that compares each ranking with another: with the baseline's, or with that of a variant."""
+    """Decide a condition that compares each ranking with the baseline's, a variant's, or that of another request."""
     if isinstance(condition, AgreementCondition):
         return decide_agreement(condition, queries, inputs)
+    if isinstance(condition, RequestCondition):
+        return decide_with_request(condition, queries, inputs)
     return decide_variants(condition, queries, inputs)
 
 

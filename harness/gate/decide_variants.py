@@ -7,7 +7,6 @@ no judgment either; how much a variant loses is scored with the judgments of its
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -28,19 +27,19 @@ from harness.gate.finding import (
 )
 from harness.gate.inputs import GateInputs
 from harness.gate.ties import (
-    find_tie_range,
-    has_ties,
-    list_orders_of_both,
-    order_by_profile,
-    restore_tie_order,
     suggest_tie_break,
-    truncate_ranking,
 )
-from harness.metrics.agreement import agreement_value, find_agreement_range
+from harness.gate.two_rankings import (
+    ScoredQuery,
+    compute_agreement,
+    compute_loss,
+    find_range_of_agreement,
+    find_range_of_loss,
+)
 from harness.metrics.grammar import read_agreement
 from harness.metrics.measures import measures_of
-from harness.metrics.run_scores import gain_text, score_of
-from harness.model.run import Hit, Ranking, Run, Status
+from harness.metrics.run_scores import gain_text
+from harness.model.run import Ranking, Status
 from harness.model.suite import (
     Condition,
     LossCondition,
@@ -219,7 +218,7 @@ def _compute_agreements(
             assert isinstance(other, Ranking), "variants without a ranking were refused"
             depth = inputs.suite.depth
             value = compute_agreement(agreement, ranking, other, depth=depth)
-            least, greatest = _find_agreement_range(agreement, ranking, other, value, depth=depth)
+            least, greatest = find_range_of_agreement(agreement, ranking, other, value, depth=depth)
             of_query.append(_VariantValue(variant, value, least, greatest, bool(other.hits)))
         values[query.id] = of_query
     return values
@@ -239,7 +238,7 @@ def _compute_losses(
             assert isinstance(other, Ranking), "variants without a ranking were refused"
             loss = compute_loss(inputs.suite, scored, inputs.run, other)
             if loss is not None:
-                least, greatest = _find_loss_range(inputs.suite, scored, inputs.run, other)
+                least, greatest = find_range_of_loss(inputs.suite, scored, inputs.run, other)
                 least, greatest = min(least, loss), max(greatest, loss)
                 of_query.append(_VariantValue(variant, loss, least, greatest, bool(other.hits)))
         if len(of_query) == len(variants[query.id]):
@@ -289,93 +288,6 @@ def _describe_variants(
 
 def _name_variant(variant: Variant) -> str:
     return f"{variant.id} {shorten(variant.text)!r}"
-
-
-# The figures of one variant, which reports show too.
-
-
-def compute_agreement(agreement: Measure, ranking: Ranking, of_variant: Ranking, *, depth: int) -> float:
-    """
-    How far a variant's ranking agrees with that of its query, tied documents in the order of the query.
-
-    A variant without hits agrees with nothing, not even where its query has none: two empty rankings say nothing.
-    """
-    if not of_variant.hits:
-        return 0.0
-    cutoff = agreement.cutoff or depth
-    first = ranking.ids[:cutoff]
-    second = restore_tie_order(ranking, of_variant, depth=cutoff)
-    return agreement_value(agreement, first, second, depth=depth)
-
-
-def _find_agreement_range(
-    agreement: Measure, ranking: Ranking, of_variant: Ranking, value: float, *, depth: int
-) -> tuple[float, float]:
-    """The least and the greatest *value* of an agreement over the orders of tied documents."""
-    if not of_variant.hits or not (has_ties(ranking) or has_ties(of_variant)):
-        return value, value
-    cutoff = agreement.cutoff or depth
-    first, second = truncate_ranking(ranking, cutoff), truncate_ranking(of_variant, cutoff)
-    groups_first, groups_second = list_orders_of_both(first, second)
-    lengths = len(first.hits), len(second.hits)
-    least, greatest = find_agreement_range(agreement, groups_first, groups_second, lengths, depth=cutoff)
-    return min(least, value), max(greatest, value)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredQuery:
-    """A query with its *score* by *measure* in the run; None if it is undefined."""
-
-    query: Query
-    measure: Measure
-    score: float | None
-
-
-def compute_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> float | None:
-    """
-    How far the score of a variant is below that of its query in *run*, by the judgments of the query.
-
-    Tied documents of the variant are in the order of the query, where both have the same. None where either has no
-    score.
-    """
-    query = scored.query
-    returned = run.responses.get(query.id)
-    if isinstance(returned, Ranking) and has_ties(of_variant):
-        ordered, ordered_of_variant = _order_both(suite, returned, of_variant)
-        order = restore_tie_order(ordered, ordered_of_variant, depth=suite.depth)
-        if order != ordered_of_variant.ids:
-            # A profile may sort by score: falling scores keep this order.
-            hits = tuple(Hit(document, score=-position) for position, document in enumerate(order))
-            of_variant = replace(of_variant, hits=hits, tail=())
-    run_of_variant = replace(run, responses={query.id: of_variant})
-    score_of_variant = score_of(suite, query, scored.measure, run_of_variant).value
-    if scored.score is None or score_of_variant is None:
-        return None
-    return scored.score - score_of_variant
-
-
-def _order_both(suite: Suite, ranking: Ranking, of_variant: Ranking) -> tuple[Ranking, Ranking]:
-    """Both rankings as deep as the suite scores them, in the order that its profile scores."""
-    first, second = truncate_ranking(ranking, suite.depth), truncate_ranking(of_variant, suite.depth)
-    return order_by_profile(first, suite.profile), order_by_profile(second, suite.profile)
-
-
-def _find_loss_range(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> tuple[float, float]:
-    """
-    The least and the greatest loss over the orders of tied documents of the query and the variant.
-
-    Without ties an empty range, from infinity to minus infinity, which widens no other one.
-    """
-    ranking = run.responses[scored.query.id]
-    assert isinstance(ranking, Ranking), "queries without a ranking were refused"
-    if not (has_ties(ranking) or has_ties(of_variant)):
-        return math.inf, -math.inf
-    ordered, ordered_of_variant = _order_both(suite, ranking, of_variant)
-    orders, orders_of_variant = list_orders_of_both(ordered, ordered_of_variant)
-    query, measure = scored.query, scored.measure
-    score = find_tie_range(suite, query, measure, orders, len(ordered.hits))
-    score_of_variant = find_tie_range(suite, query, measure, orders_of_variant, len(ordered_of_variant.hits))
-    return score.least - score_of_variant.greatest, score.greatest - score_of_variant.least
 
 
 def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:

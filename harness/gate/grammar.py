@@ -10,6 +10,8 @@ The text of a threshold, read into its condition, and what no score can meet. `e
               | [ statistic ] agreement op number [ "for" tag ]                 compared with the baseline's rankings
               | [ statistic ] agreement "of variants" op number [ "for" tag ]
               | "loss" [ "every" ] measure "of variants" "<=" number [ "for" tag ]
+              | [ statistic ] agreement "with request" request op number [ "for" tag ]
+              | "loss" [ "every" ] measure "against request" request "<=" number [ "for" tag ]
               | "machine" measure "<=" number "%" [ "for" tag ]                            suites only
               | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           suites only
               | "false hits" "<=" number "%" [ "for" tag ]                                 suites only
@@ -17,6 +19,7 @@ The text of a threshold, read into its condition, and what no score can meet. `e
     since     = "since" n "runs"                     the median of runs of the history, in place of the baseline
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
+    request   = the name of another request of the suite, without blanks or in single or double quotes
     op        = ">=" | ">" | "<=" | "<" | "="
 
 A tag is the rest of the line after ``for``, so it may hold blanks.
@@ -47,6 +50,8 @@ from harness.model.suite import (
     Measure,
     Operator,
     Profile,
+    RequestAgreementCondition,
+    RequestLossCondition,
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
@@ -187,6 +192,11 @@ _FALSE_HITS = re.compile(r"false\s+hits(?![^\s<>=!≤≥])")
 _IS = re.compile(r"is(?!\S)")
 _OF = re.compile(r"of(?!\S)")
 _OF_VARIANTS = re.compile(r"of\s+variants(?!\S)")
+_AGAINST = re.compile(r"against(?!\S)")
+_AGAINST_REQUEST = re.compile(r"against\s+request(?!\S)")
+_WITH = re.compile(r"with(?!\S)")
+_WITH_REQUEST = re.compile(r"with\s+request(?!\S)")
+_REQUEST = re.compile(r"\"([^\"]+)\"|'([^']+)'|([^\s\"'<>=!≤≥]+)")
 _NOT_SIGNIFICANT = re.compile(r"is\s+not\s+significant\s+at(?!\S)")
 _OVER = re.compile(r"over(?!\S)")
 _DOCUMENTS = re.compile(r"documents(?!\S)")
@@ -301,8 +311,8 @@ def _read_greatest_share(cursor: Cursor, what: str, example: str) -> float:
     return allowed / 100
 
 
-def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
-    """Read the threshold on what variants lose at *cursor*, without its tag."""
+def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition | RequestLossCondition:
+    """Read the threshold on what variants, or the request, lose at *cursor*, without its tag."""
     cursor.read(_WORD)
     start = cursor.position
     statistic = StatisticKind.QUERY if of_query else StatisticKind.MEAN
@@ -311,8 +321,12 @@ def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
             cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
         statistic = StatisticKind.EVERY
     measure = cursor.read_measure(one_word=True)
-    if cursor.read(_OF_VARIANTS) is None:
-        cursor.fail(f"{cursor.describe_next()}, expected 'of variants' after 'loss {measure.text}'")
+    request = None
+    if _AGAINST.match(cursor.text, cursor.position):
+        request = _read_other_request(cursor, _AGAINST_REQUEST, "against request")
+    elif cursor.read(_OF_VARIANTS) is None:
+        expected = f"'of variants' or 'against request NAME' after 'loss {measure.text}'"
+        cursor.fail(f"{cursor.describe_next()}, expected {expected}")
     cursor.expect_at_most("a loss")
     start = cursor.position
     allowed = cursor.read_number("a number such as 0.1")
@@ -320,7 +334,19 @@ def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
         cursor.fail(f"found {allowed:g}, expected an allowed loss of at least 0", start)
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a loss is a difference of scores, not per cent; expected {allowed / 100:g}")
+    if request is not None:
+        return RequestLossCondition(statistic, measure, allowed, request)
     return LossCondition(statistic, measure, allowed)
+
+
+def _read_other_request(cursor: Cursor, words: re.Pattern[str], expected: str) -> str:
+    """Read *words*, and the name of the request that is compared with; *expected* are the words for an error."""
+    if cursor.read(words) is None:
+        cursor.fail(f"{cursor.describe_next()}, expected '{expected}' and the name of a request")
+    match = cursor.read(_REQUEST)
+    if match is None:
+        cursor.fail(f"{cursor.describe_next()}, expected the name of a request after '{expected}'")
+    return match[1] or match[2] or match[3]
 
 
 FEWEST_SHARED = 50
@@ -417,21 +443,32 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     return condition, read_tag(cursor, of_query=of_query)
 
 
-def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition | VariantCondition:
+def _read_score(
+    cursor: Cursor, *, of_query: bool
+) -> ScoreCondition | AgreementCondition | VariantCondition | RequestAgreementCondition:
     statistic, share = _read_statistic(cursor, of_query=of_query)
     agrees = begins_agreement(cursor.text, cursor.position)
     is_of_variants = cursor.has_after_word(_OF)
+    is_with_request = cursor.has_after_word(_WITH)
     parse = read_agreement if agrees else parse_measure
-    measure = cursor.read_measure_with(parse, one_word=is_of_variants)
+    measure = cursor.read_measure_with(parse, one_word=is_of_variants or is_with_request)
     if is_of_variants and not agrees:
         expected = f"'RBO of variants', 'overlap@10 of variants' or 'loss {measure.text} of variants <= 0.1'"
         cursor.fail(f"{cursor.describe_next()} after a score, expected {expected}")
+    if is_with_request and not agrees:
+        expected = f"'RBO with request', 'overlap@10 with request' or 'loss {measure.text} against request NAME <= 0.1'"
+        cursor.fail(f"{cursor.describe_next()} after a score, expected {expected}")
     if is_of_variants and cursor.read(_OF_VARIANTS) is None:
         cursor.fail(f"{cursor.describe_next()}, expected 'of variants'")
+    request = None
+    if is_with_request:
+        request = _read_other_request(cursor, _WITH_REQUEST, "with request")
     operator = cursor.read_operator()
     required = cursor.read_number("a number such as 0.8")
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a score is compared with a number, not per cent; expected {required / 100:g}")
+    if request is not None:
+        return RequestAgreementCondition(statistic, measure, operator, required, request, share)
     if is_of_variants:
         return VariantCondition(statistic, measure, operator, required, share)
     kind = AgreementCondition if agrees else ScoreCondition
@@ -515,9 +552,9 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
     """
     if isinstance(condition, ScoreCondition):
         return _check_score_reach(condition, *measure_range(condition.measure, gain, profile))
-    if isinstance(condition, AgreementCondition | VariantCondition):
+    if isinstance(condition, AgreementCondition | VariantCondition | RequestAgreementCondition):
         return _check_score_reach(condition.as_score, 0.0, 1.0)
-    if isinstance(condition, LossCondition):
+    if isinstance(condition, LossCondition | RequestLossCondition):
         return _check_drop_reach(DropCondition(condition.measure, condition.allowed), gain, profile)
     if isinstance(condition, DropCondition):
         return _check_drop_reach(condition, gain, profile)

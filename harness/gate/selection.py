@@ -29,6 +29,7 @@ from harness.model.suite import (
     LatencyCondition,
     LossCondition,
     Query,
+    RequestCondition,
     ScoreCondition,
     StatisticKind,
     Suite,
@@ -245,6 +246,18 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
     return False
 
 
+def list_compared_requests(suite: Suite, request: str, query_filter: QueryFilter = ALL) -> tuple[str, ...]:
+    """The requests of *suite* with which its thresholds compare a run of *request* with the queries of a filter."""
+    names: dict[str, None] = {}
+    for threshold in collect_thresholds(suite):
+        condition = threshold.condition
+        if not isinstance(condition, RequestCondition) or not is_selected(threshold, query_filter):
+            continue
+        if is_for_request(threshold.threshold, suite, request):
+            names[condition.request] = None
+    return tuple(names)
+
+
 def count_history_runs(suite: Suite, request: str) -> int:
     """How many runs of the history the thresholds of *suite* and of its queries for *request* look back, at most."""
     most = 0
@@ -278,7 +291,7 @@ def is_per_query(condition: Condition) -> bool:
         return condition.is_expectation
     if isinstance(condition, HitCount | FieldExpectation):
         return True
-    if isinstance(condition, ScoreCondition | AgreementCondition | VariantCondition | LossCondition):
+    if isinstance(condition, ScoreCondition | AgreementCondition | VariantCondition | LossCondition | RequestCondition):
         return condition.statistic is StatisticKind.EVERY
     return False
 

@@ -96,13 +96,13 @@ def find_agreement_range(
     """
     values = []
     for is_alike in (False, True):
-        first = _order_tied(reference, candidate, is_alike=is_alike, is_first=True)[: lengths[0]]
-        second = _order_tied(candidate, reference, is_alike=is_alike, is_first=False)[: lengths[1]]
+        first = order_tied(reference, candidate, is_alike=is_alike, is_first=True)[: lengths[0]]
+        second = order_tied(candidate, reference, is_alike=is_alike, is_first=False)[: lengths[1]]
         values.append(agreement_value(agreement, first, second, depth=depth))
     return values[0], values[1]
 
 
-def _order_tied(
+def order_tied(
     groups: Sequence[Sequence[str]], others: Sequence[Sequence[str]], *, is_alike: bool, is_first: bool
 ) -> list[str]:
     """

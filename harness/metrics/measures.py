@@ -10,6 +10,7 @@ from harness.model.suite import (
     MachineShareCondition,
     Measure,
     Query,
+    RequestLossCondition,
     ScoreCondition,
     Suite,
     Threshold,
@@ -45,7 +46,9 @@ def measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...]
 def get_measure(threshold: Threshold) -> Measure | None:
     """The measure whose scores *threshold* is about; None where it is about something else."""
     condition = threshold.condition
-    if isinstance(condition, ScoreCondition | BaselineCondition | LossCondition | MachineShareCondition):
+    if isinstance(condition, ScoreCondition | BaselineCondition | LossCondition | RequestLossCondition):
+        return condition.measure
+    if isinstance(condition, MachineShareCondition):
         return condition.measure
     return None
 

@@ -430,6 +430,8 @@ class Run:
     """Whether the index has no room in its `index.max_result_window` for the hit more than needed."""
     variants: Mapping[str, Response] = field(default_factory=dict)
     """The responses to variants of queries, by the id of the variant."""
+    others: Mapping[str, Run] = field(default_factory=dict)
+    """The runs of the requests with which thresholds compare this one, by the name of the request."""
     limits_hits: bool = False
     """Whether the engine makes a body of a search template that may return fewer hits than it counts."""
     hooked: bool = False

@@ -274,6 +274,48 @@ class LossCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestAgreementCondition:
+    """
+    ``mean overlap@10 with request exact >= 0.95``: how far the rankings agree with those of another request of the run.
+
+    *request* is the name of that request. The other fields are those of `AgreementCondition`.
+    """
+
+    statistic: StatisticKind
+    agreement: Measure
+    operator: Operator
+    required: float
+    request: str
+    share: float | None = None
+
+    @property
+    def as_score(self) -> ScoreCondition:
+        """The same requirement of scores, to be judged as these are."""
+        agreement = replace(self.agreement, text=f"{self.agreement.text} with request {self.request}")
+        return ScoreCondition(self.statistic, agreement, self.operator, self.required, self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLossCondition:
+    """
+    ``loss nDCG@10 against request exact <= 0.01``: how far the scores may be below those of another request of the run.
+
+    *statistic* is MEAN, EVERY or QUERY; *request* is the name of that request.
+    """
+
+    statistic: StatisticKind
+    measure: Measure
+    allowed: float
+    request: str
+
+    @property
+    def as_score(self) -> ScoreCondition:
+        """The same requirement of losses, to be judged as scores are."""
+        loss = replace(self.measure, text=f"loss {self.measure.text} against request {self.request}")
+        return ScoreCondition(self.statistic, loss, Operator.AT_MOST, self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
 class MachineShareCondition:
     """``machine nDCG@10 <= 30%``: how much of the grades that the measure reads may be a machine's."""
 
@@ -430,10 +472,14 @@ class UnresolvedCondition:
 BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
 """Conditions that compare scores with a baseline's, or with those of runs; `AgreementCondition` compares rankings."""
 
+RequestCondition: TypeAlias = RequestAgreementCondition | RequestLossCondition
+"""Conditions that compare a request with another one, which the run sends too."""
+
 
 Condition: TypeAlias = (
     ScoreCondition
     | BaselineCondition
+    | RequestCondition
     | AgreementCondition
     | VariantCondition
     | LossCondition

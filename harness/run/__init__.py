@@ -14,7 +14,7 @@ from harness import __version__
 from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate.decide import compute_exit_status
-from harness.gate.selection import QueryFilter, check_query_ids, check_tags, select
+from harness.gate.selection import ALL, QueryFilter, check_query_ids, check_tags, select
 from harness.gate.variants import remove_variants
 from harness.masking import Masker
 from harness.model.kept import HistoryEntry
@@ -35,6 +35,7 @@ from harness.run.cell import (
     conclude_cell,
 )
 from harness.run.checks import Targets
+from harness.run.compared import AnsweredCells, add_compared, list_compared
 from harness.run.connections import (
     Connections,
     FixtureBuilds,
@@ -157,7 +158,7 @@ def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter)
     return f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
 
 
-def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
+def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix, *, compares: bool) -> None:
     """Refuse tags, queries, requests and indexes that suites do not have or cannot search, all in one error."""
     refusals = []
     refusal = explain_baseline_refusal(options.baseline, len(suites))
@@ -169,7 +170,7 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix)
     if options.queries:
         checks.append(partial(check_query_ids, suites, options.queries))
     if matrix != Matrix():
-        checks.append(partial(matrix.check, suites))
+        checks.append(partial(matrix.check, suites, compares=compares))
     for check in checks:
         try:
             check()
@@ -197,30 +198,33 @@ class Matrix:
         indexes = () if options.index is None else (options.index,)
         return cls(requests, indexes)
 
-    def list_cells(self, suite: Suite, options: RunOptions) -> tuple[RunOptions, ...]:
+    def list_cells(self, suite: Suite, options: RunOptions, *, compares: bool = False) -> tuple[RunOptions, ...]:
         """
         The options of each cell of *suite*: every index for the first request, then for the next.
 
         Each is *options* with another request or index, and without the server that they name if the request keeps a
-        cluster of its own.
+        cluster of its own. Where it *compares*, the requests with which thresholds compare these are sent too.
         """
         requests: list[str | None] = list(dict.fromkeys(self.requests))
         if self.all_requests:
             # The only request of a suite is its own anyway.
             requests = list(suite.requests) if len(suite.requests) > 1 else []
         requests = requests or [None]
+        sent = requests
+        if compares:
+            sent = [*requests, *list_compared(suite, requests, QueryFilter.from_options(options))]
         indexes: list[str | None] = list(dict.fromkeys(self.indexes)) or [None]
         cells: list[RunOptions] = []
         for request in requests:
             options_of_request = options
-            if len(requests) > 1 and options.names_server:
-                options_of_request = keep_own_cluster(options, suite, request, requests)
+            if len(sent) > 1 and options.names_server:
+                options_of_request = keep_own_cluster(options, suite, request, sent)
             cells += [replace(options_of_request, request=request, index=index) for index in indexes]
         return tuple(cells)
 
-    def check(self, suites: Sequence[Suite]) -> None:
+    def check(self, suites: Sequence[Suite], *, compares: bool = False) -> None:
         """
-        Refuse what one of *suites* cannot be run with.
+        Refuse what one of *suites* cannot be run with, or compared with where it *compares*.
 
         Raises:
             UsageError: named requests are combined with all requests, or a suite lacks a request or cannot search
@@ -234,7 +238,7 @@ class Matrix:
             sentence = find_index_problem(index)
             if sentence:
                 raise UsageError(f"found the index {index!r}, {sentence}")
-        problems = [*self._find_missing_requests(suites), *self._find_bound_suites(suites)]
+        problems = [*self._find_missing_requests(suites), *self._find_bound_suites(suites, compares=compares)]
         if problems:
             raise UsageError("\n".join(problems))
 
@@ -247,12 +251,14 @@ class Matrix:
                     guess = did_you_mean(request, suite.requests)
                     yield f"{suite.path}: found no request {request!r}, known are {known}{guess}"
 
-    def _find_bound_suites(self, suites: Sequence[Suite]) -> Iterator[str]:
+    def _find_bound_suites(self, suites: Sequence[Suite], *, compares: bool) -> Iterator[str]:
         """A sentence for each suite that cannot search another index than its own."""
         if not self.indexes:
             return
         for suite in suites:
-            names = suite.requests if self.all_requests else self.requests or tuple(suite.requests)[:1]
+            names = tuple(suite.requests) if self.all_requests else self.requests or tuple(suite.requests)[:1]
+            if compares:
+                names = (*names, *list_compared(suite, names, ALL))
             reason = _explain_own_index(suite, names)
             if reason:
                 yield f"{suite.path}: {reason}, so that no other index can be asked for"
@@ -272,17 +278,25 @@ def _explain_own_index(suite: Suite, requests: Iterable[str]) -> str | None:
     return None
 
 
-def _plan_cells(suites: Sequence[Suite], options: RunOptions, matrix: Matrix, configs: Configs) -> list[Cell]:
-    """All cells of *suites*, in their order; their servers are not open yet."""
-    no_intervals = options.no_intervals or not configs.shows_intervals()
+def _plan_cells(
+    suites: Sequence[Suite], options: RunOptions, matrix: Matrix, configs: Configs, *, compares: bool
+) -> list[Cell]:
+    """
+    All cells of *suites*, in their order; their servers are not open yet.
+
+    Where it *compares*, the cells of each suite are followed by those of requests that thresholds compare these with.
+    """
+    options = replace(options, no_intervals=options.no_intervals or not configs.shows_intervals())
     query_filter = QueryFilter.from_options(options)
-    cells = []
+    all_cells = []
     for suite in suites:
-        for cell_options in matrix.list_cells(suite, replace(options, no_intervals=no_intervals)):
+        cells = []
+        for cell_options in matrix.list_cells(suite, options, compares=compares):
             moved = move_to_target(suite, cell_options.request)
             selection = select(moved, query_filter, options.day())
             cells.append(Cell(selection, choose_searched(selection, cell_options), cell_options, moved.target.cluster))
-    return cells
+        all_cells += add_compared(cells, suite, options) if compares else cells
+    return all_cells
 
 
 def _take_service(cell: Cell, service: str) -> Cell:
@@ -353,6 +367,23 @@ SERVER = ("url", "listed_addresses", "embedded", "engine_version", "cluster", "c
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
 
+@dataclass(frozen=True, slots=True)
+class AnsweringPlan:
+    """What is sent for *suites*, with which requests and indexes, and on which servers."""
+
+    suites: Sequence[Suite]
+    options: RunOptions
+    matrix: Matrix | None
+    """None for what the options name."""
+    configs: Configs
+    compares: bool
+    """Whether the requests are sent too that thresholds compare others with."""
+    earlier: FinishedSuite | None = None
+    """A run of the same suite, of which only the queries without a response are sent again."""
+    followed: FollowedRun | None = None
+    """Receives the responses of the only cell, and can end it."""
+
+
 class Runner(Closing):
     """Runs suites; connections stay open from one call to the next, and are closed in the end."""
 
@@ -405,7 +436,8 @@ class Runner(Closing):
     ) -> list[FinishedSuite]:
         """As `run`, for suites that were loaded with the environment of this runner, or have no variables."""
         finished = []
-        with closing(self._answer_cells(suites, options, matrix, configs, earlier)) as answered_cells:
+        plan = AnsweringPlan(suites, options, matrix, configs, compares=True, earlier=earlier)
+        with closing(self._answer_cells(plan)) as answered_cells:
             for answered in answered_cells:
                 concluded = conclude_cell(answered, self._progress)
                 report = replace(concluded.report, configuration=configs.name_files(answered.cell.server))
@@ -419,18 +451,18 @@ class Runner(Closing):
         *,
         matrix: Matrix | None = None,
         configs: Configs,
-        variants: bool = False,
+        compares: bool = False,
         followed: FollowedRun | None = None,
     ) -> list[AnsweredCell]:
         """
-        Send the queries of loaded suites once, with their *variants* or without, and decide nothing; raises as
-        `run_suites`.
+        Send the queries of loaded suites once, and decide nothing; raises as `run_suites`. Where it *compares*, what
+        thresholds compare them with is sent too: their variants, and other requests.
 
         Points in time are closed by then, since judges may take longer than an engine keeps one: what is looked up
         later is from the index as it then is. *configs* holds what was read of relevance.toml already. A run of one
         cell may be *followed*; the call raises RunEnded where that is ended.
         """
-        cells = self.answer_each(suites, options, matrix=matrix, configs=configs, variants=variants, followed=followed)
+        cells = self.answer_each(suites, options, matrix=matrix, configs=configs, compares=compares, followed=followed)
         return list(cells)
 
     def answer_each(
@@ -440,25 +472,26 @@ class Runner(Closing):
         *,
         matrix: Matrix | None = None,
         configs: Configs,
-        variants: bool = False,
+        compares: bool = False,
         followed: FollowedRun | None = None,
     ) -> Generator[AnsweredCell]:
         """As `answer`, but yields cell by cell, each while its point in time is open."""
         options = replace(options, repeat=None)
-        if not variants:
+        if not compares:
             suites = [remove_variants(suite) for suite in suites]
-        with closing(self._answer_cells(suites, options, matrix, configs, followed=followed)) as answered_cells:
+        plan = AnsweringPlan(suites, options, matrix, configs, compares=compares, followed=followed)
+        with closing(self._answer_cells(plan)) as answered_cells:
             for answered in answered_cells:
                 if self._progress is not None:
                     self._progress.suite_finished(answered.run, None)
                 yield answered
 
     def answer_files(
-        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None, variants: bool = False
+        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None, compares: bool = False
     ) -> list[AnsweredCell]:
         """As `answer`, for suites that are not loaded; raises as `run_suites`."""
         suites, configs = self._load(paths, options)
-        return self.answer(suites, options, matrix=matrix, configs=configs, variants=variants)
+        return self.answer(suites, options, matrix=matrix, configs=configs, compares=compares)
 
     def answer_suite(self, suite: Suite, options: RunOptions, configs: Configs) -> tuple[Run, str]:
         """As `answer`, for one suite with one request: its run and the name of its server, secrets masked."""
@@ -495,30 +528,23 @@ class Runner(Closing):
             _, connections = self._connections.pop()
             connections.close()
 
-    def _answer_cells(
-        self,
-        suites: Sequence[Suite],
-        options: RunOptions,
-        matrix: Matrix | None,
-        configs: Configs,
-        earlier: FinishedSuite | None = None,
-        followed: FollowedRun | None = None,
-    ) -> Generator[AnsweredCell]:
+    def _answer_cells(self, plan: AnsweringPlan) -> Generator[AnsweredCell]:
         """
         Yield cell by cell, while its connection and its point in time are open: what decides may look things up.
 
         What is wrong in a suite is raised before anything is sent. What only a server finds is an error of its cell.
         """
-        matrix = matrix or Matrix.from_options(options)
+        suites, options, configs = plan.suites, plan.options, plan.configs
+        matrix = plan.matrix or Matrix.from_options(options)
         if options.depth is not None:
             suites = [replace(suite, depth=max(suite.depth, options.depth)) for suite in suites]
-        _check_choices(suites, options, matrix)
+        _check_choices(suites, options, matrix, compares=plan.compares)
         histories: dict[str, list[HistoryEntry]] = {}
         if options.history is not None:
             from harness.run.keeping import read_histories
 
             histories = read_histories(suites, options)
-        planned_cells = _plan_cells(suites, options, matrix, configs)
+        planned_cells = _plan_cells(suites, options, matrix, configs, compares=plan.compares)
         clusters = self._open_clusters(planned_cells, configs, budget=options.budget)
         cells = self._connect(planned_cells, clusters, configs)
         if options.history is not None:
@@ -526,13 +552,23 @@ class Runner(Closing):
         if self._journal is None or self._journal.sends_queries:
             connected = zip(cells, clusters, strict=True)
             _check_requests([cell for cell, cluster in connected if cluster is not None and cluster.search])
-        shared_state = SharedState(self._builds or FixtureBuilds(), Targets(), self._progress, followed)
-        for cell, cluster in zip(cells, clusters, strict=True):
-            record = self._open_record(cell, matrix, configs, earlier)
-            with ExitStack() as resources:
-                if followed is not None:
-                    resources.callback(followed.finish)
-                yield _answer_cell(cell, shared_state, cluster, resources, record)
+        shared_state = SharedState(self._builds or FixtureBuilds(), Targets(), self._progress, plan.followed)
+
+        def answer(place: int, resources: ExitStack) -> AnsweredCell:
+            if plan.followed is not None:
+                resources.callback(plan.followed.finish)
+            cell = cells[place]
+            record = self._open_record(cell, matrix, configs, plan.earlier)
+            answered = _answer_cell(cell, shared_state, clusters[place], resources, record)
+            if self._progress is not None and not cell.is_reported:
+                self._progress.suite_finished(answered.run, None)
+            return answered
+
+        with closing(AnsweredCells(cells, answer)) as answered_cells:
+            for place, cell in enumerate(cells):
+                if cell.is_reported:
+                    with answered_cells.open(place) as answered:
+                        yield answered
 
     def _open_record(
         self, cell: Cell, matrix: Matrix, configs: Configs, earlier: FinishedSuite | None
@@ -542,7 +578,7 @@ class Runner(Closing):
             options = replace(cell.options, config=configs.path)
             header = make_header(cell.selection, options, asdict(matrix), cell.cluster, cell.masker)
             return self._journal.open_section(header, cell.masker)
-        if earlier is not None:
+        if earlier is not None and cell.is_reported:
             from harness.run.recorded import make_rerun
 
             return make_rerun(cell, earlier)

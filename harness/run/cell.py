@@ -96,6 +96,22 @@ class Cell:
     """Of the suite, for its history; None if it is unknown or there is no history."""
     history: Sequence[HistoryEntry] | None = None
     """The earlier runs of the suite, of any request; None if no threshold compares with them."""
+    compared: tuple[str, ...] = ()
+    """The names of the requests that it is compared with."""
+    is_reference: bool = False
+    """Whether other cells are compared with it."""
+    is_reported: bool = True
+    """Whether it is decided and reported; not if it is sent only for other cells to be compared with."""
+
+    @property
+    def request(self) -> str:
+        """The name of its request."""
+        return self.options.request or next(iter(self.selection.whole_suite.requests), "")
+
+    @property
+    def key(self) -> tuple[str, str, str | None]:
+        """What tells it from the other cells of a run: its suite, its request, and the index that is named for it."""
+        return self.selection.whole_suite.path, self.request, self.options.index
 
     @property
     def repeats(self) -> int:
@@ -110,7 +126,7 @@ class Cell:
     @property
     def is_compared(self) -> bool:
         """Whether the run is compared with a baseline or its history, or becomes a part of them."""
-        return self.options.save_baseline or self.needs_baseline or self.needs_history
+        return self.is_reported and (self.options.save_baseline or self.needs_baseline or self.needs_history)
 
     @property
     def needs_baseline(self) -> bool:
@@ -129,7 +145,7 @@ class Cell:
     @property
     def needs_tails(self) -> bool:
         """Whether documents are looked for that tie with the last hits: where the run is compared with another."""
-        return self.options.tails or self.is_compared
+        return self.options.tails or self.is_compared or self.is_reference or bool(self.compared)
 
     @property
     def shows_all_titles(self) -> bool:

@@ -16,7 +16,7 @@ from harness.model.report import QueryBaseline
 from harness.model.request import Cluster
 from harness.model.run import Engine, IndexState, Ranking, Run, TailSearch, Verdict
 from harness.model.scores import Outcome
-from harness.model.suite import LatencyCondition, Suite
+from harness.model.suite import LatencyCondition, Suite, Threshold
 from harness.options import RunOptions
 from harness.store.differences import describe_not_compared
 from harness.words import count, counted, listed, one_of
@@ -229,12 +229,19 @@ def describe_other_requests(suite: Suite, request: str) -> Iterator[str]:
     if not suite.requests[request].gates:
         yield f"the request {request!r} gates nothing: it has `gate: false`"
     elif others:
-        texts = listed([f"{threshold.text} ({', '.join(threshold.requests)})" for threshold in others], OTHERS_SHOWN)
+        texts = listed([_name_other(threshold) for threshold in others], OTHERS_SHOWN)
         if gates_anything(suite, request):
             are_for = "threshold is for another request" if len(others) == 1 else "thresholds are for other requests"
             yield f"{len(others):,} {are_for} than {request!r}: {texts}"
         else:
             yield f"the request {request!r} gates nothing: all thresholds are for other requests: {texts}"
+
+
+def _name_other(threshold: Threshold) -> str:
+    """A *threshold* for other requests, with their names; one that compares with the request is for all others."""
+    if not threshold.requests:
+        return threshold.text
+    return f"{threshold.text} ({', '.join(threshold.requests)})"
 
 
 def describe_target(suite: Suite, run: Run) -> Iterator[str]:

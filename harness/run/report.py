@@ -10,15 +10,10 @@ from itertools import groupby, pairwise
 
 from harness.gate.cut_answers import describe_cut_answers, find_cut_answers
 from harness.gate.decide_answers import explain_no_ranking
-from harness.gate.decide_variants import (
-    ScoredQuery,
-    compute_agreement,
-    compute_loss,
-    list_agreements,
-    list_lost_measures,
-)
+from harness.gate.decide_variants import list_agreements, list_lost_measures
 from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, has_ties, is_tie, suggest_tie_break
+from harness.gate.two_rankings import ScoredQuery, compute_agreement, compute_loss
 from harness.metrics.ranking import gain_function
 from harness.metrics.run_scores import outcome_of
 from harness.model.kept import Reference

@@ -15,6 +15,7 @@ from harness.model.suite import (
     InTop,
     Json,
     Measure,
+    RequestAgreementCondition,
     RequestTemplate,
     Threshold,
     VariantCondition,
@@ -78,7 +79,7 @@ def _iterate_needs(measures: Iterable[Measure], thresholds: Iterable[Threshold])
             yield measure_of_threshold.cutoff or 0, threshold.text
         elif isinstance(condition, InTop | FieldExpectation):
             yield condition.k, threshold.text
-        elif isinstance(condition, AgreementCondition | VariantCondition):
+        elif isinstance(condition, AgreementCondition | VariantCondition | RequestAgreementCondition):
             yield condition.agreement.cutoff or 0, threshold.text
 
 

@@ -65,7 +65,13 @@ from harness.suites.targets import (
     read_own_targets,
     read_target,
 )
-from harness.suites.thresholds import ThresholdReader, check_field_paths, check_tags, read_measures
+from harness.suites.thresholds import (
+    ThresholdReader,
+    check_compared_requests,
+    check_field_paths,
+    check_tags,
+    read_measures,
+)
 from harness.suites.variants import check_variant_requests, check_variant_thresholds
 from harness.suites.yaml import Problems
 
@@ -372,6 +378,7 @@ def _check(loaded: LoadedSuite) -> None:
     if loaded.are_sound("request", "requests"):
         check_gates(loaded.suite.requests.values(), loaded.all_thresholds, loaded.reading)
         check_field_paths(loaded.all_thresholds, loaded.suite.requests, loaded.reading.problems)
+        check_compared_requests(loaded.all_thresholds, loaded.suite.requests, loaded.reading.problems)
     check_services(loaded.suite, loaded.reading)
 
 

@@ -19,6 +19,7 @@ from harness.model.suite import (
     Measure,
     Profile,
     Query,
+    RequestCondition,
     RequestTemplate,
     Threshold,
     UnresolvedCondition,
@@ -204,6 +205,34 @@ def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], proble
         if threshold.tag is not None and threshold.tag not in tags:
             guess = did_you_mean(threshold.tag, tags)
             problems.note(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}", "unknown-name")
+
+
+def check_compared_requests(
+    thresholds: Iterable[Threshold], templates: Mapping[str, RequestTemplate], problems: Problems
+) -> None:
+    """Check that each threshold that compares with a request names one, and is for another one that is gated."""
+    for threshold in thresholds:
+        condition = threshold.condition
+        if not isinstance(condition, RequestCondition):
+            continue
+        name = condition.request
+        if name not in templates:
+            known = ", ".join(templates)
+            message = f"found no request {name!r}, known are {known}{did_you_mean(name, templates)}"
+            problems.note(threshold.mark, message)
+            continue
+        if name in threshold.requests:
+            problems.note(threshold.mark, f"the threshold compares the request {name!r} with itself; remove it here")
+            continue
+        if threshold.requests:
+            continue
+        others = [template for template in templates.values() if template.name != name]
+        if not others:
+            message = f"compares the request {name!r} with itself: the suite has no other request"
+            problems.note(threshold.mark, f"the threshold {message}")
+        elif not any(template.gates for template in others):
+            message = f"has nothing to compare with {name!r}: each other request has 'gate: false'"
+            problems.note(threshold.mark, f"the threshold {message}")
 
 
 def check_field_paths(

@@ -20,7 +20,7 @@ from harness.errors import UsageError
 from harness.extensions.distributed.merging import MergedJournal
 from harness.extensions.distributed.scheduler import send_on_scheduler
 from harness.model.report import Report
-from harness.model.run import Ranking
+from harness.model.run import Ranking, Response
 from harness.options import DECIDING_OPTIONS, RunOptions, Shard
 from harness.report.output_files import refuse_inputs
 from harness.report.outputs import Output
@@ -96,8 +96,11 @@ def _send_part(inputs: RunInputs, matrix: Matrix, *, quiet: bool) -> int:
     journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=print_note)
     journal.refuse_other_part(inputs.suites, options.shard)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
-        cells = runner.answer_files(inputs.suites, options, matrix=matrix, variants=True)
-    responses = [response for cell in cells for response in cell.run.responses.values()]
+        cells = runner.answer_files(inputs.suites, options, matrix=matrix, compares=True)
+    responses: list[Response] = []
+    for cell in cells:
+        for run in (cell.run, *cell.run.others.values()):
+            responses += run.responses.values()
     answered = sum(isinstance(response, Ranking) for response in responses)
     is_complete = answered == len(responses)
     journal.finish(is_complete=is_complete)

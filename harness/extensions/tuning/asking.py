@@ -17,7 +17,16 @@ from harness.metrics import parse_measure
 from harness.metrics.run_scores import failure_text, score_of, score_run
 from harness.model.kept import Reference
 from harness.model.run import Failure, IndexFacts, Run, Status, Verdict
-from harness.model.suite import Json, LossCondition, Measure, Query, Suite, Threshold, VariantCondition
+from harness.model.suite import (
+    Json,
+    LossCondition,
+    Measure,
+    Query,
+    RequestCondition,
+    Suite,
+    Threshold,
+    VariantCondition,
+)
 from harness.options import RunOptions
 from harness.store.baseline import find_reference
 from harness.suites.parameters import fill_parameters
@@ -154,17 +163,17 @@ def list_decidable(thresholds: Sequence[Threshold], queries: Sequence[Query]) ->
     """
     The thresholds that *queries* can decide by themselves.
 
-    Variants are not sent with trials, an estimate needs the sample that people graded, and a tag may have no query
-    here.
+    Variants and other requests are not sent with trials, an estimate needs the sample that people graded, and a tag may
+    have no query here.
     """
     tags: set[str] = set()
     for query in queries:
         tags.update(query.tags)
     decidable = []
     for threshold in thresholds:
-        is_of_variants = isinstance(threshold.condition, VariantCondition | LossCondition)
+        needs_more = isinstance(threshold.condition, VariantCondition | LossCondition | RequestCondition)
         has_queries = threshold.tag is None or threshold.tag in tags
-        if has_queries and not is_of_variants and not threshold.is_estimated:
+        if has_queries and not needs_more and not threshold.is_estimated:
             decidable.append(threshold)
     return tuple(decidable)
 

@@ -386,7 +386,8 @@ def list_notes(tuning: Tuning, study: Study) -> list[str]:
     left_out = len(tuning.suite.thresholds) - len(list_decidable(tuning.suite.thresholds, tuning.tuning_queries))
     if left_out:
         notes.append(
-            f"no constraint: {count(left_out, 'threshold')} on variants, estimates, or tags without tuning queries"
+            f"no constraint: {count(left_out, 'threshold')} on variants, other requests, estimates, or tags without"
+            " tuning queries"
         )
     notes.append("today's request may have been tuned on these queries before: then its own scores are too high too")
     return notes

@@ -1,0 +1,175 @@
+"""
+Thresholds that compare a request with another one of the same run: an approximate search with an exact one.
+
+How far two rankings agree needs no judgment. How much the request loses is scored with the judgments of the queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from harness.gate.decide_agreements import list_incomplete
+from harness.gate.decide_answers import (
+    describe_without_ranking,
+    list_without_hits,
+    list_without_ranking,
+    read_requested_depth,
+)
+from harness.gate.decide_scores import Extremes, decide_scores_with_ties
+from harness.gate.finding import Finding, Scope, read_weights, scope_scores, split_skipped
+from harness.gate.inputs import GateInputs
+from harness.gate.stability import explain_changed_target
+from harness.gate.ties import suggest_tie_break
+from harness.gate.two_rankings import (
+    AgreementWithReference,
+    ScoredQuery,
+    compare_with_reference,
+    compute_loss,
+    find_range_of_loss,
+)
+from harness.metrics.run_scores import gain_text, score_of
+from harness.model.run import Ranking, Response, Run, Status
+from harness.model.suite import (
+    Measure,
+    Query,
+    RequestAgreementCondition,
+    RequestCondition,
+    select_by_id,
+)
+from harness.words import listed
+
+
+def decide_with_request(condition: RequestCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+    """
+    Compare the rankings of *queries* with those of the other request that *condition* names.
+
+    A query for which neither request finds anything is left out: two empty rankings say nothing.
+
+    Returns:
+        ERROR where a query has no ranking on either side; INCONCLUSIVE where a ranking ends before the cutoff although
+        more documents may match, where the order of tied documents decides, or where the target changed meanwhile;
+        FAILED where no query is left, where a score is undefined and may not be left out, or where the figure falls
+        short; else PASSED.
+    """
+    score_condition = condition.as_score
+    name, required = score_condition.measure.text, score_condition.required
+    other = inputs.run.others.get(condition.request)
+    if other is None:
+        reason = f"{name} cannot be decided: the request {condition.request} was not sent"
+        return Finding(Status.ERROR, reason, None, required, name)
+    active, skipped = split_skipped(queries, inputs.today)
+    unanswered = _list_unanswered([query.id for query in active], inputs.run, other)
+    if unanswered:
+        reason = f"{name} cannot be decided: {describe_without_ranking(unanswered)}"
+        return Finding(Status.ERROR, reason, None, required, name, tuple(unanswered))
+    incomplete = _list_incomplete([query.id for query in active], score_condition.measure, inputs, other)
+    if incomplete:
+        hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
+        reason = f"{name} cannot be decided: more documents may match than were returned: {hits}"
+        return Finding(Status.INCONCLUSIVE, reason, None, required, name, tuple(incomplete))
+    compared = [query for query in active if _has_hits(query, inputs.run) or _has_hits(query, other)]
+    without_hits = [query.id for query in active if query not in compared]
+    if active and not compared:
+        reason = f"{name} has nothing to decide: neither request finds anything for {listed(without_hits)}"
+        return Finding(Status.FAILED, reason, None, required, name, tuple(without_hits))
+
+    gain = ""
+    if isinstance(condition, RequestAgreementCondition):
+        values = _compute_agreements(condition.agreement, compared, inputs, other)
+        scope = Scope({}, (), {}, (), skipped)
+    else:
+        gain = gain_text(condition.measure, inputs.suite)
+        scope = scope_scores(compared, condition.measure.text, inputs.scores, inputs.today)
+        values = _compute_losses(condition.measure, select_by_id(compared, scope.counted), inputs, other)
+        unscored = [query for query in scope.counted if query not in values]
+        reasons = dict.fromkeys(unscored, f"no {condition.measure} with request {condition.request}")
+        scope = replace(scope, unanswered={**scope.unanswered, **reasons}, skipped=skipped)
+    scope = replace(
+        scope,
+        counted={query: value.value for query, value in values.items()},
+        zero_hits=list_without_hits(values, inputs.run.responses),
+        weights=read_weights(inputs.suite.queries, values),
+    )
+    extremes = Extremes(
+        least={query: value.least for query, value in values.items()},
+        greatest={query: value.greatest for query, value in values.items()},
+        remedy=suggest_tie_break(inputs.suite.requests.get(inputs.run.request)),
+    )
+    finding = decide_scores_with_ties(
+        score_condition, scope, extremes, gain=gain, skip_undefined=inputs.suite.skip_undefined
+    )
+    sentences = [finding.reason]
+    if without_hits:
+        sentences.append(f"left out, as neither request finds anything: {listed(without_hits)}")
+    if _share_no_document(compared, inputs.run, other):
+        sentences.append("no query finds a document that both requests find: are the ids of both the same?")
+    finding = replace(finding, reason="; ".join(sentences))
+    change = explain_changed_target(inputs.run, other)
+    if change and finding.status in (Status.PASSED, Status.FAILED):
+        finding = replace(finding, status=Status.INCONCLUSIVE, reason=f"{change}; {finding.reason}", blamed=())
+    return finding
+
+
+def _list_unanswered(queries: Sequence[str], run: Run, other: Run) -> dict[str, str]:
+    """The queries that one of both requests has no ranking for, with the reason."""
+    unanswered = list_without_ranking(queries, other.responses, f" with request {other.request}")
+    return unanswered | list_without_ranking(queries, run.responses, "")
+
+
+def _list_incomplete(queries: Sequence[str], measure: Measure, inputs: GateInputs, other: Run) -> dict[str, str]:
+    """The queries with fewer hits than were requested by one of both requests, although more documents may match."""
+    incomplete: dict[str, str] = {}
+    for run in (other, inputs.run):
+        requested = read_requested_depth(inputs.suite, run)
+        requested = replace(requested, depth=measure.cutoff or inputs.suite.depth)
+        incomplete |= list_incomplete(queries, run.responses, requested)
+    return incomplete
+
+
+def _has_hits(query: Query, run: Run) -> bool:
+    response = run.responses[query.id]
+    return isinstance(response, Ranking) and bool(response.ids)
+
+
+def _compute_agreements(
+    agreement: Measure, queries: Sequence[Query], inputs: GateInputs, other: Run
+) -> dict[str, AgreementWithReference]:
+    depth = inputs.suite.depth
+    values = {}
+    for query in queries:
+        reference, candidate = _take_ranking(other.responses, query), _take_ranking(inputs.run.responses, query)
+        values[query.id] = compare_with_reference(agreement, reference, candidate, depth=depth)
+    return values
+
+
+def _compute_losses(
+    measure: Measure, queries: Sequence[Query], inputs: GateInputs, other: Run
+) -> dict[str, AgreementWithReference]:
+    """The losses by query, without those that have no score with the other request."""
+    values = {}
+    for query in queries:
+        scored = ScoredQuery(query, measure, score_of(inputs.suite, query, measure, other).value)
+        candidate = _take_ranking(inputs.run.responses, query)
+        loss = compute_loss(inputs.suite, scored, other, candidate)
+        if loss is not None:
+            least, greatest = find_range_of_loss(inputs.suite, scored, other, candidate)
+            values[query.id] = AgreementWithReference(loss, min(least, loss), max(greatest, loss))
+    return values
+
+
+def _take_ranking(responses: Mapping[str, Response], query: Query) -> Ranking:
+    response = responses[query.id]
+    assert isinstance(response, Ranking), "queries without a ranking were refused"
+    return response
+
+
+def _share_no_document(queries: Sequence[Query], run: Run, other: Run) -> bool:
+    """Whether both requests find something, and for no query the same, as where ids are written in two ways."""
+    finds_something = False
+    for query in queries:
+        first, second = _take_ranking(other.responses, query).ids, _take_ranking(run.responses, query).ids
+        if not set(first).isdisjoint(second):
+            return False
+        finds_something = finds_something or bool(first and second)
+    return finds_something

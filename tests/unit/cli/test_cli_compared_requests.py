@@ -1,0 +1,140 @@
+"""Thresholds that compare a request with another: what a run sends for them, what it prints, and its exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+
+SUITE = """\
+suite: shop
+target: {index: products}
+requests:
+  approximate: {query: {match: {title: "{{text}}"}}}
+  exact: {query: {match: {title: "exact {{text}}"}}}
+thresholds:
+  - mean overlap@3 with request exact >= 0.9
+queries:
+  - {id: shoes, text: red shoes}
+  - {id: boots, text: rubber boots}
+"""
+RIGHT = {"exact red shoes": ["a", "b", "c"], "exact rubber boots": ["e", "d"]}
+
+
+@pytest.fixture
+def engine(working_folder, engine, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    write_suite()
+    engine.rankings |= RIGHT
+    return engine
+
+
+def write_suite(*changes):
+    text = SUITE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+
+
+def run(engine, *words):
+    return main(["run", "shop.relevance.yaml", "--url", engine.url, *words])
+
+
+def list_sent(engine):
+    """The texts of the searches that were sent for queries, each as often as it was, sorted."""
+    return sorted(engine.asked.elements())
+
+
+BOTH = ["exact red shoes", "exact rubber boots", "red shoes", "rubber boots"]
+
+
+def test_a_suite_without_judgments_runs_with_the_other_request(engine, capsys):
+    assert run(engine, "--output", "json=report.json") == 0
+    assert "passed  mean overlap@3 with request exact >= 0.9  1.0000" in capsys.readouterr().out
+    assert list_sent(engine) == BOTH
+    [suite] = json.loads(Path("report.json").read_text())["suites"]
+    assert (suite["request"], [verdict["status"] for verdict in suite["verdicts"]]) == ("approximate", ["passed"])
+
+
+def test_a_search_that_misses_documents_fails(engine, capsys):
+    engine.rankings["red shoes"] = ["a", "x", "y"]
+    assert run(engine) == 1
+    assert "overlap@3 with request exact" in capsys.readouterr().out
+
+
+def test_all_requests_send_each_request_once(engine, capsys):
+    assert run(engine, "--all-requests") == 0
+    assert list_sent(engine) == BOTH
+    printed = capsys.readouterr().out
+    assert "the request 'exact' gates nothing" in printed
+    assert "1 threshold: 1 passed" in printed
+
+
+def test_the_other_request_alone_decides_nothing_and_is_sent_alone(engine, capsys):
+    assert run(engine, "--request", "exact") == 1
+    assert list_sent(engine) == BOTH[:2]
+    assert "no threshold is for the request exact" in capsys.readouterr().err
+
+
+def test_a_query_that_the_other_request_does_not_answer_is_an_error(engine, capsys):
+    engine.broken["exact red shoes"] = 500
+    assert run(engine) == 3
+    assert "with request exact)" in capsys.readouterr().out
+
+
+def test_an_index_that_is_named_is_that_of_both(engine):
+    engine.on_index = {("v2", text): found for text, found in RIGHT.items()}
+    engine.on_index |= {("v2", "red shoes"): ["x"], ("v2", "rubber boots"): ["x"]}
+    assert run(engine, "--index", "v1", "-q") == 0
+    assert run(engine, "--index", "v2", "-q") == 1
+
+
+def test_a_repeated_run_sends_the_other_request_once(engine):
+    assert run(engine, "--repeat", "3", "-q") == 0
+    assert list_sent(engine).count("exact red shoes") == 1
+    assert list_sent(engine).count("red shoes") == 3
+
+
+def test_parts_of_a_run_are_merged_with_those_of_the_other_request(engine, capsys):
+    for part in ("1/2", "2/2"):
+        assert run(engine, "--shard", part, "--journal", f"{part[0]}.journal") == 0
+    assert list_sent(engine) == BOTH
+    assert main(["merge", "1.journal", "2.journal"]) == 0
+    assert "passed  mean overlap@3 with request exact >= 0.9  1.0000" in capsys.readouterr().out
+    assert list_sent(engine) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            [("with request exact", "with request exakt")],
+            "found no request 'exakt', known are approximate, exact; did you mean 'exact'?",
+        ),
+        (
+            [('  exact: {query: {match: {title: "exact {{text}}"}}}\n', "")],
+            "found no request 'exact', known are approximate",
+        ),
+        (
+            [('  approximate: {query: {match: {title: "{{text}}"}}}\n', "")],
+            "the threshold compares the request 'exact' with itself: the suite has no other request",
+        ),
+        (
+            [(
+                "  - mean overlap@3 with request exact >= 0.9",
+                "  - {threshold: mean overlap@3 with request exact >= 0.9, requests: [exact]}",
+            )],
+            "the threshold compares the request 'exact' with itself; remove it here",
+        ),
+        (
+            [("thresholds:", "depth: 2\nthresholds:")],
+            "depth 2 is too shallow for 'mean overlap@3 with request exact >= 0.9', which needs 3 hits",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_a_problem_of_the_suite(engine, capsys, changes, sentence):
+    write_suite(*changes)
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    assert sentence in capsys.readouterr().err
