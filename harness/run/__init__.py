@@ -376,7 +376,7 @@ class AnsweringPlan:
     matrix: Matrix | None
     """None for what the options name."""
     configs: Configs
-    compares: bool
+    compares: bool = False
     """Whether the requests are sent too that thresholds compare others with."""
     earlier: FinishedSuite | None = None
     """A run of the same suite, of which only the queries without a response are sent again."""
@@ -451,35 +451,31 @@ class Runner(Closing):
         *,
         matrix: Matrix | None = None,
         configs: Configs,
-        compares: bool = False,
+        variants: bool = False,
         followed: FollowedRun | None = None,
     ) -> list[AnsweredCell]:
         """
-        Send the queries of loaded suites once, and decide nothing; raises as `run_suites`. Where it *compares*, what
-        thresholds compare them with is sent too: their variants, and other requests.
+        Send the queries of loaded suites once, with their *variants* or without, and decide nothing; raises as
+        `run_suites`.
 
         Points in time are closed by then, since judges may take longer than an engine keeps one: what is looked up
         later is from the index as it then is. *configs* holds what was read of relevance.toml already. A run of one
         cell may be *followed*; the call raises RunEnded where that is ended.
         """
-        cells = self.answer_each(suites, options, matrix=matrix, configs=configs, compares=compares, followed=followed)
-        return list(cells)
+        suites = suites if variants else [remove_variants(suite) for suite in suites]
+        plan = AnsweringPlan(suites, replace(options, repeat=None), matrix, configs, followed=followed)
+        return list(self._answer_each(plan))
 
-    def answer_each(
-        self,
-        suites: Sequence[Suite],
-        options: RunOptions,
-        *,
-        matrix: Matrix | None = None,
-        configs: Configs,
-        compares: bool = False,
-        followed: FollowedRun | None = None,
+    def answer_whole(
+        self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
     ) -> Generator[AnsweredCell]:
-        """As `answer`, but yields cell by cell, each while its point in time is open."""
-        options = replace(options, repeat=None)
-        if not compares:
-            suites = [remove_variants(suite) for suite in suites]
-        plan = AnsweringPlan(suites, options, matrix, configs, compares=compares, followed=followed)
+        """
+        As `answer`, with all that thresholds compare with, but yields cell by cell, each while its point in time is
+        open.
+        """
+        return self._answer_each(AnsweringPlan(suites, replace(options, repeat=None), matrix, configs, compares=True))
+
+    def _answer_each(self, plan: AnsweringPlan) -> Generator[AnsweredCell]:
         with closing(self._answer_cells(plan)) as answered_cells:
             for answered in answered_cells:
                 if self._progress is not None:
@@ -487,11 +483,13 @@ class Runner(Closing):
                 yield answered
 
     def answer_files(
-        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None, compares: bool = False
+        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None, whole: bool = False
     ) -> list[AnsweredCell]:
-        """As `answer`, for suites that are not loaded; raises as `run_suites`."""
+        """As `answer`, or as `answer_whole` if *whole*, for suites that are not loaded; raises as `run_suites`."""
         suites, configs = self._load(paths, options)
-        return self.answer(suites, options, matrix=matrix, configs=configs, compares=compares)
+        if whole:
+            return list(self.answer_whole(suites, options, matrix=matrix, configs=configs))
+        return self.answer(suites, options, matrix=matrix, configs=configs)
 
     def answer_suite(self, suite: Suite, options: RunOptions, configs: Configs) -> tuple[Run, str]:
         """As `answer`, for one suite with one request: its run and the name of its server, secrets masked."""

@@ -59,7 +59,7 @@ def inspect_query(
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
     with (
         Runner(environ) as runner,
-        closing(runner.answer_each([suite], options, configs=configs, compares=True)) as answered_cells,
+        closing(runner.answer_whole([suite], options, configs=configs)) as answered_cells,
     ):
         return _inspect(next(answered_cells), environ, documents)
 

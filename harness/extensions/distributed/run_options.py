@@ -96,7 +96,7 @@ def _send_part(inputs: RunInputs, matrix: Matrix, *, quiet: bool) -> int:
     journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=print_note)
     journal.refuse_other_part(inputs.suites, options.shard)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
-        cells = runner.answer_files(inputs.suites, options, matrix=matrix, compares=True)
+        cells = runner.answer_files(inputs.suites, options, matrix=matrix, whole=True)
     responses: list[Response] = []
     for cell in cells:
         for run in (cell.run, *cell.run.others.values()):

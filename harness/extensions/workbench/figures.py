@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from harness.extensions.compare import coverage
-from harness.gate.decide_variants import ScoredQuery, compute_agreement, compute_loss, list_agreements
+from harness.gate.decide_variants import list_agreements
 from harness.gate.ties import find_bands
+from harness.gate.two_rankings import ScoredQuery, compute_agreement, compute_loss
 from harness.gate.variants import make_variant_query, split_run
 from harness.means import are_weighted, mean_of
 from harness.metrics.run_scores import failure_text, score_of
