@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "security.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "security.md"
 
 READ = re.compile(r"""(?:environ(?:\.get\(|\.pop\(|\[)|getenv\()\s*["']([A-Za-z_][A-Za-z0-9_]*)["']""")
 NAMED = re.compile(r"""_ENV_VAR = "([A-Z_]+)["']""")

@@ -1,4 +1,4 @@
-"""docs/explanation/reliability.md: the tests that it names are there, and its numbers are those of the code."""
+"""docs/evidence/reliability.md: the tests that it names are there, and its numbers are those of the code."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from harness.search import answers, batches, connection, engine, server_health
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "explanation" / "reliability.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "evidence" / "reliability.md").read_text(encoding="utf-8")
 PARTS = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n?)*)", PAGE, re.MULTILINE))
 TESTS = ROOT / "tests"
 
@@ -32,7 +32,7 @@ def test_tests_that_are_named_without_their_file_are_in_the_one_that_the_part_na
 
 @pytest.mark.parametrize("name", ["reliability.md", "security.md"])
 def test_each_promise_of_a_page_has_its_tests(name):
-    page = (ROOT / "docs" / "explanation" / name).read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "evidence" / name).read_text(encoding="utf-8")
     promises, _, tests = page.partition("\n## Tests\n")
     numbers = re.findall(r"\| \[(\w+)\]\(#tests\) \|$", promises, re.MULTILINE)
     assert len(numbers) > 10
