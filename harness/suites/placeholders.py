@@ -171,8 +171,9 @@ def check_placeholders(
         params |= query.params.keys()
     used: set[str] = set()
     for node in requests.values():
-        names = _check_request(node, params, queries, problems)
-        _check_parameters(node, parameters, problems)
+        scalars = [pair for pair in _iterate_scalars(node, but=_list_filled_elsewhere(node)) if "{{" in pair[0]]
+        names = _check_request(scalars, params, queries, problems)
+        _check_parameters(scalars, parameters, problems)
         if not names - {"depth"} and not _has_problem(node, problems):
             has_source = source_node(body_node(node)) is not None
             where = ", among the params of its template" if has_source else ""
@@ -183,11 +184,13 @@ def check_placeholders(
     _check_params(queries, used, problems)
 
 
-def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
-    """The names of all placeholders of a request; notes those that a query cannot fill."""
+def _check_request(
+    scalars: Sequence[tuple[ScalarNode, bool]], params: set[str], queries: Sequence[Query], problems: Problems
+) -> set[str]:
+    """The names of all placeholders of a request, whose *scalars* have them; notes those that a query cannot fill."""
     used: set[tuple[str, bool]] = set()
     unknown: dict[str, str] = {}
-    for scalar, is_key in _iterate_scalars(node, but=_list_filled_elsewhere(node)):
+    for scalar, is_key in scalars:
         notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             name = placeholder.name
@@ -205,9 +208,11 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
     return {name for name, _ in used} | unknown.keys()
 
 
-def _check_parameters(node: Node, parameters: Mapping[str, str], problems: Problems) -> None:
+def _check_parameters(
+    scalars: Sequence[tuple[ScalarNode, bool]], parameters: Mapping[str, str], problems: Problems
+) -> None:
     """Note the placeholders of a request that are for no parameter, or for one that cannot stand in a text."""
-    for scalar, is_key in _iterate_scalars(node, but=_list_filled_elsewhere(node)):
+    for scalar, is_key in scalars:
         notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             name = read_parameter_name(placeholder.name)

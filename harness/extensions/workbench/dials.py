@@ -21,6 +21,12 @@ PARAMETER = "param:"
 _BOOST = re.compile(r"(?<![\w^.])([\w.*-]+)\^(\d+(?:\.\d+)?)(?![\w.])")
 """A field with its weight, such as title^3."""
 
+MOST_DIALS = 200
+"""More numbers are data, and no dials: a page with thousands of them serves nobody."""
+
+LONGEST_TEXT = 100_000
+"""The characters of a text in which numbers are looked for."""
+
 _NO_DIALS = frozenset({"size", "from"})
 _NAMES_SHOWN = 3
 _LONGEST_VALUE = 20
@@ -40,7 +46,9 @@ class Dial:
 
 
 def find_dials(text: str) -> list[Dial]:
-    """The numbers in *text*, a request in YAML, in its order."""
+    """The first numbers in *text*, a request in YAML, in its order; none in one of more than `LONGEST_TEXT`."""
+    if len(text) > LONGEST_TEXT:
+        return []
     root = compose_nodes(text)
     dials = []
     for keys, node in _iterate_scalars(root):
@@ -56,7 +64,9 @@ def find_dials(text: str) -> list[Dial]:
             weight = float(match[2])
             if math.isfinite(weight):
                 dials.append(Dial(f"{pointer}^{match[1]}", f"{match[1]}^", weight, _choose_step(weight), match.span(2)))
-    return dials
+        if len(dials) >= MOST_DIALS:
+            break
+    return dials[:MOST_DIALS]
 
 
 def list_parameters(space: TuningSpace | None, values: Mapping[str, Json]) -> list[Dial]:
@@ -93,7 +103,9 @@ def format_number(number: float) -> str:
 
 
 def describe_change(live: str, text: str, live_values: Mapping[str, Json], values: Mapping[str, Json]) -> str:
-    """What *text* with *values* changes in *live* with its own, in a few words; empty where nothing is."""
+    """What *text* with *values* changes in *live* with its own, in a few words; empty where nothing is, or too much."""
+    if max(len(live), len(text)) > LONGEST_TEXT:
+        return ""
     before, after = _list_leaves(live), _list_leaves(text)
     parts = []
     for name, value in values.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from harness.config.addresses import normalize_name
+from harness.extensions.workbench.named_indexes import list_named_indexes
 from harness.model.suite import Json, RequestTemplate, Suite
 from harness.search.bodies import COSTLY_KEYS
 from harness.search.service_sizes import read_size
@@ -17,7 +18,9 @@ from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNod
 OTHER_INDEX = frozenset({"index", "_index", "indexed_shape", "target_index"})
 """Keys that name another index: in `terms`, `more_like_this`, `geo_shape`, `percolate`, look-ups at run time."""
 
-OTHER_INDEX_OVER_HTTP = OTHER_INDEX | {"collection", "fromindex", "shards"}
+OTHER_INDEX_OVER_HTTP = OTHER_INDEX | {
+    "collection", "fromindex", "indexname", "indexuid", "restrict", "shards", "sources", "with_lookup",
+}  # fmt: skip
 """The same of services, in small letters; of a name with dots, as of a sub-query of Solr, the last part."""
 
 REFUSED = {
@@ -36,6 +39,7 @@ _FIXED_OF_TEMPLATE = ("source", "id")
 
 _FREE_OF_HTTP = frozenset({"params", "json"})
 """The keys of `http` that may be changed."""
+
 
 _JOIN = "fromIndex"
 """The parameter of a join of Solr, inside a text."""
@@ -59,20 +63,36 @@ class Guard:
         if isinstance(body, MappingNode):
             self._check_size(body, problems)
             self._check_template(body, problems)
-        known = {_format_pair(key, value) for other in self.others for key, value in _iterate_pairs(other)}
         over_http = find_child(node, "http") is not None
+        known, named = self._list_known()
         for key, value in _iterate_pairs(node if is_wrapped and over_http else body):
-            if _format_pair(key, value) in known:
-                continue
-            if isinstance(value, ScalarNode) and _JOIN.lower() in undo_escapes(value):
-                problems.note(
-                    value.mark, f"found {_JOIN}, which searches another index: only the suite's own requests may"
-                )
+            problem = ""
             if _names_index(key, over_http=over_http):
-                message = f"found {str(key)!r}, which names another index: only the suite's own requests may"
-                problems.note(key.mark, message)
+                problem = f"found {str(key)!r}, which names another index: only the suite's own requests may"
             elif key in REFUSED and not over_http:
-                problems.note(key.mark, f"found {str(key)!r}, expected a search alone: {REFUSED[key]}")
+                problem = f"found {str(key)!r}, expected a search alone: {REFUSED[key]}"
+            if problem and _format_pair(key, value) not in known:
+                problems.note(key.mark, problem)
+            if not over_http or not isinstance(value, ScalarNode):
+                continue
+            if _JOIN.lower() in undo_escapes(value) and _format_pair(key, value) not in known:
+                message = f"found {_JOIN}, which searches another index: only the suite's own requests may"
+                problems.note(value.mark, message)
+            others = [name for name in list_named_indexes(key, value) if name not in named]
+            if others:
+                message = f"found {others[0]!r}, which searches another index: only the suite's own requests may"
+                problems.note(value.mark, message)
+
+    def _list_known(self) -> tuple[set[str], set[str]]:
+        """The keys with their values that the suite's own requests have, and the indexes that their texts name."""
+        known: set[str] = set()
+        named: set[str] = set()
+        for other in self.others:
+            for key, value in _iterate_pairs(other):
+                known.add(_format_pair(key, value))
+                if isinstance(value, ScalarNode):
+                    named.update(list_named_indexes(key, value))
+        return known, named
 
     def _check_fixed(self, node: Node, problems: Problems) -> None:
         """Note where the request is sent elsewhere than the suite's own."""

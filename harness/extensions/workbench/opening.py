@@ -254,8 +254,9 @@ def _leave_out_of_variants(thresholds: Sequence[Threshold]) -> tuple[Threshold, 
 
 def _fit_variants(suite: Suite, request: str) -> Suite:
     """*suite* without variants where its *request* uses a vector, which variants do not have."""
-    placeholders = suite.requests[request].placeholders
-    return remove_variants(suite) if any(name in placeholders for name in suite.vectors) else suite
+    if suite.vectors and suite.requests[request].placeholders.intersection(suite.vectors):
+        return remove_variants(suite)
+    return suite
 
 
 def _load_hold_out(options: TryOptions, suite: Suite) -> tuple[HoldOut | None, list[str]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.extensions.workbench.dials import describe_change, find_dials, put_numbers
+from harness.extensions.workbench.dials import MOST_DIALS, describe_change, find_dials, put_numbers
 
 TEXT = """\
 query:
@@ -24,6 +24,17 @@ def test_a_weight_above_all_floats_is_no_dial():
 def test_what_aliases_stand_for_is_one_dial():
     layers = "".join(f"x{number}: &x{number} [*x{number - 1}, *x{number - 1}]\n" for number in range(1, 30))
     assert [dial.pointer for dial in find_dials(f"x0: &x0 [1]\n{layers}")] == ["/x0/0"]
+
+
+def test_of_many_numbers_the_first_are_dials():
+    text = "".join(f"k{number}: {number}\n" for number in range(1000))
+    assert [dial.pointer for dial in find_dials(text)] == [f"/k{number}" for number in range(MOST_DIALS)]
+
+
+def test_the_numbers_of_a_very_long_text_are_data():
+    text = "title: 3\n" + "# comment\n" * 10_000
+    assert find_dials(text) == []
+    assert describe_change("title: 2\n", text, {}, {}) == ""
 
 
 def test_each_number_is_a_dial_and_the_size_is_none():
