@@ -20,7 +20,7 @@ from harness.metrics.profiles import sort_by_score
 from harness.model.suite import Profile
 
 VARIABLE = "RELEVANCE_TEST_TREC_EVAL"
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "reference" / "measures.md"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "reference" / "profiles.md"
 
 LEFT_OUT = (
     "11pt_avg", "gm_map", "gm_bpref", "Rprec_mult", "relative_P", "utility", "G", "binG", "Rndcg", "ndcg_rel",

@@ -12,6 +12,7 @@ from harness.metrics.registry import DEFINITIONS, Registry
 from harness.model.suite import Profile
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "measures.md"
+PROFILES = PAGE.with_name("profiles.md")
 GUIDE = PAGE.parents[1] / "guides" / "custom-measures.md"
 
 
@@ -61,8 +62,8 @@ def score_case(measure, ranking, grades, profile):
 
 
 def test_the_profiles_score_as_the_table_says():
-    table = PAGE.read_text(encoding="utf-8").split("## Profiles\n")[1]
-    [header, _, *rows] = [line.strip("| ").split(" | ") for line in table.split("\n\n")[1].splitlines()]
+    table = PROFILES.read_text(encoding="utf-8")
+    [header, _, *rows] = [line.strip("| ").split(" | ") for line in table.split("\n\n")[2].splitlines()]
     profiles = [Profile(name.strip("`")) for name in header[1:]]
     assert len(rows) == len(CASES)
     for (case, *shown), (ranking, grades) in zip(rows, CASES, strict=True):

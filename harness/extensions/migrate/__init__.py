@@ -41,6 +41,7 @@ EXTENSION = Extension(
         "coming-from/csv.md",
         "coming-from/index.md",
         "coming-from/quepid.md",
+        "coming-from/quepid-to-a-gate.md",
         "coming-from/rank-eval.md",
         "coming-from/rre.md",
         "coming-from/search-relevance-workbench.md",

@@ -69,7 +69,7 @@ MORE = {
     ("SuiteShape", "judges"): "suites.md#whose-grades-count",
     ("SuiteShape", "guidelines"): "suites.md#for-those-who-judge",
     ("SuiteShape", "gain"): "suites.md#grades-and-judgments",
-    ("SuiteShape", "profile"): "measures.md#profiles",
+    ("SuiteShape", "profile"): "profiles.md",
     ("SuiteShape", "request"): "suites.md#requests",
     ("SuiteShape", "requests"): "suites.md#several-requests",
     ("SuiteShape", "measures"): "measures.md",

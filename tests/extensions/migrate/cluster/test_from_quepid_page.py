@@ -1,4 +1,4 @@
-"""docs/guides/judging-together.md, from Quepid to a gate, as two people, one who settles and a machine go it."""
+"""docs/coming-from/quepid-to-a-gate.md, as two people, one who settles and a machine go it."""
 
 import csv
 import json
@@ -19,8 +19,7 @@ from extensions.judging.builders.llm_server import ScriptedModel, grade
 skip_without("werkzeug", "waitress", "krippendorff", "openai")
 
 DOCS = Path(__file__).parents[4] / "docs"
-PAGE = (DOCS / "guides" / "judging-together.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("\n## From Quepid to a gate")[2].partition("\n## ")[0]
+PAGE = (DOCS / "coming-from" / "quepid-to-a-gate.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parent / "from_quepid"
 SUITE = Path("kitchen.relevance.yaml")
 TEXT = {"type": "text", "analyzer": "english"}
@@ -115,7 +114,7 @@ def edit_suite(block):
 @pytest.mark.usefixtures("kitchen", "repository")
 def test_the_commands_lead_where_the_page_says(model, capfd):
     commands = 0
-    for language, block in BLOCK.findall(SECTION):
+    for language, block in BLOCK.findall(PAGE):
         if language == "yaml":
             edit_suite(block)
         if language == "toml":
