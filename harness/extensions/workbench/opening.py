@@ -15,6 +15,7 @@ from harness.extensions.tuning.model import TUNING_SEED, HoldOut
 from harness.extensions.tuning.preparing import find_request
 from harness.extensions.workbench.figures import ScoredSide
 from harness.extensions.workbench.guard import Guard, find_size
+from harness.extensions.workbench.vectors import Vectors
 from harness.gate.selection import QueryFilter, select
 from harness.gate.variants import remove_variants
 from harness.local_server.addresses import Address
@@ -82,9 +83,11 @@ class Material:
     request: str
     measure: Measure
     texts: RequestTexts
+    vectors: Vectors
+    """Those in the request, and in what is live."""
     guard: Guard
     text: str
-    """The request as the suite has it."""
+    """The request as the suite has it, with placeholders for vectors."""
     live: Live
     hold_out: HoldOut | None
     held_out: tuple[Query, ...]
@@ -129,7 +132,7 @@ class Material:
             SuiteError: The text is wrong; its problems have places in it.
             UsageError: A value is none that the text may have.
         """
-        read = self.texts.read(text, values, self.guard.check)
+        read = self.vectors.read(text, lambda filled: self.texts.read(filled, values, self.guard.check))
         # A parameter of `tune` may be the size.
         problem = self.guard.explain_size(find_size(read.requests[self.request]))
         if problem:
@@ -187,6 +190,8 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
     else:
         live = _answer_live(texts, options, runner, measure, live_request)
         answered = live.answered
+    vectors = Vectors.collect([texts.written, live.text])
+    live = replace(live, text=vectors.hide(live.text))
     masker = Masker(suite.variables) if answered is None else answered.cell.masker
     search = None if answered is None else answered.search
     notes += _describe_live(live)
@@ -197,8 +202,9 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
         request=request,
         measure=measure,
         texts=texts,
+        vectors=vectors,
         guard=Guard(texts.node, tuple(list_request_nodes(texts.reading).values()), suite.depth),
-        text=texts.written,
+        text=vectors.hide(texts.written),
         live=live,
         hold_out=hold_out,
         held_out=held_out,

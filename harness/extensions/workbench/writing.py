@@ -58,7 +58,7 @@ def plan_request(material: Material, environ: Mapping[str, str], name: str, text
     if material.texts.is_in_file and "$" in text:
         raise UsageError("the text has a dollar sign, which begins a variable in a suite; write it there by hand")
     texts = SuiteTexts.read(load_suite(material.options.path, environ, configs=material.configs, needs_judgments=False))
-    return PlannedChange(texts, [texts.add_text(name, text, comment)])
+    return PlannedChange(texts, [texts.add_text(name, material.vectors.restore(text), comment)])
 
 
 def plan_values(material: Material, environ: Mapping[str, str], text: str, values: Mapping[str, Json]) -> PlannedChange:
