@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import EngineUnreachable
 from harness.gate.decide import decide
-from harness.gate.selection import needs_baseline
+from harness.gate.selection import collect_thresholds, needs_baseline, select_counted
 from harness.gate.ties import find_bands
 from harness.masking import fingerprint
 from harness.means import mean_of
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import failure_text, score_of, score_run
 from harness.model.kept import Reference
-from harness.model.run import Failure, IndexFacts, Run, Status, Verdict
+from harness.model.run import Failure, IndexFacts, Ranking, Run, Status, Verdict
 from harness.model.suite import (
+    FalseHitsCondition,
     Json,
     LossCondition,
     Measure,
@@ -26,6 +27,7 @@ from harness.model.suite import (
     Suite,
     Threshold,
     VariantCondition,
+    select_tagged,
 )
 from harness.options import RunOptions
 from harness.store.baseline import find_reference
@@ -63,6 +65,8 @@ class TrialAnswer:
     """The greatest score over the orders of ties, for each query that ties move."""
     failure: str = ""
     """Why there are no scores: a query has no answer, or the measure cannot score it."""
+    false_hits: tuple[str, ...] = ()
+    """The queries with a hit for which no result is right."""
 
 
 @dataclass(slots=True)
@@ -135,7 +139,8 @@ class TrialSender:
                 if verdict.query is not None:
                     threshold += f" of {verdict.query}"
                 verdicts[verdict.id] = f"{threshold}: {verdict.reason}"
-        return TrialAnswer(scores, compute_judged(suite, run, self.depth), verdicts, greatest)
+        judged = compute_judged(suite, run, self.depth)
+        return TrialAnswer(scores, judged, verdicts, greatest, false_hits=list_false_hits(suite, run))
 
     def _decide(self, suite: Suite, run: Run) -> Sequence[Verdict]:
         """The gate's own verdicts on the thresholds of *suite*."""
@@ -164,18 +169,40 @@ def list_decidable(thresholds: Sequence[Threshold], queries: Sequence[Query]) ->
     The thresholds that *queries* can decide by themselves.
 
     Variants and other requests are not sent with trials, an estimate needs the sample that people graded, and a tag may
-    have no query here.
+    have no query here, or none that the threshold counts.
     """
-    tags: set[str] = set()
-    for query in queries:
-        tags.update(query.tags)
     decidable = []
     for threshold in thresholds:
         needs_more = isinstance(threshold.condition, VariantCondition | LossCondition | RequestCondition)
-        has_queries = threshold.tag is None or threshold.tag in tags
+        scope = queries if threshold.tag is None else select_tagged(queries, threshold.tag)
+        has_queries = bool(select_counted(threshold.condition, scope))
         if has_queries and not needs_more and not threshold.is_estimated:
             decidable.append(threshold)
     return tuple(decidable)
+
+
+def list_false_hits(suite: Suite, run: Run) -> tuple[str, ...]:
+    """The queries of *suite* for which no result is right, and to which *run* has a hit."""
+    false_hits = []
+    for query in suite.queries:
+        response = run.responses.get(query.id)
+        if query.nothing and isinstance(response, Ranking) and response.ids:
+            false_hits.append(query.id)
+    return tuple(false_hits)
+
+
+def list_limits(suite: Suite, queries: Sequence[Query]) -> dict[str, str]:
+    """
+    The thresholds on false hits that *queries* can decide, by id, each with its text.
+
+    They limit the choice even where today's request does not hold them: a floor is tuned so that it holds.
+    """
+    thresholds = list_decidable(suite.thresholds, queries)
+    limits = {}
+    for gated in collect_thresholds(replace(suite, queries=tuple(queries), thresholds=thresholds)):
+        if isinstance(gated.condition, FalseHitsCondition):
+            limits[gated.id] = gated.threshold.text
+    return limits
 
 
 def compute_judged(suite: Suite, run: Run, depth: int) -> float | None:

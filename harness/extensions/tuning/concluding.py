@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from harness.extensions import Remedy, find_remedy
-from harness.extensions.tuning.asking import list_decidable
+from harness.extensions.tuning.asking import list_decidable, list_limits
 from harness.extensions.tuning.decision import (
     TODAY,
     TiedScores,
     TunedQueries,
     choose_optimum,
+    compare_false_hits,
     compute_gain,
+    decide_with_false_hits,
     decide_with_ties,
     estimate_by_folds,
     find_detectable,
@@ -23,6 +25,7 @@ from harness.extensions.tuning.hold_outs import draw_hold_out, group_same_querie
 from harness.extensions.tuning.looking import write_look
 from harness.extensions.tuning.model import (
     TUNING_LEVEL,
+    FalseHitsChange,
     FoldsEstimate,
     HoldOut,
     QueryCost,
@@ -36,6 +39,7 @@ from harness.extensions.tuning.model import (
 from harness.extensions.tuning.preparing import Tuning
 from harness.extensions.tuning.study import Study
 from harness.extensions.tuning.trials import (
+    NO_MORE_FALSE_HITS,
     TuningProgress,
     describe_changed_target,
     estimate_pilot_spread,
@@ -67,6 +71,12 @@ def conclude_tuning(
         if progress is not None:
             progress.deciding(len(tuning.held_out_queries))
         decided = decide_on_hold_out(tuning, study, chosen)
+    tuned_false_hits = compare_false_hits(
+        [query.id for query in tuning.tuning_queries if query.nothing],
+        study.kept[TODAY].answer.false_hits,
+        study.kept[chosen.number].answer.false_hits,
+        is_tested=False,
+    )
     tags = list_tag_gains(tuning, tuned, optimum, decided)
     broken = find_broken(tuning, chosen) if decided.decision is TuningDecision.GAIN else ()
     sent_trials = sum(trial.same_as is None for trial in tuned.trials)
@@ -90,6 +100,8 @@ def conclude_tuning(
         hold_out=decided.hold_out,
         tuning_queries=len(tuning.tuning_queries),
         held_out_gain=decided.gain,
+        held_out_false_hits=decided.false_hits,
+        tuned_false_hits=tuned_false_hits,
         tuned_gain=tuned_gain,
         optimistic_gain=join_gains(tuning, tuned, optimum, decided),
         folds=estimate_folds(tuning, tuned),
@@ -110,6 +122,7 @@ def conclude_tuning(
             *describe_looks(decided.hold_out),
             *describe_broken(broken),
             *describe_losing_tags(tags),
+            *warn_of_false_hits(decided),
             *warn_of_ties(decided.gain),
             *describe_few_changes(decided.gain),
             *warn_of_unjudged(tuned.trials, tuned_gain, decided.gain),
@@ -135,6 +148,9 @@ class DecidedHoldOut:
     hold_out: HoldOut
     gain: TuningGain | None = None
     scores: BothScores | None = None
+    false_hits: FalseHitsChange | None = None
+    has_allowed_hits: bool = True
+    """Whether the choice has no more false hits than are allowed."""
 
 
 def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> DecidedHoldOut:
@@ -149,7 +165,15 @@ def decide_on_hold_out(tuning: Tuning, study: Study, chosen: TuningTrial) -> Dec
     if gain is None or today.failure or answer.failure:
         return DecidedHoldOut(TuningDecision.OPEN, tuning.hold_out)
     hold_out = write_look(tuning, study, chosen.values, gain)
-    return DecidedHoldOut(decision, hold_out, gain, (today.scores, answer.scores))
+    nothing_right = [query.id for query in queries if query.nothing]
+    false_hits = compare_false_hits(nothing_right, today.false_hits, answer.false_hits, is_tested=True)
+    limits = list_limits(tuning.suite, queries)
+    is_allowed = answer.verdicts.keys().isdisjoint(limits)
+    if not limits:
+        is_allowed = len(answer.false_hits) <= len(today.false_hits)
+    decision = decide_with_false_hits(decision, false_hits, is_allowed=is_allowed)
+    scores = (today.scores, answer.scores)
+    return DecidedHoldOut(decision, hold_out, gain, scores, false_hits, has_allowed_hits=is_allowed)
 
 
 def join_scores(tuned: TunedQueries, optimum: TuningOptimum, held_out: BothScores) -> BothScores:
@@ -231,7 +255,7 @@ def find_shown_gain(tuning: Tuning, study: Study, gain: TuningGain | None) -> fl
     if gain is not None and gain.detectable is not None:
         return gain.detectable
     spread = estimate_pilot_spread(tuning, study)
-    return None if spread is None else find_detectable(spread, len(tuning.held_out_queries))
+    return None if spread is None else find_detectable(spread, len(tuning.scored_held_out))
 
 
 def add_judged(gain: TuningGain | None, today: float | None, chosen: float | None) -> TuningGain | None:
@@ -283,7 +307,9 @@ def list_costs(
 
 def list_constraints(tuning: Tuning, study: Study) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The thresholds that a choice has to hold, and those that today's request does not hold, with the reasons."""
-    not_held = study.kept[0].answer.verdicts
+    limits = list_limits(tuning.suite, tuning.tuning_queries)
+    failing = study.kept[0].answer.verdicts
+    not_held = {threshold: text for threshold, text in failing.items() if threshold not in limits}
     thresholds = list_decidable(tuning.suite.thresholds, tuning.tuning_queries)
     suite = replace(tuning.suite, queries=tuple(tuning.tuning_queries), thresholds=thresholds)
     texts = []
@@ -291,6 +317,8 @@ def list_constraints(tuning: Tuning, study: Study) -> tuple[tuple[str, ...], tup
         if threshold.id not in not_held and is_for_request(threshold.threshold, suite, tuning.request):
             of_query = "" if threshold.query is None else f" of {threshold.query.id}"
             texts.append(f"{threshold.threshold.text}{of_query}")
+    if not limits and any(query.nothing for query in tuning.tuning_queries):
+        texts.append(NO_MORE_FALSE_HITS)
     return tuple(texts), tuple(not_held.values())
 
 
@@ -303,6 +331,17 @@ def describe_looks(hold_out: HoldOut) -> list[str]:
         f"this is look {looks} at the same hold-out, by another request, measure or judgments: with each further one a "
         "gain by chance becomes more likely; "
         "decide the last by new queries, with another hold-out"
+    ]
+
+
+def warn_of_false_hits(decided: DecidedHoldOut) -> list[str]:
+    """A warning if the choice has more false hits on the hold-out than are allowed, so that it is no gain."""
+    change = decided.false_hits
+    if change is None or decided.has_allowed_hits:
+        return []
+    return [
+        f"the choice has more false hits on the hold-out than are allowed, {change.chosen} of {change.queries} (today "
+        f"{change.today}): it is no gain, whatever the scores of the others"
     ]
 
 
@@ -370,10 +409,14 @@ NOTICEABLE = 0.01
 def list_notes(tuning: Tuning, study: Study) -> list[str]:
     """Sentences on what the figures leave out."""
     notes = []
-    undefined = len(tuning.tuning_queries) - len(study.kept[0].answer.scores)
+    undefined = len(tuning.scored_queries) - len(study.kept[0].answer.scores)
     if undefined:
         notes.append(
             f"{count(undefined, 'query')} of the tuning part has no score of {tuning.measure}, and counts in no mean"
+        )
+    if study.kept[TODAY].broken and all(kept.broken or kept.answer.failure for kept in study.kept):
+        notes.append(
+            "no trial has as few false hits as the suite allows: try other values of a floor such as min_score"
         )
     tied = sum(bool(kept.answer.greatest) for kept in study.kept)
     if tied:

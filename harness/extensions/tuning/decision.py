@@ -16,6 +16,7 @@ import numpy as np
 from harness.errors import StatisticError
 from harness.extensions.tuning.model import (
     TUNING_LEVEL,
+    FalseHitsChange,
     FoldsEstimate,
     TuningDecision,
     TuningGain,
@@ -85,24 +86,30 @@ def choose_optimum(tuned: TunedQueries, queries: Set[str] | None = None) -> Tuni
     Regression Trees", 1984), and if it keeps most of the gain. The one that is nearest to today's values is chosen: it
     changes least for the same.
 
-    Where no trial is better than today's request, that is chosen.
+    Where no trial is better than today's request, that is chosen. Where today's request has more false hits than are
+    allowed, the best of the trials that have not is chosen, if there is one, though its mean may be lower.
     """
     today = _select(tuned.table[TODAY], queries)
+    is_today_possible = not tuned.trials[TODAY].broken
     means: dict[int, float] = {}
     for trial in tuned.trials:
         if trial.is_possible and trial.same_as is None:
             scores = _select(tuned.table[trial.number], queries)
             means[trial.number] = mean_of(scores, tuned.weights)
-    today_mean = means.setdefault(TODAY, mean_of(today, tuned.weights))
+    today_mean = mean_of(today, tuned.weights)
+    if is_today_possible or not means:
+        means[TODAY] = today_mean
     # Of equal means the first: max keeps today's request where nothing is better.
     best = max(sorted(means), key=means.__getitem__)
-    if means[best] - today_mean <= EQUAL:
+    if best == TODAY or (is_today_possible and means[best] - today_mean <= EQUAL):
         return TuningOptimum(TODAY, TODAY, (TODAY,), {TODAY: 0.0})
     distances = {}
     for trial in tuned.trials:
         if trial.number not in means or trial.number == TODAY:
             continue
-        keeps_gain = means[trial.number] - today_mean >= KEPT_GAIN * (means[best] - today_mean) - EQUAL
+        # Where today's request is out of the question, no gain over it is to be kept.
+        least_mean = today_mean + KEPT_GAIN * (means[best] - today_mean) if is_today_possible else -math.inf
+        keeps_gain = means[trial.number] >= least_mean - EQUAL
         pair = _pair(tuned, trial.number, best, queries)
         if keeps_gain and (trial.number == best or _is_within_noise(pair)):
             distances[trial.number] = measure_distance(tuned.space.parameters, tuned.space.today, trial.values)
@@ -171,6 +178,45 @@ def compute_gain(
         least_p=row.least_p,
         detectable=row.detectable,
     )
+
+
+def compare_false_hits(
+    queries: Sequence[str], today: Sequence[str], chosen: Sequence[str], *, is_tested: bool
+) -> FalseHitsChange | None:
+    """
+    Compare on which of *queries*, for which no result is right, there are hits with today's request and the choice.
+
+    None where there is no such query.
+    """
+    if not queries:
+        return None
+    change = FalseHitsChange(len(queries), len(today), len(chosen))
+    if not is_tested:
+        return change
+    before, after = ({query: float(query in false_hits) for query in queries} for false_hits in (today, chosen))
+    tested = compute_gain(before, after, dict.fromkeys(queries, 1.0), is_tested=True)
+    return change if tested is None else replace(change, p_value=tested.p_value)
+
+
+def decide_with_false_hits(
+    decision: TuningDecision, change: FalseHitsChange | None, *, is_allowed: bool
+) -> TuningDecision:
+    """
+    What the hold-out says of the choice by its scores, which is *decision*, and by its false hits.
+
+    A loss in either is one. A gain in either is one if the choice does not find more than *is_allowed*: not more than
+    the threshold on false hits says, or without one, not more than today's request.
+    """
+    if change is None or decision is TuningDecision.OPEN:
+        return decision
+    is_shown = change.p_value is not None and change.p_value <= TUNING_LEVEL
+    if decision is TuningDecision.LOSS or (is_shown and change.chosen > change.today):
+        return TuningDecision.LOSS
+    if not is_allowed:
+        return TuningDecision.UNDECIDED
+    if is_shown and change.chosen < change.today:
+        return TuningDecision.GAIN
+    return decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.extensions.tuning.model import QueryCost, TagGain, TuningDecision, TuningGain, TuningReport, TuningTrial
+from harness.extensions.tuning.model import (
+    FalseHitsChange,
+    QueryCost,
+    TagGain,
+    TuningDecision,
+    TuningGain,
+    TuningReport,
+    TuningTrial,
+)
 from harness.model.comparison import FEWEST_CHANGED
 from harness.model.suite import Json, ParameterKind
 from harness.report.document import (
@@ -60,6 +68,7 @@ def build_tuning_document(report: TuningReport, *, most: int = COSTS_SHOWN) -> D
         build_tuning_facts(report),
         *build_warnings(report),
         build_gains(report),
+        *build_false_hits(report),
         build_gain_notes(report),
     ]
     if report.tags:
@@ -118,6 +127,8 @@ def write_tuning_headline(report: TuningReport) -> str:
         return f"no trial of {len(report.trials) - 1} is better than today's request on the tuning queries"
     if gain is None:
         return "not decided: the queries of the hold-out have no answers"
+    if report.held_out_false_hits is not None:
+        return _write_headline_of_both(report, gain, report.held_out_false_hits)
     interval = format_limits(gain.low, gain.high)
     assert gain.p_value is not None
     figures = f"{format_difference(gain.difference)} (95 % interval {interval}, p {format_p(gain.p_value)})"
@@ -130,6 +141,19 @@ def write_tuning_headline(report: TuningReport) -> str:
     # It would be one in the order that the figures are of.
     only_in_one_order = ", but not in every order of ties" if gain.p_value <= report.level else ""
     return f"no gain in {measure} shown: {figures} {queries}{only_in_one_order}"
+
+
+def _write_headline_of_both(report: TuningReport, gain: TuningGain, change: FalseHitsChange) -> str:
+    """The decision by two figures: the scores of the queries with results, and the false hits of the others."""
+    assert gain.p_value is not None
+    interval = format_limits(gain.low, gain.high)
+    p_of_change = "–" if change.p_value is None else format_p(change.p_value)
+    decision = {TuningDecision.GAIN: "a gain", TuningDecision.LOSS: "a loss"}.get(report.decision, "no gain shown")
+    return (
+        f"{decision}: {report.measure} {format_difference(gain.difference)} (95 % interval {interval}, "
+        f"p {format_p(gain.p_value)}) on {count(gain.queries, 'query')} of the hold-out, and false hits "
+        f"{change.today} → {change.chosen} of {change.queries} (p {p_of_change})"
+    )
 
 
 def write_tuning_closing(report: TuningReport) -> str:
@@ -223,6 +247,27 @@ def _build_gain(name: str, gain: TuningGain, tone: Tone) -> tuple[Cell, ...]:
         judged,
     )
     return (make_words(name), *(make_words(figure, tone) for figure in figures))
+
+
+def build_false_hits(report: TuningReport) -> list[Table]:
+    """On how many queries for which no result is right there are hits; no block where there is no such query."""
+    parts = [("hold-out", report.held_out_false_hits), ("tuned on", report.tuned_false_hits)]
+    rows = []
+    for name, change in parts:
+        if change is not None:
+            p_value = "–" if change.p_value is None else format_p(change.p_value)
+            figures = (f"{change.queries:,}", f"{change.today:,}", f"{change.chosen:,}", p_value)
+            rows.append((make_words(name), *map(make_words, figures)))
+    if not rows:
+        return []
+    columns = (
+        Column("no result is right"),
+        Column("n", ColumnKind.FIGURE),
+        Column("false hits today", ColumnKind.FIGURE),
+        Column("choice", ColumnKind.FIGURE),
+        Column("p", ColumnKind.SCORE),
+    )
+    return [Table(columns, tuple(rows), caption="Queries for which no result is right, and those that have hits")]
 
 
 def build_gain_notes(report: TuningReport) -> Notes:
@@ -344,12 +389,15 @@ def _describe_optimum(report: TuningReport) -> Iterator[str]:
 
 def build_trials(report: TuningReport) -> Table:
     """Today's request, the choice, and the best of the others."""
-    columns = (
+    counts_false_hits = report.tuned_false_hits is not None
+    columns = [
         Column("trial", ColumnKind.FIGURE),
         Column("score", ColumnKind.SCORE),
         Column("judged", ColumnKind.SCORE),
-        Column("values", ColumnKind.TITLE),
-    )
+    ]
+    if counts_false_hits:
+        columns.append(Column("false hits", ColumnKind.FIGURE))
+    columns.append(Column("values", ColumnKind.TITLE))
     scored = [trial for trial in report.trials[1:] if trial.score is not None and trial.same_as is None]
     best = sorted(scored, key=lambda trial: -(trial.score or 0.0))[:TRIALS_SHOWN]
     shown = {trial.number: trial for trial in (report.today, report.chosen, *best)}
@@ -365,18 +413,19 @@ def build_trials(report: TuningReport) -> Table:
         judged = "–" if trial.judged is None else f"{trial.judged:.0%}"
         score_tone = Tone.STRONG if trial.number == report.chosen.number else Tone.PLAIN
         values_tone = Tone.QUIET if trial.broken else Tone.PLAIN
-        rows.append(
-            (
-                make_words(f"{trial.number}"),
-                make_words(format_score(trial.score), score_tone),
-                make_words(judged),
-                make_words(describe_values(report, trial) + note, values_tone),
-            )
-        )
+        cells = [
+            make_words(f"{trial.number}"),
+            make_words(format_score(trial.score), score_tone),
+            make_words(judged),
+        ]
+        if counts_false_hits:
+            cells.append(make_words(f"{trial.false_hits}"))
+        cells.append(make_words(describe_values(report, trial) + note, values_tone))
+        rows.append(tuple(cells))
     remarks = []
     if len(scored) > len(best):
         remarks.append(f"{count(len(scored) - len(best), 'more trial')} scored lower")
-    return Table(columns, tuple(rows), tuple(remarks), overflow=Overflow.STACK)
+    return Table(tuple(columns), tuple(rows), tuple(remarks), overflow=Overflow.STACK)
 
 
 def name_constraint(broken: str) -> str:

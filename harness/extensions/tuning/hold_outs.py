@@ -44,9 +44,10 @@ def draw_hold_out(queries: Sequence[Query], share: float, seed: int) -> HoldOut:
     """
     Draw about *share* of *queries* at random, with the same tags and weights as the others as far as possible.
 
-    The queries are ordered by their tags, then by weight, and in random order where both are alike; one is drawn from
-    each of as many pieces of this order as there are queries to draw. At least one is drawn, and one is left. Queries
-    of the same text, and those that the suite calls the same, are drawn together: who has tuned on one has seen both.
+    The queries are ordered by whether some result is right for them, by their tags, then by weight, and in random order
+    where these are alike; one is drawn from each of as many pieces of this order as there are queries to draw. At least
+    one is drawn, and one is left. Queries of the same text, and those that the suite calls the same, are drawn
+    together: who has tuned on one has seen both.
 
     Raises:
         UsageError: There are fewer than two queries that are not the same.
@@ -58,7 +59,12 @@ def draw_hold_out(queries: Sequence[Query], share: float, seed: int) -> HoldOut:
     generator = random.Random(seed)
     shuffled = sorted(families, key=lambda family: family[0].id)
     generator.shuffle(shuffled)
-    ordered = sorted(shuffled, key=lambda family: (sorted(family[0].tags), sum(query.weight for query in family)))
+
+    def rank_family(family: Sequence[Query]) -> tuple[bool, list[str], float]:
+        """Sorts families that are alike beside each other."""
+        return family[0].nothing, sorted(family[0].tags), sum(query.weight for query in family)
+
+    ordered = sorted(shuffled, key=rank_family)
     size = min(max(round(len(ordered) * share), 1), len(ordered) - 1)
     drawn: set[str] = set()
     for piece in range(size):

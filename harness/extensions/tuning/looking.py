@@ -10,7 +10,7 @@ from harness.errors import UsageError
 from harness.extensions.tuning.asking import fingerprint_requests
 from harness.extensions.tuning.hold_outs import add_look, build_hold_out_path, group_same_queries, simplify_text
 from harness.extensions.tuning.model import HoldOut, HoldOutLook, TuningGain
-from harness.extensions.tuning.preparing import Tuning
+from harness.extensions.tuning.preparing import Tuning, list_judged
 from harness.extensions.tuning.study import Study
 from harness.masking import fingerprint
 from harness.model.kept import TEXT_PLACEHOLDER
@@ -147,6 +147,6 @@ def fingerprint_look(tuning: Tuning, values: Mapping[str, Json]) -> str:
         fingerprint_requests(suite, tuning.space.today, tuning.request),
         fingerprint_requests(suite, values, tuning.request),
         [tuning.measure.text, str(suite.gain), str(suite.profile)],
-        [[query.id, dict(query.judgments), query.weight] for query in tuning.held_out_queries],
+        [[query.id, list_judged(query), query.weight] for query in tuning.held_out_queries],
     ]
     return fingerprint(parts)

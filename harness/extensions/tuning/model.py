@@ -46,6 +46,8 @@ class TuningTrial:
     """The earlier trial with the same requests, so that nothing was sent; None if it was sent."""
     failure: str = ""
     """Why it has no score."""
+    false_hits: int = 0
+    """How many of the tuning queries for which no result is right have a hit."""
 
     @property
     def is_possible(self) -> bool:
@@ -129,6 +131,17 @@ class TuningGain:
     """The smallest p-value that so many changed queries can give; above the level nothing can be shown."""
     detectable: float | None = None
     """The smallest true difference that the test finds with a chance of 80 %; None where it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class FalseHitsChange:
+    """How many queries for which no result is right have a hit, with today's request and with the choice."""
+
+    queries: int
+    today: int
+    chosen: int
+    p_value: float | None = None
+    """Two-sided, of the sign-flip test; None where no test was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +254,10 @@ class TuningReport:
     depth: int
     """The k of judged hits."""
     level: float = TUNING_LEVEL
+    held_out_false_hits: FalseHitsChange | None = None
+    """Of the hold-out; None where it has no query for which no result is right, or as *held_out_gain*."""
+    tuned_false_hits: FalseHitsChange | None = None
+    """Of the queries by which the choice was made; None where none is such a query."""
     tags: tuple[TagGain, ...] = ()
     """By tag, the greatest loss on all queries first; empty where today's request stays or no query has a tag."""
     is_seen: bool = False

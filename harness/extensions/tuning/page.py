@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from harness.extensions.tuning.document import (
     build_constraints,
+    build_false_hits,
     build_gain_notes,
     build_gains,
     build_tags,
@@ -165,7 +166,7 @@ def build_tuning_blocks(report: TuningReport, change: Sequence[str] = ()) -> lis
     """All that the page shows below its title."""
     blocks: list[Block] = [build_tuning_facts(report), *build_warnings(report), Heading("The decision")]
     blocks += _draw_decision(report)
-    blocks += [build_gains(report), build_gain_notes(report)]
+    blocks += [build_gains(report), *build_false_hits(report), build_gain_notes(report)]
     if report.tags:
         blocks += [Heading("By tag"), build_tags(report)]
     blocks += [Heading("The values"), build_values(report)]

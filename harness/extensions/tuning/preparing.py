@@ -16,7 +16,7 @@ from harness.files.paths import cut_suffix
 from harness.gate.selection import QueryFilter, select
 from harness.masking import fingerprint
 from harness.metrics.measures import common_measures
-from harness.model.suite import Json, Measure, Query, Suite, TuningSpace
+from harness.model.suite import Json, Measure, Query, Suite, TuningSpace, select_scored
 from harness.options import RunOptions
 from harness.statistics.planning import FEWEST_QUERIES
 from harness.suites.parameters import choose_today
@@ -91,6 +91,16 @@ class Tuning:
     """Whether trials were sent queries of the hold-out."""
 
     @property
+    def scored_queries(self) -> Sequence[Query]:
+        """The queries that trials are scored by: those of them for which some result is right."""
+        return select_scored(self.tuning_queries)
+
+    @property
+    def scored_held_out(self) -> Sequence[Query]:
+        """The queries of the hold-out that have scores."""
+        return select_scored(self.held_out_queries)
+
+    @property
     def weights(self) -> dict[str, float]:
         """The weight of each query."""
         return {query.id: query.weight for query in (*self.tuning_queries, *self.held_out_queries)}
@@ -115,7 +125,7 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
     active = select(suite, QueryFilter(), options.run.day()).active
     held_out = [query for query in active if query.id in hold_out.queries]
     others = [query for query in active if query.id not in hold_out.queries]
-    refuse_few_queries(others, held_out, force=options.force)
+    refuse_few_queries(select_scored(others), select_scored(held_out), force=options.force)
     sender = TrialSender(runner, suite, measure, replace(options.run, request=request), configs)
     return Tuning(path, suite, options, space, measure, request, hold_out, others, held_out, sender)
 
@@ -175,12 +185,17 @@ def refuse_few_queries(tuning: Sequence[Query], held_out: Sequence[Query], *, fo
     raise UsageError(f"found {found}, expected at least {fewest} of each{remedy}")
 
 
+def list_judged(query: Query) -> Json:
+    """What is right for *query*, to tell whether that changed: its judgments, or that no result is right."""
+    return "nothing" if query.nothing else dict(query.judgments)
+
+
 def name_study(tuning: Tuning) -> str:
     """The name of the study in its storage: trials of another request, measure or set of queries are in another one."""
     suite, run = tuning.suite, tuning.options.run
     template, target = tuning.space.templates[tuning.request], suite.find_target(tuning.request)
     queries = [
-        [query.id, query.text, dict(query.params) if query.masked is None else query.masked, dict(query.judgments)]
+        [query.id, query.text, dict(query.params) if query.masked is None else query.masked, list_judged(query)]
         for query in tuning.tuning_queries
     ]
     parts: list[Json] = [

@@ -147,6 +147,7 @@ class Study:
             "verdicts": dict(answer.verdicts),
             "greatest": dict(answer.greatest),
             "failure": answer.failure,
+            "false_hits": list(answer.false_hits),
             "mean": trial.mean,
         }
         self._asked.set_user_attr(ANSWER, content)
@@ -428,6 +429,7 @@ def _read_trials(study: optuna.Study) -> list[KeptTrial]:
             verdicts=content["verdicts"],
             greatest=content.get("greatest", {}),
             failure=content["failure"],
+            false_hits=tuple(content.get("false_hits", ())),
         )
         broken = tuple(attributes[_BROKEN])
         values, requests = attributes[VALUES], attributes[REQUESTS]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from harness.errors import SearchError, UsageError
-from harness.extensions.tuning.asking import fingerprint_requests
+from harness.extensions.tuning.asking import fingerprint_requests, list_limits
 from harness.extensions.tuning.decision import (
     TODAY,
     TunedQueries,
@@ -79,6 +79,10 @@ def report_progress(tuning: Tuning, study: Study, progress: TuningProgress | Non
     progress.trial_done(trials[-1], best)
 
 
+NO_MORE_FALSE_HITS = "no more false hits than today's request"
+"""The constraint of a suite that has queries for which no result is right, and no threshold on them."""
+
+
 def make_trial(tuning: Tuning, study: Study, proposal: Proposal) -> KeptTrial:
     """
     Send the trial that is proposed, unless an equal request was answered, and keep it.
@@ -100,8 +104,12 @@ def make_trial(tuning: Tuning, study: Study, proposal: Proposal) -> KeptTrial:
     if not answer.failure:
         mean = mean_of(answer.scores, {query: tuning.weights[query] for query in answer.scores})
         # What today's request does not hold either is no constraint on other trials.
-        failing_today = study.kept[0].answer.verdicts if study.kept else answer.verdicts
+        today = study.kept[0].answer if study.kept else answer
+        limits = list_limits(tuning.suite, tuning.tuning_queries)
+        failing_today = today.verdicts.keys() - limits.keys()
         broken = tuple(text for threshold, text in answer.verdicts.items() if threshold not in failing_today)
+        if not limits and len(answer.false_hits) > len(today.false_hits):
+            broken += (f"{NO_MORE_FALSE_HITS}: {len(answer.false_hits)}, and {len(today.false_hits)} today",)
     kept = KeptTrial(proposal.number, proposal.values, requests, answer, mean, broken)
     study.add_trial(kept)
     return kept
@@ -146,6 +154,7 @@ def list_trials(tuning: Tuning, study: Study) -> list[TuningTrial]:
                 broken=kept.broken,
                 same_as=same_as,
                 failure=kept.answer.failure,
+                false_hits=len(kept.answer.false_hits),
             )
         )
     return trials
@@ -179,12 +188,12 @@ def check_power(tuning: Tuning, study: Study) -> list[str]:
     spread = estimate_pilot_spread(tuning, study)
     if spread is None:
         return []
-    held_out, effect = len(tuning.held_out_queries), tuning.options.effect
+    held_out, effect = len(tuning.scored_held_out), tuning.options.effect
     detectable = find_detectable(spread, held_out)
     if detectable is None or detectable <= effect:
         return []
     needed = queries_by_t(spread, effect)
-    total = round(needed * (1 + len(tuning.tuning_queries) / held_out))
+    total = round(needed * (1 + len(tuning.scored_queries) / held_out))
     shown = format_rounded_up(detectable)
     sentence = (
         f"this suite can show gains in {tuning.measure} from {shown} on, with the {count(held_out, 'query')} of its "
