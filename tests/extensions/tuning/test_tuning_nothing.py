@@ -66,7 +66,7 @@ def tune(tmp_path, monkeypatch, capsys):
 LIMIT = "thresholds: [false hits <= 10%]"
 
 
-def test_the_floor_is_raised_to_what_the_threshold_allows_though_today_does_not_hold_it(tune):
+def test_a_floor_is_raised_to_what_the_threshold_allows(tune):
     status, report, printed = tune(LIMIT, "--apply")
     assert status == 0
     assert report.decision is TuningDecision.GAIN
@@ -99,7 +99,7 @@ def test_no_threshold_allows_no_more_false_hits_than_today(tune):
     assert broken.false_hits == 12
 
 
-def test_more_false_hits_on_the_hold_out_than_are_allowed_are_no_gain(tune):
+def test_too_many_false_hits_on_the_hold_out_are_no_gain(tune):
     better = {"low": ["x", "a"], "middle": ["a"], "high": ["x", "a"]}
     held_out = tune(LIMIT, found=better, false_hits=dict.fromkeys(FALSE, ()))[1].hold_out.queries
     Path("shop.tune.journal").unlink()
@@ -120,7 +120,7 @@ def test_a_loss_of_the_others_is_a_loss(tune):
     assert "a loss: RR@5 -0.5000" in printed
 
 
-def test_where_no_floor_is_high_enough_today_stays_and_that_is_said(tune):
+def test_where_no_floor_is_high_enough_today_stays(tune):
     false_hits = {floor: ["x"] for floor in FALSE}
     _, report, printed = tune(LIMIT, false_hits=false_hits)
     assert report.decision is TuningDecision.TODAY
