@@ -53,9 +53,7 @@ def test_it_passes_where_they_find_nothing(write: Callable[[], Path], run: Run, 
     result.stdout.fnmatch_lines(["shop: nDCG@10 1.0000; 2 queries, nothing found: 1, *"])
 
 
-def test_an_item_of_each_query_is_decided_on_nothing_that_is_of_others(
-    write: Callable[[], Path], run: Run, engine: ScriptedEngine
-) -> None:
+def test_an_item_of_each_query_leaves_them_out(write: Callable[[], Path], run: Run, engine: ScriptedEngine) -> None:
     write()
     engine.rankings["rubber boots"] = []
     result = run("--relevance-each-query")

@@ -84,7 +84,7 @@ class TestTheText:
 class TestTheShare:
     ANSWERS: Mapping[str, Response] = {"xq": TWO, "flights": NONE, "tax": ONE, "boat": NONE}
 
-    def test_the_queries_with_a_hit_are_named_those_with_most_first(self) -> None:
+    def test_those_with_most_hits_are_named_first(self) -> None:
         verdict = decide_text("false hits <= 25%", {**self.ANSWERS, "tax": TWO, "xq": ONE})
         assert verdict.status is Status.FAILED
         assert (verdict.observed, verdict.required, verdict.unit) == (0.5, 0.25, Unit.SHARE)
@@ -103,7 +103,7 @@ class TestTheShare:
         verdict = decide_text("false hits <= 0%", {**self.ANSWERS, "tax": NONE}, depth=1)
         assert verdict.reason.endswith("most for xq (1 hit)")
 
-    def test_a_tag_limits_it_and_other_queries_do_not_count(self) -> None:
+    def test_a_tag_limits_it(self) -> None:
         query = replace(SHOES, tags=("far",))
         verdict = decide_text("false hits <= 0% for far", {**self.ANSWERS, "shoes": TWO}, *EMPTY, query)
         assert (verdict.status, verdict.counted) == (Status.PASSED, 1)
@@ -116,7 +116,7 @@ class TestTheShare:
         assert (verdict.status, verdict.observed, verdict.blamed) == (Status.ERROR, None, ("flights",))
         assert verdict.reason.startswith("false hits cannot be decided: no ranking for 1 query: flights")
 
-    def test_an_answer_that_counts_documents_and_returns_none_decides_nothing(self) -> None:
+    def test_an_answer_that_hides_its_hits_decides_nothing(self) -> None:
         verdict = decide_text("false hits <= 100%", {**self.ANSWERS, "flights": ranking([], total=7)})
         assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("flights",))
 
@@ -128,7 +128,7 @@ class TestTheShare:
         verdict = decide_text("false hits <= 0%", {}, skipped)
         assert (verdict.status, verdict.observed) == (Status.FAILED, None)
 
-    def test_an_expected_failure_of_a_query_excuses_no_share(self) -> None:
+    def test_an_expected_failure_excuses_no_share(self) -> None:
         query = nothing("xq", xfail=Waiver("known"))
         assert decide_text("false hits <= 0%", {"xq": ONE}, query).status is Status.FAILED
 
@@ -143,7 +143,7 @@ class TestTheOthers:
         return Run(dict(self.ANSWERS), Engine("fake"), "current")
 
     @pytest.mark.parametrize("measure", ["nDCG@10", "P@1", "RR@10", "Judged@10", "NumRet"])
-    def test_no_measure_scores_them_not_even_one_without_judgments(self, measure: str) -> None:
+    def test_no_measure_scores_them(self, measure: str) -> None:
         suite = make_suite(*self.QUERIES, measures=[measure])
         assert [score.query for score in score_run(suite, self.make_run())] == ["shoes"]
         assert measures_of(suite, suite.queries[1]) == ()
@@ -205,7 +205,7 @@ class TestTheReport:
             assert "false hits in 1 of 2 queries for which no result is right" in text.replace("\\", "")
             assert "1 query with outcome nothing found (tax)" in text
 
-    def test_a_suite_of_such_queries_alone_decides_on_false_hits_alone(self) -> None:
+    def test_a_suite_of_them_alone_decides_on_false_hits(self) -> None:
         report = make_report({"xq": [], "tax": []}, nothing("xq"), nothing("tax"), thresholds=["false hits <= 0%"])
         [suite] = report.suites
         assert (report.exit_status, suite.summaries) == (0, ())

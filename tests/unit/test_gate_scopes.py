@@ -268,7 +268,7 @@ def find_nothing(query: Query) -> Query:
 
 @each(tuple(kind for kind in KINDS if "latency" not in kind.text))
 @pytest.mark.parametrize("response", [answer("x"), answer(), Failure(FailureKind.ERROR, "no"), None])
-def test_a_query_for_which_no_result_is_right_is_in_no_figure(kind: Kind, response: Response | None) -> None:
+def test_a_query_without_a_right_result_is_in_no_figure(kind: Kind, response: Response | None) -> None:
     verdict = decide_kind(kind, find_nothing, ("d",), {"d": response})
     without = decide_kind(kind, skip, ("d",), {"d": None})
     assert (verdict.status, verdict.left_out) == (Status.PASSED, 0), verdict.reason

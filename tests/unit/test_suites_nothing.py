@@ -75,7 +75,7 @@ def test_a_file_and_the_suite_must_say_the_same(load, tmp_path):
     "more",
     ["", "thresholds: [false hits <= 0%]", "measures: [nDCG@10]\nthresholds: [false hits <= 0%]"],
 )
-def test_a_suite_of_such_queries_alone_needs_no_judgments(load, more):
+def test_a_suite_of_them_alone_needs_no_judgments(load, more):
     suite = load(NOTHING, "{id: tax, text: tax, nothing: true, judgments: {a: 0}}", more=more)
     assert all(query.nothing for query in suite.queries)
     if "measures" not in more:
@@ -115,7 +115,7 @@ PLACE = "7:"
         ),
     ],
 )
-def test_what_contradicts_it_is_a_problem_with_its_place(load, query, problem):
+def test_what_contradicts_it_is_a_problem(load, query, problem):
     [message] = list_problems(load, SHOES, f"{{id: xq, text: xq, {query}}}", environ={"RELEVANCE_SOLD": "true"}.items())
     assert message.startswith(f"{PLACE}{problem}")
 
@@ -143,7 +143,7 @@ def test_a_judgment_in_a_file_has_its_place_there(load, tmp_path):
     assert message.startswith("3:1 grade 1 makes document 'c' a right result for 'xq'")
 
 
-def test_the_gain_of_the_suite_says_which_grade_is_right(load):
+def test_the_gain_says_which_grade_is_right(load):
     query = "{id: xq, text: xq, nothing: true, judgments: {a: 1}}"
     assert find_nothing(load(SHOES, query, more="gain: {0: 0, 1: 0, 3: 5}")) == {"shoes": False, "xq": True}
 
@@ -169,6 +169,6 @@ def test_a_threshold_that_counts_no_query_is_a_problem(load, thresholds, problem
     assert message.startswith(f"4:14 {problem}")
 
 
-def test_without_such_a_query_a_threshold_on_them_is_a_problem(load):
+def test_a_threshold_without_such_a_query_is_a_problem(load):
     [message] = list_problems(load, SHOES, more="thresholds: [false hits <= 5%]")
     assert message.startswith("4:14 no query has 'nothing: true', which this threshold counts")

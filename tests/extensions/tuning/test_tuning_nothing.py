@@ -66,7 +66,7 @@ def tune(tmp_path, monkeypatch, capsys):
 LIMIT = "thresholds: [false hits <= 10%]"
 
 
-def test_a_floor_is_raised_to_what_the_threshold_allows(tune):
+def test_a_floor_is_raised_to_what_is_allowed(tune):
     status, report, printed = tune(LIMIT, "--apply")
     assert status == 0
     assert report.decision is TuningDecision.GAIN
@@ -87,7 +87,7 @@ def test_a_floor_is_raised_to_what_the_threshold_allows(tune):
     assert "today: middle" in Path("shop.relevance.yaml").read_text(encoding="utf-8")
 
 
-def test_no_threshold_allows_no_more_false_hits_than_today(tune):
+def test_no_threshold_allows_no_more_than_today(tune):
     better = {"low": ["x", "a"], "middle": ["a"], "high": ["a"]}
     false_hits = {"low": [], "middle": ["x"], "high": []}
     _, report, _ = tune("", found=better, false_hits=false_hits)
@@ -99,7 +99,7 @@ def test_no_threshold_allows_no_more_false_hits_than_today(tune):
     assert broken.false_hits == 12
 
 
-def test_too_many_false_hits_on_the_hold_out_are_no_gain(tune):
+def test_too_many_on_the_hold_out_are_no_gain(tune):
     better = {"low": ["x", "a"], "middle": ["a"], "high": ["x", "a"]}
     held_out = tune(LIMIT, found=better, false_hits=dict.fromkeys(FALSE, ()))[1].hold_out.queries
     Path("shop.tune.journal").unlink()
