@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
-from typing import Protocol
+from typing import Protocol, Self
 
 from harness.extensions.judging.machine.budget import Budget, bound_input, estimate_input
 from harness.extensions.judging.machine.client import Busy, CallResult, Refused
@@ -60,10 +60,55 @@ def fingerprint_asking(judge: MachineJudge, prompt: Prompt) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedPair:
+    """What is kept of a document with the answer of a model, as fingerprints; *query* and *document* are ids."""
+
+    query: str
+    document: str
+    prompt: str
+    """As of `fingerprint_asking`."""
+    shown: str
+    texts: Mapping[str, str]
+    """By the name of the field."""
+
+    @classmethod
+    def build(cls, pair: ShownPair, prompt: str) -> Self:
+        """What is kept of *pair*, which is asked for in the way *prompt*."""
+        return cls(pair.query, pair.document, prompt, pair.fingerprint, pair.text_fingerprints)
+
+    def build_answer(
+        self, completion: Completion, model: str, used: Tokens, reading: GivenGrade | NoGrade
+    ) -> JudgeAnswer:
+        """What is kept of the answer *completion* of *model*, which took *used* tokens, and of which *reading* came."""
+        if isinstance(reading, GivenGrade):
+            grade, comment, reason = reading.grade, "", reading.reason
+        else:
+            grade, comment, reason = None, f"no grade: {reading.why}", reading.text
+        machine = MachineAnswer(
+            model=completion.model or model,
+            version=completion.version,
+            prompt=self.prompt,
+            shown=self.shown,
+            reason=shorten(reason, LONGEST_KEPT),
+            input_tokens=used.input,
+            output_tokens=used.output,
+        )
+        return JudgeAnswer(
+            self.query,
+            self.document,
+            grade,
+            comment=comment,
+            machine=machine,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            shown=self.texts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PairResult:
     """What came of a document: an *answer* to be kept, or why there is none (*failure*)."""
 
-    pair: ShownPair
+    pair: AskedPair
     answer: JudgeAnswer | None = None
     failure: str = ""
 
@@ -130,6 +175,7 @@ class Asking:
     def _ask_for_grade(self, pair: ShownPair) -> PairResult | None:
         """Ask for *pair* until the answer is a grade; None if the calls ended before."""
         messages = self.prompt.write_messages(pair)
+        asked = AskedPair.build(pair, fingerprint_asking(self.judge, self.prompt))
         grades = [grade.grade for grade in self.prompt.grades]
         used = Tokens()
         completion = Completion("", "")
@@ -139,40 +185,13 @@ class Asking:
             if result is None:
                 return None
             if isinstance(result, str):
-                return PairResult(pair, failure=result)
+                return PairResult(asked, failure=result)
             completion, tokens = result
             used += tokens
             reading = read_completion(completion, grades)
             if isinstance(reading, GivenGrade):
                 break
-        return PairResult(pair, self._build_answer(pair, completion, used, reading))
-
-    def _build_answer(
-        self, pair: ShownPair, completion: Completion, used: Tokens, reading: GivenGrade | NoGrade
-    ) -> JudgeAnswer:
-        """What is kept of the answer *completion* for *pair*, of which *reading* is what it says."""
-        if isinstance(reading, GivenGrade):
-            grade, comment, reason = reading.grade, "", reading.reason
-        else:
-            grade, comment, reason = None, f"no grade: {reading.why}", reading.text
-        machine = MachineAnswer(
-            model=completion.model or self.judge.model,
-            version=completion.version,
-            prompt=fingerprint_asking(self.judge, self.prompt),
-            shown=pair.fingerprint,
-            reason=shorten(reason, LONGEST_KEPT),
-            input_tokens=used.input,
-            output_tokens=used.output,
-        )
-        return JudgeAnswer(
-            pair.query,
-            pair.document,
-            grade,
-            comment=comment,
-            machine=machine,
-            time=datetime.now(UTC).isoformat(timespec="seconds"),
-            shown=pair.text_fingerprints,
-        )
+        return PairResult(asked, asked.build_answer(completion, self.judge.model, used, reading))
 
     def _call(self, messages: Sequence[Message]) -> tuple[Completion, Tokens] | str | None:
         """

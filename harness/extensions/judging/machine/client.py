@@ -1,5 +1,5 @@
 """
-Sends one question to a language model through the client of OpenAI, whose API most servers of models have.
+Sends a question to a language model, or a batch of them, through the client of OpenAI, whose API most servers have.
 
 The client's own retries are off: it would wait and ask again without the limits, the budget and the pauses here. Its
 answers are read here too, since it makes an object of anything that a server sends.
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeVar
 
 from harness.errors import UsageError
 from harness.extensions.judging.machine.prompt import Message, OfferedGrade
@@ -63,9 +64,13 @@ class Refused:
     why: str
     is_fatal: bool
     """Whether it would answer none."""
+    status: int = 0
+    """That of HTTP; 0 where there was none."""
 
 
 CallResult: TypeAlias = Completion | Busy | Refused
+
+T = TypeVar("T")
 
 
 class _TooSlow(Exception):
@@ -76,21 +81,27 @@ class _BrokeOff(Exception):
     """The answer ended early, or is too long."""
 
 
-class _ErrorStatus(Exception):
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
     """An answer with a *status* that is an error, or sends the request on to another address."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
+    status: int
+    """That of HTTP."""
+    headers: Mapping[str, str]
+    body: str
+    """Its text, which may be JSON."""
+
+
+class _ErrorStatus(Exception):
+    """Brings an *answer* with an error out of the client of OpenAI."""
+
+    def __init__(self, answer: ErrorAnswer) -> None:
         """
         Args:
-            status: The status of HTTP.
-            headers: Those of the answer.
-            body: Its text, which may be JSON.
+            answer: The answer.
         """
-        super().__init__(f"status {status}")
-        self.status = status
-        self.headers = headers
-        self.content = _read_error_content(body)
-        self.body = body
+        super().__init__(f"status {answer.status}")
+        self.answer = answer
 
 
 SENT_HEADERS = frozenset(
@@ -158,38 +169,37 @@ class ChatClient:
 
     def ask(self, messages: Sequence[Message]) -> CallResult:
         """Send *messages* once; the texts of what it returns are masked."""
+        call = build_call(self.judge, self.schema, messages)
+        end = time.monotonic() + self.judge.timeout
+
+        def send(client: Any) -> str:
+            with client.chat.completions.with_streaming_response.create(**call) as response:
+                return read_all(response.iter_bytes(), end).decode(errors="replace")
+
+        result = self.exchange(send)
+        if isinstance(result, ErrorAnswer):
+            return self.read_answer(result.status, result.body, result.headers)
+        return self.read_answer(200, result) if isinstance(result, str) else result
+
+    def exchange(self, send: Callable[[Any], T]) -> T | ErrorAnswer | Busy | Refused:
+        """What *send* returns, which is given the client of OpenAI; or what came in place of an answer."""
         import openai
 
         try:
-            body = self._read_answer(messages)
+            return send(self._client)
         except (openai.APITimeoutError, _TooSlow):
             return Busy(f"no answer in {self.judge.timeout:g} s", may_cost=True)
         except _BrokeOff as error:
             return Busy(self.masker.mask(f"the answer broke off: {_describe_cause(error)}"), may_cost=True)
         except _ErrorStatus as error:
-            return self._read_error(error)
+            return error.answer
         except openai.APIConnectionError as error:
             # Older versions of the client wrap what its hooks raise.
             if isinstance(error.__cause__, _ErrorStatus):
-                return self._read_error(error.__cause__)
+                return error.__cause__.answer
             return Busy(self.masker.mask(f"no connection: {_describe_cause(error)}"))
         except openai.OpenAIError as error:
             return Refused(self.masker.mask(_describe_cause(error)), is_fatal=True)
-        return read_body(self.masker.mask(body))
-
-    def _read_answer(self, messages: Sequence[Message]) -> str:
-        """
-        The body of the answer.
-
-        Raises:
-            _TooSlow: It is not complete in time. The client's own limit holds for each piece of it.
-            _BrokeOff: It ended early, or is too long.
-        """
-        end = time.monotonic() + self.judge.timeout
-        options = build_options(self.judge, self.schema)
-        sent: Any = [{"role": message.role, "content": message.content} for message in messages]
-        with self._client.chat.completions.with_streaming_response.create(messages=sent, **options) as response:
-            return _read_all(response.iter_bytes(), end).decode(errors="replace")
 
     def _remove_other_headers(self, request: Any) -> None:
         """
@@ -212,33 +222,45 @@ class ChatClient:
         if response.is_success:
             return
         try:
-            body = _read_all(response.iter_bytes(), time.monotonic() + self.judge.timeout)
+            body = read_all(response.iter_bytes(), time.monotonic() + self.judge.timeout)
         except (_TooSlow, _BrokeOff):
             body = b""
-        raise _ErrorStatus(response.status_code, response.headers, body.decode(errors="replace"))
+        raise _ErrorStatus(ErrorAnswer(response.status_code, response.headers, body.decode(errors="replace")))
 
-    def _read_error(self, error: _ErrorStatus) -> CallResult:
-        """What the answer with an error status means."""
-        status, code = error.status, _find_code(error)
-        if status == 400 and code == FILTERED:
-            return Completion(self.masker.mask(_find_message(error)), FILTERED, tokens=Tokens())
-        why = self.masker.mask(f"status {status}: {shorten(_find_message(error), 300)}")
-        if status == 429 and code == OUT_OF_MONEY:
-            return Refused(why, is_fatal=True)
+    def read_answer(self, status: int, body: str, headers: Mapping[str, str] = MappingProxyType({})) -> CallResult:
+        """What the *body* of an answer to a question means; the texts of what it returns are masked."""
+        if status < 300:
+            return read_body(self.masker.mask(body))
+        content = _read_error_content(body)
+        if status == 400 and _find_code(content) == FILTERED:
+            return Completion(self.masker.mask(_find_message(content, body)), FILTERED, tokens=Tokens())
+        return self.read_error(ErrorAnswer(status, headers, body))
+
+    def read_error(self, error: ErrorAnswer) -> Busy | Refused:
+        """What the answer *error* means, whatever was sent."""
+        status, content = error.status, _read_error_content(error.body)
+        if 300 <= status < 400:
+            location = _read_text(error.headers.get("Location")) or "another address"
+            message = f"the server sends requests on to {location}, which is not followed; correct base_url"
+        else:
+            message = _find_message(content, error.body)
+        why = self.masker.mask(f"status {status}: {shorten(message, 300)}")
+        if status == 429 and _find_code(content) == OUT_OF_MONEY:
+            return Refused(why, is_fatal=True, status=status)
         if status in _BUSY or status >= 500:
             return Busy(why, read_retry_after(error.headers))
-        return Refused(why, is_fatal=status in FATAL or status < 400)
+        return Refused(why, is_fatal=status in FATAL or status < 400, status=status)
 
 
-def _read_all(pieces: Iterator[bytes], end: float) -> bytes:
+def read_all(pieces: Iterator[bytes], end: float, most: int = _LARGEST_ANSWER) -> bytes:
     """
     All *pieces* of an answer.
 
     Raises:
         _TooSlow: They are not complete at *end*. The client's own limit holds for each of them.
-        _BrokeOff: They ended early, or are too long.
+        _BrokeOff: They ended early, or have more than *most* bytes.
     """
-    content = b""
+    content = bytearray()
     while True:
         try:
             piece = next(pieces, b"")
@@ -249,11 +271,11 @@ def _read_all(pieces: Iterator[bytes], end: float) -> bytes:
             raise _BrokeOff from error
         content += piece
         if not piece:
-            return content
+            return bytes(content)
         if time.monotonic() > end:
             raise _TooSlow
-        if len(content) > _LARGEST_ANSWER:
-            raise _BrokeOff(f"it has more than {_LARGEST_ANSWER:,} bytes")
+        if len(content) > most:
+            raise _BrokeOff(f"it has more than {most:,} bytes")
 
 
 def require_installed() -> None:
@@ -301,6 +323,12 @@ def build_schema(grades: Sequence[OfferedGrade]) -> Json:
         "required": ["reason", "grade"],
         "additionalProperties": False,
     }
+
+
+def build_call(judge: MachineJudge, schema: Json, messages: Sequence[Message]) -> dict[str, Any]:
+    """The body of a request that asks *messages*, as arguments of the client."""
+    sent = [{"role": message.role, "content": message.content} for message in messages]
+    return {"messages": sent, **build_options(judge, schema)}
 
 
 def build_options(judge: MachineJudge, schema: Json) -> dict[str, Any]:
@@ -387,18 +415,15 @@ def _read_error_content(body: str) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else {}
 
 
-def _find_message(error: _ErrorStatus) -> str:
-    """The sentence of the server in *error*, or its whole body."""
-    if 300 <= error.status < 400:
-        location = _read_text(error.headers.get("Location")) or "another address"
-        return f"the server sends requests on to {location}, which is not followed; correct base_url"
-    message = error.content.get("message")
-    text = _read_text(message) if isinstance(message, str) else error.body
+def _find_message(content: Mapping[str, Any], body: str) -> str:
+    """The sentence of the server in *content*, the object of an error, or the whole *body*."""
+    message = content.get("message")
+    text = _read_text(message) if isinstance(message, str) else body
     return " ".join(text.split()) or "no reason was given"
 
 
-def _find_code(error: _ErrorStatus) -> str:
-    return str(error.content.get("code"))
+def _find_code(content: Mapping[str, Any]) -> str:
+    return str(content.get("code"))
 
 
 def _describe_cause(error: BaseException) -> str:
