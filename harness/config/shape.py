@@ -360,6 +360,14 @@ class JudgeShape(BaseModel):
         None,
         description="The price of a million tokens of answers; needs `input_price`.",
     )
+    batch_input_price: _Number | None = Field(
+        None,
+        description="As `input_price`, with `--batch`; needs `batch_output_price`. Default: `input_price`.",
+    )
+    batch_output_price: _Number | None = Field(
+        None,
+        description="As `output_price`, with `--batch`; needs `batch_input_price`. Default: `output_price`.",
+    )
     budget: _Number | None = Field(None, description="What one command may spend at these prices. Default: no limit.")
 
 
@@ -389,6 +397,8 @@ def _read_judge(name: str, table: Any, problems: ConfigProblems) -> MachineJudge
         return None
     if (shape.input_price is None) != (shape.output_price is None):
         problems.note(place, "expected input_price and output_price together")
+    elif (shape.batch_input_price is None) != (shape.batch_output_price is None):
+        problems.note(place, "expected batch_input_price and batch_output_price together")
     elif shape.budget is not None and shape.input_price is None:
         problems.note((*place, "budget"), "budget needs input_price and output_price, the prices of a million tokens")
     return MachineJudge(name=name, **shape.model_dump())

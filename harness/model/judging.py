@@ -88,6 +88,9 @@ class MachineJudge:
     """Of a million tokens that are sent."""
     output_price: float | None = None
     """Of a million tokens of answers."""
+    batch_input_price: float | None = None
+    """As *input_price*, in a batch."""
+    batch_output_price: float | None = None
     budget: float | None = None
     """What one command may spend at these prices."""
 

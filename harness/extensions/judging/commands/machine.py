@@ -37,6 +37,8 @@ from harness.extensions.judging.commands.pages import fields_option, seed_option
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.judge_lock import lock_judge_file
 from harness.extensions.judging.machine.asking import TIMES_ASKED, Asking, fingerprint_asking
+from harness.extensions.judging.machine.batch_client import BatchClient
+from harness.extensions.judging.machine.batches import BatchAsking, SentBatches, Waiting, measure_line, split_sizes
 from harness.extensions.judging.machine.budget import Budget, Prices, bound_input, estimate_input
 from harness.extensions.judging.machine.client import ChatClient, build_schema, read_key, require_installed
 from harness.extensions.judging.machine.pace import CallPace
@@ -85,6 +87,7 @@ LARGEST_PROMPT = 2**16
 )
 @click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only N documents, drawn with --seed.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost, and send nothing.")
+@click.option("--batch", is_flag=True, help="Ask in a batch, for the price of one, and wait for it up to a day.")
 @depth_option
 @engine_options
 @cell_options
@@ -106,6 +109,7 @@ def command(
     seed: int,
     again: bool,
     dry_run: bool,
+    batch: bool,
     quiet: bool,
     **arguments: Any,
 ) -> int:
@@ -126,7 +130,7 @@ def command(
         read_key(model, os.environ)
     pooling = PoolOptions(run, matrix, depth, TextOptions(fields=split_names(fields)))
     task = TaskOptions(pooling, model, TaskDocuments(selection), sample, seed, scale)
-    options = MachineOptions(task, again=again, dry_run=dry_run, quiet=quiet)
+    options = MachineOptions(task, again=again, dry_run=dry_run, batch=batch, quiet=quiet)
     path = build_judge_path(judged.path, model.name, folder)
     if dry_run:
         return _run_machine(judged, options, JudgeFile.read(path, judged.questions, judged.roots))
@@ -145,6 +149,7 @@ class MachineOptions:
     task: TaskOptions
     again: bool
     dry_run: bool
+    batch: bool
     quiet: bool
 
 
@@ -156,12 +161,15 @@ def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) 
             f"{file.path}: {judge.name} is a person here, who graded {count(len(file.grades), 'document')}; give the "
             f"table [judge.{judge.name}] another name"
         )
+    sent = SentBatches.read(file, judge)
     template = read_template(judge)
     with run_progress(quiet=options.quiet) as progress:
         task = open_task(judged.path, judged.judges, options.task, environ=os.environ, progress=progress)
     prompt = Prompt(task.grades, task.suite.guidelines, template, judge.prompt or "")
     plan = plan_asking(task.pairs, file, fingerprint_asking(judge, prompt), again=options.again)
-    estimate = estimate_cost(judge, prompt, plan, file)
+    # What may be in a batch is in none, or is found there: the batches look for it before they send it.
+    plan = plan.leave_out(sent.list_waiting(includes_unsure=not options.batch))
+    estimate = estimate_cost(judge, prompt, plan, file, is_batch=options.batch)
     if judge.api_key_env is not None and is_exposed(judge.base_url):
         _print_message(f"the key in {judge.api_key_env} is sent without encryption to {judge.base_url}; use https://")
     for note in [*task.notes, *describe_outdated({judge.name: file})]:
@@ -176,59 +184,102 @@ def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) 
         return incomplete
     status = 0
     # A run that was killed has no end, which this one writes though nothing may be left to ask.
-    if plan.old or plan.to_ask or file.is_open:
+    if plan.old or file.is_open or (plan.to_ask and not options.batch):
         with _explain_failures(file):
             file.begin_run()
         for pair in plan.old:
             # So that a grade which is old counts nowhere, whoever reads the file.
             _record_answer(file, JudgeAnswer(*pair, None))
-        if plan.to_ask:
-            status = _ask_for_grades(judge, prompt, plan, file, quiet=options.quiet)
-        with _explain_failures(file):
-            file.end_run()
+    if options.batch and (plan.to_ask or sent.batches):
+        # The suite can be run while a batch is waited for.
+        _end_run(file)
+        status = _ask_for_grades(options, prompt, plan, file, sent)
+    elif plan.to_ask:
+        status = _ask_for_grades(options, prompt, plan, file)
+    _end_run(file)
     _list_no_grades(plan.without_grade)
     return status or incomplete
 
 
-def _ask_for_grades(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile, *, quiet: bool) -> int:
-    """Ask for what *plan* says, keep each answer as it comes, and print what came of it."""
-    prices = None
-    if judge.input_price is not None and judge.output_price is not None:
-        prices = Prices(judge.input_price, judge.output_price)
-    pace = CallPace(judge.requests_per_minute, judge.tokens_per_minute)
+def _ask_for_grades(
+    options: MachineOptions, prompt: Prompt, plan: AskingPlan, file: JudgeFile, sent: SentBatches | None = None
+) -> int:
+    """
+    Ask for what *plan* says, keep each answer as it comes, and print what came of it.
+
+    With *sent*, it is asked for in batches, and those sent before are picked up.
+    """
+    judge = options.task.judge
     start = time.perf_counter()
     answers: list[JudgeAnswer] = []
     failures: dict[Pair, str] = {}
+    asked = {(pair.query, pair.document) for pair in plan.to_ask}
     with closing(ChatClient(judge, prompt.grades, os.environ)) as chat:
-        asking = Asking(judge, prompt, chat, Budget(prices, judge.budget), pace)
-        bars = make_bars(sys.stderr, "documents", quiet=quiet)
-        bar = bars.add_task("asking", total=len(plan.to_ask))
+        asking: Asking | BatchAsking
+        if sent is None:
+            pace = CallPace(judge.requests_per_minute, judge.tokens_per_minute)
+            asking = Asking(judge, prompt, chat, Budget(find_prices(judge), judge.budget), pace)
+        else:
+            asked |= sent.list_waiting()
+            budget = Budget(find_prices(judge, is_batch=True), judge.budget)
+            asking = BatchAsking(judge, prompt, BatchClient(chat), sent, file, budget)
+        bars = make_bars(sys.stderr, "documents", quiet=options.quiet)
+        bar = bars.add_task("asking", total=len(asked))
         try:
             with closing(asking.ask_all(plan.to_ask)) as results, bars:
                 for result in results:
-                    if result.answer is None:
+                    done = len(answers) + len(failures) + 1
+                    if isinstance(result, str):
+                        _print_message(result)
+                        continue
+                    if isinstance(result, Waiting):
+                        _end_run(file)
+                        done = result.done
+                    elif result.answer is None:
                         failures[result.pair.query, result.pair.document] = result.failure
                     else:
-                        _record_answer(file, result.answer)
+                        _keep_answer(file, result.answer)
                         answers.append(result.answer)
-                    bars.advance(bar)
+                    bars.update(bar, completed=done)
         except KeyboardInterrupt:
+            if sent is not None and sent.batches:
+                _print_message("what was sent in batches goes on at the server; the same command picks it up")
             _print_message(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
             return INTERRUPTED_STATUS
-    seconds = time.perf_counter() - start
-    for line in describe_results(asking, answers, len(plan.to_ask), seconds):
+    for line in describe_results(asking, answers, len(asked), time.perf_counter() - start):
         click.echo(make_loggable(line))
     _list_no_grades({(answer.query, answer.document): answer for answer in answers if answer.grade is None})
     _list_documents(list(failures), "not asked to the end", list(failures.values()))
     click.echo(make_loggable(f"kept in {file.path}"))
-    unanswered = len(plan.to_ask) - len(answers)
+    unanswered = len(asked - {(answer.query, answer.document) for answer in answers})
     if unanswered:
-        why = f": {asking.ended}" if asking.ended else ""
-        _print_message(f"{count(unanswered, 'document')} of {len(plan.to_ask):,} got no answer{why}")
+        _print_unanswered(unanswered, len(asked), asking.ended)
     has_grades = any(answer.grade is not None for answer in answers)
-    if unanswered or not has_grades:
-        return NO_ANSWER
-    return 0
+    return 0 if has_grades and not unanswered else NO_ANSWER
+
+
+def _print_unanswered(unanswered: int, asked: int, ended: str) -> None:
+    """Say that so many of those *asked* for have no answer, as the calls *ended* early, or for reasons of their own."""
+    why = f": {ended}" if ended else ""
+    _print_message(f"{count(unanswered, 'document')} of {asked:,} got no answer{why}")
+
+
+def _keep_answer(file: JudgeFile, answer: JudgeAnswer) -> None:
+    """As `_record_answer`, unless *file* has *answer* already: a batch is read again after its command was killed."""
+    known = file.answers.get((answer.query, answer.document))
+    if known is not None and (known.grade, known.machine) == (answer.grade, answer.machine):
+        return
+    if not file.is_open:
+        with _explain_failures(file):
+            file.begin_run()
+    _record_answer(file, answer)
+
+
+def _end_run(file: JudgeFile) -> None:
+    """Say that a run of the machine ended, if one began; raises as `_record_answer`."""
+    if file.is_open:
+        with _explain_failures(file):
+            file.end_run()
 
 
 def _record_answer(file: JudgeFile, answer: JudgeAnswer) -> None:
@@ -294,9 +345,23 @@ class CostEstimate:
 
     likely: Tokens
     most: Tokens
+    prices: Prices | None
+    batches: int | None = None
+    """The number of batches; None where each document is asked for in a call of its own."""
 
 
-def estimate_cost(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile) -> CostEstimate:
+def find_prices(judge: MachineJudge, *, is_batch: bool = False) -> Prices | None:
+    """The prices of *judge*: those of a batch if it is one and they are known; None if there are none."""
+    if is_batch and judge.batch_input_price is not None and judge.batch_output_price is not None:
+        return Prices(judge.batch_input_price, judge.batch_output_price)
+    if judge.input_price is None or judge.output_price is None:
+        return None
+    return Prices(judge.input_price, judge.output_price)
+
+
+def estimate_cost(
+    judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: JudgeFile, *, is_batch: bool
+) -> CostEstimate:
     """
     What asking for *plan* will take; an answer has about as many tokens as those in *file*.
 
@@ -308,12 +373,17 @@ def estimate_cost(judge: MachineJudge, prompt: Prompt, plan: AskingPlan, file: J
     output = TYPICAL_OUTPUT
     if outputs:
         output = round(sum(outputs) / len(outputs))
+    times = 1 if is_batch else TIMES_ASKED
     likely, most = Tokens(), Tokens()
+    sizes = []
     for pair in plan.to_ask:
         messages = prompt.write_messages(pair)
         likely += Tokens(estimate_input(messages, schema), min(output, judge.most_output_tokens))
-        most += Tokens(TIMES_ASKED * bound_input(messages, schema), TIMES_ASKED * judge.most_output_tokens)
-    return CostEstimate(likely, most)
+        most += Tokens(times * bound_input(messages, schema), times * judge.most_output_tokens)
+        if is_batch:
+            sizes.append(measure_line(judge, schema, messages))
+    batches = len(split_sizes(sizes)) if is_batch else None
+    return CostEstimate(likely, most, find_prices(judge, is_batch=is_batch), batches)
 
 
 def describe_plan(judge: MachineJudge, task: MachineTask, plan: AskingPlan, cost: CostEstimate) -> Iterator[str]:
@@ -323,19 +393,26 @@ def describe_plan(judge: MachineJudge, task: MachineTask, plan: AskingPlan, cost
         documents = f"{documents} drawn of {task.selected:,}"
     yield f"{judge.name}: {judge.model} at {judge.base_url}"
     yield f"  documents  {documents}, {len(plan.kept):,} answered before, {len(plan.to_ask):,} to ask for"
+    if plan.waiting:
+        remedy = "; --batch picks them up" if cost.batches is None else ""
+        yield f"             {count(plan.waiting, 'document')} sent in batches before{remedy}"
     yield f"  grades     {', '.join(format_exactly(grade.grade) for grade in task.grades)}"
     if not plan.to_ask:
         return
-    yield f"  calls      {len(plan.to_ask):,}, and at most one more for each answer that is no grade"
+    how = "and at most one more for each answer that is no grade"
+    if cost.batches is not None:
+        how = "in 1 batch" if cost.batches == 1 else f"in {cost.batches:,} batches"
+    yield f"  calls      {len(plan.to_ask):,}, {how}"
     yield f"  tokens     about {cost.likely.input:,} sent and {cost.likely.output:,} of answers"
     yield f"             at most {cost.most.input:,} sent and {cost.most.output:,} of answers"
-    if judge.input_price is None or judge.output_price is None:
+    if cost.prices is None:
         yield "  cost       unknown, as relevance.toml has no prices"
         return
-    prices = Prices(judge.input_price, judge.output_price)
-    likely, most = prices.compute_cost(cost.likely), prices.compute_cost(cost.most)
+    likely, most = cost.prices.compute_cost(cost.likely), cost.prices.compute_cost(cost.most)
     budget = "no budget" if judge.budget is None else f"the budget is {format_cost(judge.budget)}"
     yield f"  cost       about {format_cost(likely)}, at most {format_cost(most)}; {budget}"
+    if cost.batches and judge.batch_input_price is None:
+        yield "             by the prices of single calls, as relevance.toml has no batch_input_price"
 
 
 def format_cost(cost: float) -> str:
@@ -350,7 +427,9 @@ def format_cost(cost: float) -> str:
     return f"{cost:.2g}"
 
 
-def describe_results(asking: Asking, answers: Sequence[JudgeAnswer], asked: int, seconds: float) -> Iterator[str]:
+def describe_results(
+    asking: Asking | BatchAsking, answers: Sequence[JudgeAnswer], asked: int, seconds: float
+) -> Iterator[str]:
     """Lines on what came of the calls."""
     spent = asking.budget.spent
     cost = "" if asking.budget.cost is None else f", cost {format_cost(asking.budget.cost)}"

@@ -188,6 +188,13 @@ class AskingPlan:
     """What the model said before of documents that are selected, and that counts."""
     old: Mapping[Pair, str] = field(default_factory=dict)
     """Documents whose grade does not count any more, and why."""
+    waiting: int = 0
+    """The number of documents that are asked for already, in batches."""
+
+    def leave_out(self, waiting: frozenset[Pair]) -> AskingPlan:
+        """The plan without the documents that are *waiting* in batches."""
+        to_ask = tuple(pair for pair in self.to_ask if (pair.query, pair.document) not in waiting)
+        return replace(self, to_ask=to_ask, waiting=len(waiting))
 
     @property
     def without_grade(self) -> dict[Pair, JudgeAnswer]:

@@ -90,6 +90,22 @@ class ScriptedModel:
         return [find_document(call) for call in self.calls]
 
 
+def build_body(reply: Reply) -> dict[str, Any]:
+    """The answer of a chat with the text of *reply*."""
+    message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    answer: dict[str, Any] = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model,
+        "system_fingerprint": "fp_1",
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+    }
+    if reply.usage is not None:
+        answer["usage"] = dict(reply.usage)
+    return answer
+
+
 def find_document(call: Mapping[str, Any]) -> str:
     found = re.search(r"BEGIN DOCUMENT (\w+)\n(.*?)\nEND DOCUMENT \1", call["messages"][-1]["content"], re.DOTALL)
     return found[2] if found else ""
@@ -119,18 +135,7 @@ def _make_handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 return
             content = reply.body
             if content is None:
-                message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
-                answer: dict[str, Any] = {
-                    "id": "x",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": reply.model,
-                    "system_fingerprint": "fp_1",
-                    "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
-                }
-                if reply.usage is not None:
-                    answer["usage"] = dict(reply.usage)
-                content = json.dumps(answer).encode()
+                content = json.dumps(build_body(reply)).encode()
             self.send_response(reply.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
