@@ -25,6 +25,8 @@ requests_per_minute = 60
 tokens_per_minute = 90000
 input_price = 0.25
 output_price = 2
+batch_input_price = 0.125
+batch_output_price = 1
 budget = 1.5
 """
 
@@ -47,7 +49,8 @@ def test_every_key_is_read(write):
         name="local", base_url="http://127.0.0.1:8080/v1", model="smollm2", api_key_env="LOCAL_KEY",
         prompt="prompts/grade.jinja", fields=("summary", "price"), temperature=0.5, seed=7, reasoning="low",
         answers="text", most_output_tokens=100, timeout=5.0, concurrency=2, requests_per_minute=60,
-        tokens_per_minute=90000, input_price=0.25, output_price=2.0, budget=1.5,
+        tokens_per_minute=90000, input_price=0.25, output_price=2.0, batch_input_price=0.125,
+        batch_output_price=1.0, budget=1.5,
     )  # fmt: skip
     least = read_config(write(LEAST)).judge["gpt"]
     assert (least.temperature, least.answers, least.budget, least.api_key_env) == (0.0, "schema", None, None)
@@ -66,6 +69,7 @@ def test_every_key_is_read(write):
         ("requests_per_minute = 0", "4:1", "found 0, expected a whole number of at least 1"),
         ("budget = 5", "4:1", "budget needs input_price and output_price, the prices of a million tokens"),
         ("input_price = 5", "1:1", "expected input_price and output_price together"),
+        ("batch_input_price = 5", "1:1", "expected batch_input_price and batch_output_price together"),
         ('fields = "summary"', "4:1", "found text, expected a list"),
         ('prompt = " "', "4:1", "found blank text, expected text"),
     ],

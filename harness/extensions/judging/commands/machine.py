@@ -87,7 +87,7 @@ LARGEST_PROMPT = 2**16
 )
 @click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only N documents, drawn with --seed.")
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost, and send nothing.")
-@click.option("--batch", is_flag=True, help="Ask in a batch, for the price of one, and wait for it up to a day.")
+@click.option("--batch", is_flag=True, help="Ask in a batch, which costs less and may take a day, and wait.")
 @depth_option
 @engine_options
 @cell_options
