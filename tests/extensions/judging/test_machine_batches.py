@@ -259,6 +259,21 @@ def test_a_call_that_fails_is_made_again_and_nothing_is_paid_twice(server, call,
     assert len(server.batches) == 1
 
 
+@pytest.mark.parametrize("body", [b"<html>", b'{"id": 7}', b"[]", b'{"data": {}}'])
+@pytest.mark.parametrize("call", CALLS[:3])
+def test_an_answer_that_is_none_of_a_server_with_batches_is_no_answer(server, call, body):
+    carry_out, bodies = server._carry_out, [body]
+
+    def answer(name, *rest):
+        status, content = carry_out(name, *rest)
+        return (200, bodies.pop()) if name == call and bodies else (status, content)
+
+    server._carry_out = answer
+    assert run() == 0
+    assert grades() == ALL
+    assert len(server.batches) == 1
+
+
 def test_a_batch_that_was_created_though_the_call_failed_is_found_in_a_long_list(server, capsys):
     for _ in range(5):
         server._create({"input_file_id": server._add_file("other", b"")["id"], "metadata": None})
@@ -348,8 +363,9 @@ def test_ctrl_c_ends_the_waiting_and_the_same_command_picks_the_batch_up(server,
         clock = batches.RETRIES.clock.__class__(sleep=interrupt)
         patch.setattr(machine_command, "BatchAsking", partial(BatchAsking, retries=Retries(clock=clock)))
         assert run() == 130
-    said = "relevance: what was sent in batches goes on at the server; the same command picks it up\n"
-    assert said in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "relevance: waiting for batch-1; Ctrl-C ends that, and the same command goes on\n" in err
+    assert "0 answers kept in shop.judged-by.gpt.jsonl; batches go on at the server, and the same command" in err
     assert len(json.loads(STATE.read_text())["batches"]) == 1
     # Single calls do not ask for what is paid for already.
     assert run(batch=False) == 0
@@ -396,6 +412,14 @@ def test_a_batch_of_another_prompt_is_kept_and_its_grades_are_old(server, monkey
     assert said in capsys.readouterr().err
     assert run() == 0
     assert len(server.questions) == 6
+
+
+def test_the_suite_can_be_run_while_a_batch_is_waited_for(server, monkeypatch):
+    assert run() == 0
+    configure(server.url, temperature=1.0)
+    leave_batch(server, monkeypatch)
+    assert set(grades().values()) == {None}, "old grades count no more"
+    assert not JudgeFile.read(GRADES).is_open
 
 
 def test_batches_at_another_server_are_told(server, monkeypatch, capsys):
@@ -460,24 +484,20 @@ for point in map(int, sys.stdin):
 
 
 def run_until(point):
-    """Run the command in this process, which ends without any ado at the *point*-th beginning or end of a step."""
+    """Run the command in this process, with two batches; it ends without any ado before the *point*-th step."""
     sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     harness.search.dialects.open_search = lambda *_, **__: Index({})
     hurry(setattr)
+    batches.MOST_LINES = 2
     passed = 0
-
-    def pass_point():
-        nonlocal passed
-        if passed == point:
-            os._exit(99)
-        passed += 1
 
     def watch(step):
         def watched(*arguments):
-            pass_point()
-            result = step(*arguments)
-            pass_point()
-            return result
+            nonlocal passed
+            if passed == point:
+                os._exit(99)
+            passed += 1
+            return step(*arguments)
 
         return watched
 
@@ -486,7 +506,8 @@ def run_until(point):
     os._exit(run())
 
 
-def test_a_command_that_is_killed_at_any_step_is_completed_by_the_next_one_and_paid_for_once(server):
+def test_a_command_that_is_killed_at_any_step_is_completed_by_the_next_one_and_paid_for_once(server, monkeypatch):
+    monkeypatch.setattr(batches, "MOST_LINES", 2)
     paths = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER.format(paths=paths)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -501,10 +522,11 @@ def test_a_command_that_is_killed_at_any_step_is_completed_by_the_next_one_and_p
             assert grades() == ALL, point
             assert len(server.questions) == 3, point
             assert not STATE.exists(), point
-            assert len(server.files) == 2, (point, "no file of questions is left that nobody asked")
+            assert len(server.batches) == 2, point
+            assert len(server.files) == 4, (point, "no file of questions is left that nobody asked")
             GRADES.unlink()
             server.batches.clear()
             server.files.clear()
             point += 1
     assert status == 0
-    assert point > 2 * len(STEPS)
+    assert point > 20

@@ -242,9 +242,10 @@ def _ask_for_grades(
                         answers.append(result.answer)
                     bars.update(bar, completed=done)
         except KeyboardInterrupt:
+            remedy = "start the command again to go on"
             if sent is not None and sent.batches:
-                _print_message("what was sent in batches goes on at the server; the same command picks it up")
-            _print_message(f"{count(len(answers), 'answer')} kept in {file.path}; start the command again to go on")
+                remedy = "batches go on at the server, and the same command picks them up"
+            _print_message(f"{count(len(answers), 'answer')} kept in {file.path}; {remedy}")
             return INTERRUPTED_STATUS
     for line in describe_results(asking, answers, len(asked), time.perf_counter() - start):
         click.echo(make_loggable(line))

@@ -366,7 +366,7 @@ class BatchAsking:
 
     def _wait(self) -> Iterator[PairResult | Waiting | str]:
         """Ask for the batches until each has ended, and yield what came."""
-        pause = FIRST_PAUSE
+        pause, is_told = FIRST_PAUSE, False
         waiting = [batch for batch in self.sent.batches.values() if batch.id]
         while waiting:
             done, running = 0, []
@@ -383,6 +383,10 @@ class BatchAsking:
                     running.append(batch)
             waiting = running
             if waiting:
+                if not is_told:
+                    names = listed([batch.id for batch in waiting])
+                    yield f"waiting for {names}; Ctrl-C ends that, and the same command goes on"
+                    is_told = True
                 yield Waiting(self.calls + done)
                 self.retries.clock.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
