@@ -46,6 +46,8 @@ def suggest_tie_break(template: RequestTemplate | None) -> str:
     body: Mapping[str, Json] = {}
     if template is not None:
         body = _read_body(template)
+    if "esql" in body:
+        return "break ties in the request (`SORT _score DESC, FIELD`)"
     if find_sort_places(body):
         return "end the `sort` of the request with a unique field"
     # Engines refuse `sort` beside these keys, and OpenSearch beside a hybrid query.
@@ -56,7 +58,7 @@ def suggest_tie_break(template: RequestTemplate | None) -> str:
 
 def has_sort(template: RequestTemplate) -> bool:
     """Whether the request says by what its hits are sorted; a template that the engine stores does not show it."""
-    return "sort" in _read_body(template)
+    return not _read_body(template).keys().isdisjoint(("sort", "esql"))
 
 
 def _read_body(template: RequestTemplate) -> Mapping[str, Json]:

@@ -13,6 +13,7 @@ from typing import Any
 from harness.model.run import Failure, FailureKind, Response
 from harness.model.suite import Json
 from harness.search.connection import LARGEST_ANSWER, Answer, AnswerTooLarge
+from harness.search.esql_rows import read_rows
 from harness.search.hits import MalformedAnswer, describe_kind, describe_value, make_excerpt, read_count, read_ranking
 from harness.search.msearch import Entry
 
@@ -38,6 +39,9 @@ BLOCKED = ("cluster_block_exception", "index_closed_exception")
 """The errors of an index or cluster that does not serve, whatever the login."""
 
 NO_TEMPLATES = b"no handler found"
+
+NO_ESQL = b"for uri [/_query]"
+"""Elasticsearch without its module x-pack-esql takes the path for the name of an index, for which it has no POST."""
 
 NO_TEMPLATE = b"no requests added"
 """OpenSearch's message if it could render none of the templates of a request."""
@@ -237,6 +241,10 @@ def _read_reason(answer: Answer) -> str:
         reason = explain_error(content["error"])
         if NO_TEMPLATES in answer.body and b"template" in answer.body:
             reason += "; this server has no search templates (its module lang-mustache is missing)"
+        elif NO_ESQL in answer.body:
+            reason += (
+                "; this server has no ES|QL: Elasticsearch has it from version 8.11 on, with its module x-pack-esql"
+            )
         elif NO_TEMPLATE in answer.body:
             reason += "; the engine has no search template with that id, or cannot render it"
         return reason
@@ -298,6 +306,8 @@ def read_item(item: Json, entry: Entry) -> Response:
     if not isinstance(item, Mapping):
         return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {describe_kind(item)}")
     try:
+        if entry.esql is not None:
+            return _find_failure_of_rows(item) or read_rows(item, entry.esql, entry)
         return _find_failure(item) or read_ranking(item, entry, stopped_early=_has_stopped_early(item, entry))
     except MalformedAnswer as error:
         return Failure(FailureKind.MALFORMED, str(error), _read_status(item))
@@ -328,6 +338,25 @@ def _find_failure(item: Mapping[str, Any]) -> Failure | None:
     if item.get("_clusters") is not None:
         missing = _find_missing_clusters(item["_clusters"], status)
     return missing or find_missing_shards(item, status)
+
+
+def _find_failure_of_rows(item: Mapping[str, Any]) -> Failure | None:
+    """Why an answer to ES|QL has not all rows; None if it has."""
+    status, error = _read_status(item), item.get("error")
+    if error is not None or (status is not None and status >= 400):
+        return _read_error(error, status)
+    missing = None
+    # It is there if a shard or a cluster failed, even in an answer of this cluster alone.
+    if item.get("_clusters") is not None:
+        missing = _find_missing_clusters(item["_clusters"], status)
+    # Versions up to 8.17 do not say it.
+    for name in ("is_partial", "is_running"):
+        value = item.get(name, False)
+        if not isinstance(value, bool):
+            raise MalformedAnswer(f"`{name}` should be true or false, found {describe_value(value)}")
+        if value and missing is None:
+            missing = Failure(FailureKind.PARTIAL, f"the answer is partial: `{name}` is true", status)
+    return missing
 
 
 def _has_stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:

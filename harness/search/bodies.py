@@ -12,6 +12,7 @@ from dataclasses import replace
 from harness.model.request import SearchRequest
 from harness.model.run import Ranking
 from harness.model.suite import Json, iterate_members
+from harness.search.esql import is_esql
 from harness.search.fields import select_runtime_fields
 from harness.search.highlights import make_highlight
 from harness.search.msearch import INDEX_PARAMS, find_point
@@ -133,6 +134,8 @@ def has_all_matches(ranking: Ranking, request: SearchRequest) -> bool:
     if ranking.total is None or ranking.total_is_lower_bound or ranking.stopped_early:
         return False
     body = request.body
+    if is_esql(body):
+        return True  # it has a total only where its rows are all that match
     is_last_group = False
     if groups_hits(body):
         size = body.get("size")

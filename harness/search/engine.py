@@ -22,6 +22,7 @@ from harness.search.connected import STATE_IT, ConnectedSearch, make_login_refus
 from harness.search.connection import Answer, Connection
 from harness.search.definitions import References, read_definitions
 from harness.search.engine_state import read_facts, read_state
+from harness.search.esql import explain_no_esql, is_esql
 from harness.search.fields import read_derived_fields, read_field_types
 from harness.search.hits import make_excerpt, make_printable
 from harness.search.msearch import Entry, make_entry
@@ -122,6 +123,9 @@ class EngineSearch(ConnectedSearch[Connection]):
         """*request* as lines of an `_msearch`, in the point in time that is searched."""
         if request.http is not None:
             return Entry(position, b"", refusal=_NO_REQUEST)
+        if is_esql(request.body) and explain_no_esql(self.engine.kind):
+            refusal = Failure(FailureKind.ERROR, explain_no_esql(self.engine.kind))
+            return Entry(position, b"", refusal=refusal)
         entry = make_entry(position, self.pin(request))
         if isinstance(entry, Failure):
             return Entry(position, b"", refusal=entry)

@@ -11,7 +11,8 @@ from harness.model.request import Cluster, SearchRequest, SentRequest
 from harness.model.run import Ranking
 from harness.model.suite import Json, RequestTemplate
 from harness.search import bodies
-from harness.search.definitions import References, StoredObject, find_objects, find_references
+from harness.search.definitions import EVERYTHING, References, StoredObject, find_objects, find_references
+from harness.search.esql import is_esql, searches_all_fields
 from harness.search.fields import find_named_fields, has_fixed_fields, list_own_fields, list_unknown_fields
 from harness.search.msearch import (
     HEADER_PARAMS,
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from harness.search.connection import Connection
     from harness.search.protocol import Search
 
-SELECTING = frozenset({"_source", "stored_fields", "template"})
+SELECTING = frozenset({"_source", "esql", "stored_fields", "template"})
 """The keys of a body that may select the fields of hits."""
 
-OWN_SIZE = frozenset({"size", "template"})
+OWN_SIZE = frozenset({"esql", "size", "template"})
 """The keys of a body with which it says itself how many hits it asks for."""
 
 
@@ -122,12 +123,14 @@ class EngineDialect(Dialect):
         size = body.get("size")
         return size if isinstance(size, int) else None
 
-    def takes_size(self, request: SearchRequest) -> bool:  # noqa: ARG002
-        """See `Dialect.takes_size`."""
-        return True
+    def takes_size(self, request: SearchRequest) -> bool:
+        """See `Dialect.takes_size`: the LIMIT of ES|QL is a part of its text."""
+        return not is_esql(request.body)
 
     def find_deepest_size(self, request: SearchRequest) -> int:
         """See `Dialect.find_deepest_size`."""
+        if is_esql(request.body):
+            return 0
         return bodies.find_deepest_size([request.url_params, request.body])
 
     def find_window(self, request: SearchRequest) -> int | None:
@@ -148,6 +151,8 @@ class EngineDialect(Dialect):
 
     def lists_all_matches(self, request: SearchRequest) -> bool:
         """See `Dialect.lists_all_matches`."""
+        if is_esql(request.body):
+            return False
         return bodies.lists_all_matches([request.url_params, request.body])
 
     def groups_hits(self, request: SearchRequest) -> bool:
@@ -163,8 +168,11 @@ class EngineDialect(Dialect):
         return True
 
     def list_unread_fields(self, request: SearchRequest | RequestTemplate, fields: Sequence[str]) -> Sequence[str]:
-        """See `Dialect.list_unread_fields`: nothing can be added to a body that the engine makes of a template."""
-        return fields if self.is_filled_by_server(request) else ()
+        """
+        See `Dialect.list_unread_fields`: nothing can be added to a body that the engine makes of a template, nor to
+        the rows of ES|QL.
+        """
+        return fields if self.is_filled_by_server(request) or is_esql(request.body) else ()
 
     def prefer(self, request: SearchRequest, preference: str) -> SearchRequest:
         """See `Dialect.prefer`."""
@@ -183,7 +191,9 @@ class EngineDialect(Dialect):
     def filter_to_documents(self, request: SearchRequest, ids: Sequence[str]) -> SearchRequest | None:
         """See `Dialect.filter_to_documents`: a search template has no query here, and others may not list all."""
         body = request.body
-        if not isinstance(body, Mapping) or "template" in body or not self.lists_all_matches(request):
+        if not isinstance(body, Mapping) or "template" in body or is_esql(body):
+            return None
+        if not self.lists_all_matches(request):
             return None
         return bodies.filter_to_ids(request, ids)
 
@@ -197,7 +207,9 @@ class EngineDialect(Dialect):
         return describe_shards(request.url_params)
 
     def find_named_fields(self, request: SearchRequest) -> Mapping[str, str]:
-        """See `Dialect.find_named_fields`."""
+        """See `Dialect.find_named_fields`: ES|QL refuses a column that no index has."""
+        if is_esql(request.body):
+            return {}
         return find_named_fields(request.body)
 
     def list_own_fields(self, request: SearchRequest) -> frozenset[str]:
@@ -206,6 +218,8 @@ class EngineDialect(Dialect):
 
     def has_fixed_fields(self, template: RequestTemplate) -> bool:
         """See `Dialect.has_fixed_fields`."""
+        if is_esql(template.body):
+            return True
         return has_fixed_fields(template.body)
 
     def list_unknown_fields(self, names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
@@ -214,7 +228,8 @@ class EngineDialect(Dialect):
 
     def find_references(self, template: RequestTemplate, values: Iterable[Json]) -> References:
         """See `Dialect.find_references`."""
-        return find_references(template.body, template.url_params, values)
+        references = find_references(template.body, template.url_params, values)
+        return references | EVERYTHING if searches_all_fields(template.body) else references
 
     def find_objects(self, requests: Iterable[SearchRequest]) -> frozenset[StoredObject]:
         """See `Dialect.find_objects`."""

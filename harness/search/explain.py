@@ -23,6 +23,7 @@ from harness.model.suite import Json
 from harness.search.bodies import make_ids_query, select_index_params
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection
+from harness.search.esql import is_esql
 from harness.search.hits import MalformedAnswer, make_excerpt, read_id
 from harness.search.msearch import describe_shards, make_single_search, select_shard_params
 from harness.search.score_parts import LONGEST_CLAUSE, find_score_parts
@@ -99,6 +100,8 @@ class _Explainer:
 
     def render_template(self) -> None:
         """Fill the search template of the request, which the engine may keep."""
+        if is_esql(self.body):
+            raise SearchError("Elasticsearch does not explain the scores of ES|QL")
         if "template" in self.body:
             self.body = render_template(self._search, self._request)
 

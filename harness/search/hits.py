@@ -59,7 +59,7 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
                 return Failure(FailureKind.AMBIGUOUS, ambiguity)
         hits, duplicates = drop_repeated_hits(all_hits, unique_ids=entry.unique_ids)
     total, is_lower_bound, total_doubt = _read_total(outer.get("total"), len(inner))
-    took, took_doubt = _read_took(answer.get("took"))
+    took, took_doubt = read_took(answer.get("took"))
     _check_number(len(inner), total, entry.size)
     ranking = Ranking(
         hits,
@@ -314,7 +314,7 @@ def read_total(value: Json, name: str, returned: int) -> tuple[int | None, str]:
     return value, ""
 
 
-def _read_took(took: Json) -> tuple[float | None, str]:
+def read_took(took: Json) -> tuple[float | None, str]:
     """The engine's own milliseconds, or why they are unknown."""
     if took is None:
         return None, ""

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 from harness.model.request import SearchRequest, find_sort_places
 from harness.model.run import Failure, FailureKind
 from harness.model.suite import Json, iterate_members
+from harness.search.esql import ESQL, PATH, EsqlError, EsqlQuery, is_esql, make_content, parse_esql
 
 INDEX_PARAMS = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
 """Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
@@ -71,6 +72,8 @@ class Entry:
     """The indexes in a hit's `sort` of the values that order it: none if its score does; None if they are unknown."""
     index: str | None = None
     """What is searched. It is not in *lines*, see `choose_path`."""
+    esql: EsqlQuery | None = None
+    """The text of ES|QL whose rows are read; None for a search."""
     refusal: Failure | None = None
     """Why it cannot be sent; None if it can."""
 
@@ -91,6 +94,8 @@ def make_entry(position: int, request: SearchRequest) -> Entry | Failure:
     if not isinstance(body, Mapping):
         return Failure(FailureKind.ERROR, "the body of a search request should be an object")
     try:
+        if is_esql(body):
+            return _make_esql_entry(position, request, body)
         if "template" in body:
             return _make_template_entry(position, request, body)
         return _make_body_entry(position, request, body)
@@ -158,6 +163,31 @@ def _make_template_entry(position: int, request: SearchRequest, body: Mapping[st
         id_field=request.id_field,
         may_stop_early=may_stop_early,
         sort_places=find_sort_places(source) if isinstance(source, Mapping) else None,
+    )
+
+
+def _make_esql_entry(position: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
+    """
+    The entry of an ES|QL text, which is sent by itself; a Failure where it is none, as a hook may have made it.
+
+    Nothing is added to it, so that no texts and values are read but the title, if its rows have that column.
+    """
+    text, size = body[ESQL], body.get("size")
+    if not isinstance(text, str) or not isinstance(body.get("params", {}), Mapping):
+        return Failure(FailureKind.ERROR, f"`{ESQL}` should be a text, and `params` beside it an object")
+    try:
+        query = parse_esql(text)
+    except EsqlError as error:
+        return Failure(FailureKind.ERROR, f"`{ESQL}` cannot be read at its character {error.offset + 1}: {error}")
+    return Entry(
+        position,
+        _encode(make_content(body)),
+        path=PATH,
+        title_field=request.title_field,
+        unique_ids=request.unique_ids,
+        id_field=request.id_field,
+        size=size if type(size) is int else None,
+        esql=query,
     )
 
 
@@ -236,11 +266,13 @@ def describe_shards(url_params: Mapping[str, str]) -> str:
 
 def make_single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
     """
-    The path and the body of the `_search` that finds what *request* finds as a part of an `_msearch`.
+    The path and the body of the `_search` that finds what *request* finds as a part of an `_msearch`; those of ES|QL.
 
     *request* is one of which `make_entry` makes an entry.
     """
     body, header = request.body, _make_header(request)
+    if is_esql(body):
+        return PATH, make_content(body)
     index = header.pop("index", None)
     is_template = "template" in body
     parameters = {name: "false" if value is False else value for name, value in header.items()}
@@ -347,4 +379,6 @@ def add_preference(preference: str, request: SearchRequest) -> SearchRequest:
     """*request* with *preference*, unless it has one, or its target takes none."""
     if request.http is not None or find_point(request.body) is not None or "preference" in request.url_params:
         return request
+    if is_esql(request.body):
+        return request  # it takes none
     return replace(request, url_params={**request.url_params, "preference": preference})

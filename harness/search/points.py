@@ -14,6 +14,7 @@ from harness.model.suite import Json
 from harness.search.answers import describe_refusal, list_error_kinds, read_json
 from harness.search.connected import ConnectedSearch
 from harness.search.connection import Connection
+from harness.search.esql import is_esql
 from harness.search.msearch import PREFERENCE, make_index_path
 from harness.search.server_health import ServerRequest, ask_one
 
@@ -45,7 +46,7 @@ class PointInTime:
         body = request.body
         if request.http is not None or request.index != self.index or not isinstance(body, Mapping):
             return request
-        if "pit" in body or "template" in body:
+        if "pit" in body or "template" in body or is_esql(body):
             return request
         body = {**body, "pit": {"id": self.id, "keep_alive": KEEP_ALIVE}}
         parameters = {name: value for name, value in request.url_params.items() if name not in POINT_PARAMS}

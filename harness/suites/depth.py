@@ -20,6 +20,7 @@ from harness.model.suite import (
     Threshold,
     VariantCondition,
 )
+from harness.search.esql import is_esql
 from harness.suites.placeholders import locate_placeholders
 from harness.suites.reading import Reading
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, resolve
@@ -51,13 +52,30 @@ def choose_depth(
             least = LEAST_DEPTH
             continue
         sizes.append(size)
+        word, remedy = "size", "remove one of them"
+        if is_esql(template.body):
+            word, remedy = "LIMIT", "write LIMIT ?depth, or remove 'depth'"
+        message = ""
         if depth is not None and size != depth:
-            message = f"the request {template.name!r} has size {size}, but depth is {depth}; remove one of them"
-            reading.problems.note(template.mark, message)
+            message = f"the request {template.name!r} has {word} {size}, but depth is {depth}; {remedy}"
         elif size < needed:
-            message = f"the request {template.name!r} has size {size}, but '{needed_by}' needs {needed} hits"
-            reading.problems.note(template.mark, message)
+            message = f"the request {template.name!r} has {word} {size}, but '{needed_by}' needs {needed} hits"
+        if message:
+            _note_size(template, message, reading)
     return depth or max(least, needed, *sizes)
+
+
+def _note_size(template: RequestTemplate, message: str, reading: Reading) -> None:
+    """Note a problem of the size of *template*: at its request, and of ES|QL at its LIMIT."""
+    limit = None
+    if is_esql(template.body):
+        from harness.suites.esql import find_limit
+
+        limit = find_limit(template.name, reading)
+    if limit is None:
+        reading.problems.note(template.mark, message)
+    else:
+        reading.problems.note_inside(*limit, message)
 
 
 def _check_largest_size(template: RequestTemplate, needed: int, reading: Reading) -> None:
@@ -179,10 +197,13 @@ def find_window_problem(template: Json, body: Json, depth: int) -> str | None:
     size = body.get("size")
     if not isinstance(template.get("size"), str):
         return None
+    word, remedy = "size", "{{depth}}"
+    if is_esql(body):
+        word, remedy = "LIMIT", "LIMIT ?depth"
     if isinstance(size, bool) or not isinstance(size, int):
-        return f"the size becomes {size!r}, expected a whole number"
+        return f"the {word} becomes {size!r}, expected a whole number"
     if size < depth:
-        return f"the size becomes {size}, but the suite needs {depth} hits: write {{{{depth}}}}, or set 'depth'"
+        return f"the {word} becomes {size}, but the suite needs {depth} hits: write {remedy}, or set 'depth'"
     return None
 
 

@@ -28,6 +28,7 @@ from harness.model.suite import (
     TuningSpace,
     match_placeholders,
 )
+from harness.search.esql import is_esql
 from harness.search.pointers import find_value, put_value
 from harness.suites.placeholders import fill_but_source, format_value, is_name, read_parameter_name
 from harness.suites.reading import Reading
@@ -117,6 +118,10 @@ class _ParameterReader:
         )
         self._check_today()
         if len(self.problems.found) > known:
+            return None
+        if parameter.pointer in ("/esql", "/size") and any(is_esql(template.body) for template in templates.values()):
+            expected = 'expected a param beside it, such as params: {boost: "{{param:boost}}"}, and ?boost in the text'
+            self._note("pointer", f"found {parameter.pointer!r}, which is the text of ES|QL; {expected}")
             return None
         if parameter.pointer:
             return replace(parameter, today=find_pointed(parameter, templates))

@@ -19,6 +19,7 @@ from functools import partial
 
 from harness.errors import UsageError
 from harness.model.suite import Json, Query, match_placeholders
+from harness.search.esql import ESQL, EsqlError, is_esql, parse_esql
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, find_child
 from harness.words import did_you_mean
@@ -144,7 +145,13 @@ def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
 
 
 def fill_but_source(body: Json, fill_part: Callable[[Json], Json]) -> Json:
-    """*body* as *fill_part* makes it; the braces in the source of a search template are the engine's."""
+    """
+    *body* as *fill_part* makes it.
+
+    The braces in the source of a search template are the engine's, and nothing is filled into the text of ES|QL.
+    """
+    if isinstance(body, Mapping) and is_esql(body):
+        return {**fill_part({key: value for key, value in body.items() if key != ESQL}), ESQL: body[ESQL]}
     template = body.get("template") if isinstance(body, Mapping) else None
     if not isinstance(template, Mapping) or "source" not in template:
         return fill_part(body)
@@ -173,11 +180,13 @@ def check_placeholders(
     for node in requests.values():
         scalars = [pair for pair in _iterate_scalars(node, but=_list_filled_elsewhere(node)) if "{{" in pair[0]]
         names = _check_request(scalars, params, queries, problems)
+        names |= _check_esql_parameters(body_node(node), params, queries, problems)
         _check_parameters(scalars, parameters, problems)
         if not names - {"depth"} and not _has_problem(node, problems):
             has_source = source_node(body_node(node)) is not None
             where = ", among the params of its template" if has_source else ""
-            message = f"this request is the same for every query: expected {{{{text}}}} somewhere in it{where}"
+            written = "{{text}}" if esql_node(body_node(node)) is None else "?text"
+            message = f"this request is the same for every query: expected {written} somewhere in it{where}"
             problems.note(node.mark, message)
         check_source(body_node(node), {*params, *RESERVED}, problems)
         used |= names
@@ -206,6 +215,42 @@ def _check_request(
     for name, is_inside in sorted(used):
         _check_values(name, queries, problems, is_inside=is_inside)
     return {name for name, _ in used} | unknown.keys()
+
+
+def _find_named_parameters(text: ScalarNode, params: Node | None) -> dict[str, int] | None:
+    """
+    The parameters of a *text* of ES|QL that no *params* beside it give, each with its place.
+
+    None where they are not known: a variable has no value, or the text has a problem, which is noted elsewhere.
+    """
+    if text.unset:
+        return None
+    try:
+        parameters = parse_esql(str(text)).parameters
+    except EsqlError:
+        return None
+    given = params.keys() if isinstance(params, MappingNode) else ()
+    return {name: offset for name, offset in parameters.items() if name not in given and is_name(name)}
+
+
+def _check_esql_parameters(
+    body: Node | None, params: set[str], queries: Sequence[Query], problems: Problems
+) -> set[str]:
+    """The names of the parameters that the text of ES|QL in *body* has; notes those that a query cannot fill."""
+    text = esql_node(body)
+    if text is None:
+        return set()
+    parameters = _find_named_parameters(text, find_child(body, "params"))
+    if parameters is None:
+        return {*RESERVED, *params}  # it may use any of them
+    notes: dict[int, str] = {}
+    for name, offset in parameters.items():
+        if name in RESERVED or name in params:
+            _check_values(name, queries, problems, is_inside=False)
+        else:
+            notes[offset] = _describe_unknown(name, params, form="?{}")
+    problems.note_all_inside(text, notes)
+    return set(parameters)
 
 
 def _check_parameters(
@@ -283,6 +328,12 @@ def source_node(body: Node | None) -> Node | None:
     return source
 
 
+def esql_node(body: Node | None) -> ScalarNode | None:
+    """The text of ES|QL in *body*, None if there is none."""
+    text = find_child(body, ESQL)
+    return text if isinstance(text, ScalarNode) else None
+
+
 def body_node(request: Node) -> Node | None:
     """The body of _search in a request, which may be the request itself."""
     if isinstance(request, MappingNode) and request.keys() & set(BESIDE_A_BODY):
@@ -300,7 +351,8 @@ def documents_node(request: Node) -> Node | None:
 
 def _list_filled_elsewhere(request: Node) -> list[Node | None]:
     """The parts of *request* that no query fills: the engine does, or the harness with ids of documents."""
-    return [source_node(body_node(request)), documents_node(request)]
+    body = body_node(request)
+    return [source_node(body), esql_node(body), documents_node(request)]
 
 
 def _iterate_scalars(node: Node, *, but: Sequence[Node | None] = ()) -> Iterator[tuple[ScalarNode, bool]]:
@@ -318,11 +370,11 @@ def _iterate_scalars(node: Node, *, but: Sequence[Node | None] = ()) -> Iterator
             yield from _iterate_scalars(item, but=but)
 
 
-def _describe_unknown(name: str, params: set[str]) -> str:
-    """The problem of a placeholder that is neither reserved nor one of *params*."""
+def _describe_unknown(name: str, params: set[str], form: str = "{{{{{}}}}}") -> str:
+    """The problem of a placeholder, written in this *form*, that is neither reserved nor one of *params*."""
     known = [*RESERVED, *sorted(params)]
-    written = "{{" + name + "}}"
-    expected = ", ".join("{{" + other + "}}" for other in known)
+    written = form.format(name)
+    expected = ", ".join(form.format(other) for other in known)
     if not is_name(name):
         return f"found {written}, expected a placeholder such as {expected}"
     guess = did_you_mean(name, known)

@@ -24,7 +24,7 @@ from harness.words import one_of
 _MOST_BYTES = 16 * 2**20
 """The largest file of a request."""
 
-SELECTING_KEYS = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
+SELECTING_KEYS = frozenset({"esql", "query", "knn", "retriever", "sub_searches", "template"})
 """Keys of a body that select documents."""
 
 JSON = ".json"

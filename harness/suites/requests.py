@@ -20,9 +20,12 @@ from harness.model.suite import (
     Threshold,
     find_placeholders,
 )
+from harness.search.esql import ESQL, is_esql
 from harness.search.pointers import parse_pointer
 from harness.search.presets import Preset, explain_offset, find_offset_problem, find_offsets, list_offsets
 from harness.suites.depth import check_window, find_window_problem
+from harness.suites.esql import check_body as check_esql_body
+from harness.suites.esql import complete_body, explain_own_index, find_index, finish_body
 from harness.suites.placeholders import body_node, documents_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.presets import FilledPreset
 from harness.suites.reading import Reading
@@ -59,6 +62,10 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     templates = {}
     for name, entry in entries.items():
         template = _read_template(name, entry, nodes[name], reading.presets.get(name), problems)
+        has_own_index = isinstance(entry, RequestShape) and entry.index is not None
+        if shape.fixture is not None and is_esql(template.body) and not has_own_index:
+            # What the text names stands for the index of the fixture, whose name is another one in each run.
+            template = replace(template, index=None)
         templates[name] = _add_masked(template, nodes[name]) if reading.used else template
     return templates
 
@@ -81,7 +88,7 @@ def _read_template(
             _refuse_several(node, problems)
         _refuse_gate(node, problems)
         _check_body(node, problems)
-        return RequestTemplate(name, entry, mark=node.mark)
+        return RequestTemplate(name, complete_body(entry), find_index(entry), mark=node.mark)
     if (entry.body is None) == (entry.http is None):
         found = "neither 'body', 'file' nor 'http'" if entry.body is None else "both 'body' and 'http'"
         expected = "expected one of them: {index: NAME, body: …}, {index: NAME, file: …} or {http: …}"
@@ -105,16 +112,34 @@ def _read_template(
             documents = _read_documents(entry.http.documents, http, documents_node(node), problems)
             http = replace(http, documents=documents)
         return RequestTemplate(name, entry.http.json_body, http=http, mark=node.mark, gates=entry.gate)
+    return _read_engine_template(name, entry, node, problems)
+
+
+def _read_engine_template(name: str, entry: RequestShape, node: Node, problems: Problems) -> RequestTemplate:
+    """The template of a body with keys beside it."""
     if isinstance(node, MappingNode):
         _check_body(node.find_child("body"), problems)
-    return RequestTemplate(
+    template = RequestTemplate(
         name,
-        entry.body or {},
-        format_optional(entry.index),
+        complete_body(entry.body or {}),
+        format_optional(entry.index) or find_index(entry.body),
         mark=node.mark,
         url_params=_read_url_params(entry, problems),
         gates=entry.gate,
     )
+    if is_esql(template.body):
+        _check_beside_esql(template, entry, problems)
+    return template
+
+
+def _check_beside_esql(template: RequestTemplate, entry: RequestShape, problems: Problems) -> None:
+    """Note what stands beside ES|QL and says nothing to it."""
+    if template.url_params:
+        message = "'routing' and 'url_params' are parameters of _search, and ES|QL has none of them; remove them"
+        problems.note(template.mark, message)
+    sentence = "" if entry.index is None else explain_own_index(template, str(entry.index))
+    if sentence:
+        problems.note(entry.index.mark, sentence)
 
 
 def check_gates(templates: Collection[RequestTemplate], thresholds: Collection[Threshold], reading: Reading) -> None:
@@ -199,6 +224,9 @@ def _add_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
 
 def _check_body(body: Node | None, problems: Problems) -> None:
     """Check the literal parts of a body, or of the source of a search template."""
+    if isinstance(body, MappingNode) and ESQL in body:
+        check_esql_body(body, problems)
+        return
     check_window(body, problems)
     if isinstance(body, MappingNode) and "template" in body:
         _check_search_template(body, problems)
@@ -517,13 +545,16 @@ def build_request(suite: Suite, template: RequestTemplate, query: Query, size: i
             return SearchRequest(query.id, None, http.json, http, unique_ids=unique_ids, built_for=query)
         body = _fill_body(template.body, values, suite.depth)
         url_params = _fill_url_params(template.url_params, values)
+        index = template.index or suite.target.index
+        if is_esql(body):
+            body = finish_body(body, index)
     except UsageError as error:
         mark = template.mark
         sentence = f"the request {template.name!r} cannot be filled for query {query.id!r}: {error}"
         raise SuiteError.at(mark.path or suite.path, mark.line, mark.column, sentence) from None
     return SearchRequest(
         query.id,
-        template.index or suite.target.index,
+        index,
         {"size": suite.depth if size is None else size, **body},
         unique_ids=suite.target.unique_ids,
         id_field=suite.target.id_field,

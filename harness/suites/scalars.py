@@ -250,7 +250,11 @@ RequestBody = Leaf(
             "gate": {
                 "description": "A part of the body. For `gate: false`, write the body below the key `body`.",
                 "type": ["array", "object"],
-            }
+            },
+            "esql": {
+                "description": "A text of ES|QL, in place of the body of `_search`. `?text` is the query's text.",
+                "type": "string",
+            },
         },
         "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]},
     },

@@ -11,7 +11,10 @@ from harness.errors import ConfigError
 from harness.files.paths import CONFIG_NAME
 from harness.masking import names_login
 from harness.model.suite import Mark, RequestTemplate, Suite, Target
+from harness.search.esql import is_esql
+from harness.suites.esql import check_targets_of_esql, explain_own_index
 from harness.suites.reading import Reading
+from harness.suites.requests import list_request_nodes
 from harness.suites.scalars import format_optional
 from harness.suites.shape import RequestShape, TargetShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
@@ -33,7 +36,9 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     if shape is None:
         return Target(mark=reading.root.mark, service=service)
     if templates:
-        service = _choose_service(shape, service, reading.root.find_child("target"), reading.problems)
+        is_of_esql = any(is_esql(template.body) for template in templates if template.target is None)
+        target = reading.root.find_child("target")
+        service = _choose_service(shape, service, target, reading.problems, is_of_esql=is_of_esql)
     else:
         service = shape.service or service
     _check_server(shape, reading.problems)
@@ -63,7 +68,11 @@ def _read_own_target(
     """*template* with *own*, the target that its *node* has, which takes over the other keys of the suite's target."""
     target_node = node.find_child("target")
     _check_server(own, reading.problems)
-    if own.index is not None and template.index is not None:
+    if own.index is not None and is_esql(template.body):
+        sentence = explain_own_index(template, str(own.index))
+        if sentence:
+            reading.problems.note(own.index.mark, sentence)
+    elif own.index is not None and template.index is not None:
         message = "found 'index' here and beside the request's 'target', expected one of them"
         reading.problems.note(own.index.mark, message)
     if template.http is not None:
@@ -72,7 +81,8 @@ def _read_own_target(
                 message = f"'{key}' needs an engine, but the request {template.name!r} goes over HTTP; remove it"
                 reading.problems.note(key.mark, message)
     merged = _merge_targets(own, reading.shape.target, over_http=template.http is not None)
-    service = _choose_service(merged, _find_kind(template), target_node, reading.problems)
+    kind, is_of_esql = _find_kind(template), is_esql(template.body)
+    service = _choose_service(merged, kind, target_node, reading.problems, is_of_esql=is_of_esql)
     target = _make_target(merged, node.find_key("target").mark, service)
     # An index of its own is searched in place of that of a fixture, wherever it is written.
     index = template.index if own.index is None or template.http is not None else str(own.index)
@@ -129,8 +139,14 @@ def _find_kind(template: RequestTemplate) -> str:
     return "engine" if template.http is None else "http"
 
 
-def _choose_service(shape: TargetShape, service: str, node: MappingNode, problems: Problems) -> str:
-    """The service that *shape* states, if its requests are written as those for *service* are; else *service*."""
+def _choose_service(
+    shape: TargetShape, service: str, node: MappingNode, problems: Problems, *, is_of_esql: bool
+) -> str:
+    """
+    The service that *shape* states, if its requests are written as those for *service* are; else *service*.
+
+    *is_of_esql* says that one of them is ES|QL.
+    """
     stated: str | None = shape.service
     if stated is None:
         return service
@@ -142,6 +158,8 @@ def _choose_service(shape: TargetShape, service: str, node: MappingNode, problem
     message = f"found {stated!r}, but the requests go over HTTP; write them with 'body' and an index"
     if goes_over_http:
         message = f"found {stated!r}, but the requests go to an engine; write them with 'http'"
+        if is_of_esql:
+            message = f"found {stated!r}, which has no ES|QL: it is a language of Elasticsearch alone"
     # What is taken over from the target of the suite has its problem there.
     if "service" in node:
         problems.note(node.find_child("service").mark, message)
@@ -180,6 +198,7 @@ def check_own_addresses(reading: Reading, suite: Suite, configs: Configs) -> Non
 def check_targets(suite: Suite, reading: Reading) -> None:
     """Check that each request can be sent to its target; the targets, the requests and the fixture are valid."""
     _check_kinds(suite, reading)
+    check_targets_of_esql(suite, reading, list_request_nodes(reading))
     _check_indexes(suite, reading)
     _check_points_in_time(suite, reading)
 
@@ -226,6 +245,8 @@ def _explain_unpinned(template: RequestTemplate) -> str:
         return "goes over HTTP, and only an engine has one"
     if "pit" in template.body:
         return "searches one of its own; remove either"
+    if is_esql(template.body):
+        return "is ES|QL, which searches none; remove it"
     if "template" in template.body:
         return "is a search template, which would have to name it; write its body here"
     for name in ("preference", "routing"):

@@ -428,6 +428,25 @@ class Composer:
         raise SuiteError([*self.problems, self.source.make_problem(mark.line, mark.column, message)])
 
 
+def _find_place_in_block(scalar: ScalarNode, offset: int, source: TextSource) -> tuple[int, int] | None:
+    """
+    Line and column of the character *offset* of a block whose lines are those of the text; None in a folded one.
+
+    At the end of the text it is the end of its last line.
+    """
+    offset = min(offset, len(scalar.rstrip()))
+    above = scalar[:offset].count("\n")
+    text = scalar.split("\n")[above]
+    line = scalar.mark.line + 1 + above
+    written = source.get_line(line)
+    if not text or not written.rstrip().endswith(text.rstrip()):
+        return None
+    indent = written.rindex(text.rstrip())
+    if written[:indent].strip():
+        return None
+    return line, indent + 1 + offset - (scalar[:offset].rfind("\n") + 1)
+
+
 @dataclass(slots=True)
 class Problems:
     """
@@ -472,11 +491,14 @@ class Problems:
             return
         column = scalar.mark.column
         begin = column - 1 if scalar.plain else column
-        # In a block or with escapes, offsets in the text are not those in its line.
-        is_as_in_line = scalar == scalar.raw and source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
+        line = scalar.mark.line
+        # With escapes, offsets in the text are not those in its line.
+        is_as_in_line = scalar == scalar.raw and source.get_line(line)[begin:].startswith(scalar.raw)
         if is_as_in_line and offset > 0:
             column = begin + 1 + offset
-        self._note_once(source.make_problem(scalar.mark.line, column, message, code))
+        elif scalar == scalar.raw and "\n" in scalar:
+            line, column = _find_place_in_block(scalar, offset, source) or (line, column)
+        self._note_once(source.make_problem(line, column, message, code))
 
     def _find_source(self, mark: Mark) -> TextSource | None:
         """The file of *mark* if its lines are shown."""

@@ -33,6 +33,7 @@ from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.search.bodies import deepen, find_deepest_size
 from harness.search.dialects import find_dialect
+from harness.search.esql import is_esql
 from harness.search.protocol import Dialect, Inspector, RatedQuery
 from harness.search.rank_eval import URL_PARAMS
 from harness.suites import load_suites
@@ -144,6 +145,8 @@ class _RatedSuite:
     def verify(self) -> Verification:
         """Compare each measure that `_rank_eval` has; the measures are requested one after the other."""
         suite, run = self.suite, self.run
+        if any(is_esql(request.body) for request in self.requests.values()):
+            raise UsageError(f"{suite.path}: the request {run.request!r} is ES|QL, which has no _rank_eval")
         unanswered: dict[str, str] = {}
         for query in suite.queries:
             response = run.responses.get(query.id)

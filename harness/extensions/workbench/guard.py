@@ -12,6 +12,8 @@ from harness.model.suite import Json, RequestTemplate, Suite
 from harness.search.bodies import COSTLY_KEYS
 from harness.search.service_sizes import read_size
 from harness.search.solr_requests import undo_escapes
+from harness.suites.esql import parse_node
+from harness.suites.placeholders import esql_node
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, find_child, resolve
 
@@ -63,6 +65,7 @@ class Guard:
         if isinstance(body, MappingNode):
             self._check_size(body, problems)
             self._check_template(body, problems)
+            self._check_esql(body, problems)
         over_http = find_child(node, "http") is not None
         known, named = self._list_known()
         for key, value in _iterate_pairs(node if is_wrapped and over_http else body):
@@ -135,6 +138,17 @@ class Guard:
             if _read_plain(template.find_child(key)) != _read_plain(find_child(own, key)):
                 mark = template.find_key(key).mark if key in template else template.mark
                 problems.note(mark, f"{key!r} of 'template' is not that of the suite: change its params")
+
+    def _check_esql(self, body: MappingNode, problems: Problems) -> None:
+        """Note a text of ES|QL that reads other indexes, or other policies, than that of the suite."""
+        text = esql_node(body)
+        query = parse_node(text)
+        if text is None or query is None:
+            return
+        own = parse_node(esql_node(find_child(self.own, "body") or self.own))
+        if own is None or query.sources != own.sources:
+            message = "this ES|QL does not read what that of the suite reads behind FROM, JOIN and ENRICH: only the "
+            problems.note(text.mark, f"{message}suite's own requests may name an index")
 
 
 def find_size(template: RequestTemplate) -> Json:

@@ -6,7 +6,11 @@ import pytest
 
 from extensions.workbench.builders.tried_shop import REQUEST, SUITE, begin, open_actions, send, write_suite
 from harness.errors import UsageError
+from harness.extensions.workbench.guard import Guard
+from harness.files.opening import YamlSource
 from harness.local_server import RefusedAction
+from harness.suites.given_body import make_body_node
+from harness.suites.yaml import Problems
 
 OWN = "only the suite's own requests may"
 ALONE = "found 'wrapper', expected a search alone"
@@ -192,3 +196,32 @@ def test_a_dial_that_is_no_finite_number_is_refused(actions):
     for number in (float("nan"), float("inf")):
         with pytest.raises((RefusedAction, UsageError)):
             begin(actions, REQUEST, values={"/query/multi_match/tie_breaker": number})
+
+
+ESQL = "FROM products METADATA _id, _score | WHERE MATCH(title, ?text) | SORT _score DESC | LIMIT 5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ESQL.replace("products", "others"),
+        ESQL.replace("products", "products, others"),
+        ESQL.replace("| SORT", "| LOOKUP JOIN others ON brand | SORT"),
+        ESQL.replace("| SORT", "| ENRICH others | SORT"),
+    ],
+)
+def test_es_ql_reads_what_that_of_the_suite_reads(text):
+    problems = Problems(YamlSource("text", ""))
+    own, other = (make_body_node({"esql": written}) for written in (ESQL, text))
+    Guard(own, (own,), 5).check(other, problems)
+    assert [problem.message for problem in problems.found] == [
+        "this ES|QL does not read what that of the suite reads behind FROM, JOIN and ENRICH: only the suite's own "
+        "requests may name an index"
+    ]
+
+
+def test_es_ql_may_search_otherwise():
+    problems = Problems(YamlSource("text", ""))
+    own, other = (make_body_node({"esql": text}) for text in (ESQL, ESQL.replace("title", "brand")))
+    Guard(own, (own,), 5).check(other, problems)
+    assert problems.found == []
