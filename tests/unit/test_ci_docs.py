@@ -2,6 +2,7 @@
 
 import configparser
 import re
+import tomllib
 from pathlib import Path
 
 import click
@@ -27,7 +28,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_every_workflow_is_told_of():
-    assert len(WORKFLOWS) == 4
+    assert len(WORKFLOWS) == 5
     assert all(f"(../examples/{path.name})" in PAGE for path in WORKFLOWS)
 
 
@@ -38,13 +39,21 @@ def test_the_table_of_inputs_is_that_of_the_action():
         assert f"`{name}`" in PAGE
 
 
-def test_the_action_s_workflow_is_the_one_of_the_page():
-    [step] = [block for block in blocks("yml") if block.startswith("- uses")]
-    [used] = yaml.safe_load(step)
-    workflow = yaml.safe_load((DOCS / "examples" / "relevance-gate-action.yml").read_text(encoding="utf-8"))
-    steps = workflow["jobs"]["relevance"]["steps"]
-    assert used in steps
-    assert set(used["with"]) <= set(ACTION["inputs"])
+def test_the_action_s_workflows_are_those_of_the_page():
+    steps = [block for block in blocks("yml") if block.startswith("- uses")]
+    for step, name in zip(steps, ["relevance-gate-own-index.yml", "relevance-gate-action.yml"], strict=True):
+        [used] = yaml.safe_load(step)
+        workflow = yaml.safe_load((DOCS / "examples" / name).read_text(encoding="utf-8"))
+        assert used in workflow["jobs"]["relevance"]["steps"]
+        assert set(used["with"]) <= set(ACTION["inputs"])
+
+
+def test_the_login_of_the_page_reaches_the_engine_that_it_names():
+    [settings] = blocks("toml")
+    [cluster] = tomllib.loads(settings)["clusters"].values()
+    workflow = yaml.safe_load((DOCS / "examples" / "relevance-gate-own-index.yml").read_text(encoding="utf-8"))
+    [step] = [step for step in workflow["jobs"]["relevance"]["steps"] if "with" in step]
+    assert list(step["env"]) == [cluster["api_key_env"]]
 
 
 def test_workflows_put_no_expression_into_a_script():
