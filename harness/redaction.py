@@ -16,6 +16,8 @@ from harness.model.kept import TextDiff
 from harness.model.late import LateFields
 from harness.model.report import (
     BaselineSummary,
+    ComparedRequest,
+    MissedHit,
     MissingDocument,
     QueryBaseline,
     QueryReport,
@@ -55,6 +57,8 @@ UNMASKED_FIELDS: Mapping[type, tuple[str, ...]] = {
     QueryReport: ("id", "tags", "scores", "duplicates", "question", "tail", "failure", "sent"),
     RankedDocument: ("id",),
     MissingDocument: ("id", "similar"),
+    MissedHit: ("id",),
+    ComparedRequest: ("request",),
     QueryBaseline: ("scores",),
     BaselineSummary: ("created",),
     TextDiff: ("name",),

@@ -7,8 +7,9 @@ How far two rankings agree needs no judgment. How much the request loses is scor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from harness.gate.conditions import is_for_request
 from harness.gate.decide_agreements import list_incomplete
 from harness.gate.decide_answers import (
     describe_without_ranking,
@@ -35,6 +36,7 @@ from harness.model.suite import (
     Query,
     RequestAgreementCondition,
     RequestCondition,
+    Suite,
     select_by_id,
 )
 from harness.words import listed
@@ -109,6 +111,39 @@ def decide_with_request(condition: RequestCondition, queries: Sequence[Query], i
     if change and finding.status in (Status.PASSED, Status.FAILED):
         finding = replace(finding, status=Status.INCONCLUSIVE, reason=f"{change}; {finding.reason}", blamed=())
     return finding
+
+
+@dataclass(frozen=True, slots=True)
+class RequestComparison:
+    """What thresholds compare of a query with another request: *agreements*, and *measures* that it may lose."""
+
+    agreements: tuple[Measure, ...]
+    measures: tuple[Measure, ...]
+    depth: int
+    """The ranks of the deepest agreement; those of the suite without one."""
+
+
+def list_comparisons(suite: Suite, query: Query, request: str) -> dict[str, RequestComparison]:
+    """What thresholds compare of *query* in a run with *request*, by the name of the other request."""
+    agreements: dict[str, dict[str, Measure]] = {}
+    measures: dict[str, dict[str, Measure]] = {}
+    for threshold in (*suite.thresholds, *query.thresholds):
+        condition = threshold.condition
+        if threshold.tag is not None and threshold.tag not in query.tags:
+            continue
+        if not isinstance(condition, RequestCondition) or not is_for_request(threshold, suite, request):
+            continue
+        agreements_of_request = agreements.setdefault(condition.request, {})
+        measures_of_request = measures.setdefault(condition.request, {})
+        if isinstance(condition, RequestAgreementCondition):
+            agreements_of_request[condition.agreement.text] = condition.agreement
+        else:
+            measures_of_request[condition.measure.text] = condition.measure
+    comparisons = {}
+    for name, compared in agreements.items():
+        depth = max((agreement.cutoff or suite.depth for agreement in compared.values()), default=suite.depth)
+        comparisons[name] = RequestComparison(tuple(compared.values()), tuple(measures[name].values()), depth)
+    return comparisons
 
 
 def _list_unanswered(queries: Sequence[str], run: Run, other: Run) -> dict[str, str]:

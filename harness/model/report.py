@@ -132,6 +132,37 @@ class VariantReport:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedHit:
+    """A hit of another request that the ranking of a query lacks."""
+
+    id: str
+    rank: int
+    """With the other request; counts from 1."""
+    score: int | float | None = None
+    """With the other request."""
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRequest:
+    """Another request of the suite, with whose ranking for a query thresholds compare the query's own."""
+
+    request: str
+    depth: int
+    """The number of ranks in which hits are missed."""
+    hits: int | None = None
+    """The number of its hits among these ranks, None without a ranking on either side, as for the other figures."""
+    reason: str = ""
+    """Why there is no ranking."""
+    agreements: Mapping[str, float | None] = field(default_factory=dict)
+    """Agreement, such as RBO or overlap@10, to value."""
+    losses: Mapping[str, float | None] = field(default_factory=dict)
+    """Measure to how far the score of the query is below that with the other request."""
+    missed: tuple[MissedHit, ...] = ()
+    """The hits that the query's own ranking lacks, best first; not those for which another of equal score stands."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueryReport(LateFields):
     """The results of one query. A report on the terminal shows the rows of a few queries, of tens of thousands."""
 
@@ -186,6 +217,8 @@ class QueryReport(LateFields):
     """Whether no result is right for it: it has no scores then."""
     variants: tuple[VariantReport, ...] = ()
     """In the order of the suite."""
+    compared: tuple[ComparedRequest, ...] = ()
+    """The requests that thresholds compare it with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from harness.report.document import (
 )
 from harness.report.run_document import (
     build_differences,
+    build_missed_tables,
     build_missing_table,
     build_since_baseline,
     build_variants_table,
@@ -149,6 +150,7 @@ def _build_ranking(inspection: QueryInspection) -> Iterator[Block]:
         yield Notes(make_notes(list(map(describe_ties, inspection.ties)), Tone.NOTED))
     if query.missing:
         yield build_missing_table(query)
+    yield from build_missed_tables(query)
     if query.variants:
         yield build_variants_table([query])
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.gate.grammar import TOLERANCE
-from harness.means import are_weighted
+from harness.means import are_weighted, mean_of
 from harness.model.report import MeasureSummary, Report, SuiteReport, TagSummary
 from harness.model.run import Status
 from harness.report.sentences import MEAN_INTERVAL, explain_no_interval, format_change, format_score
@@ -46,6 +47,8 @@ class OverviewRow:
 
     *figures* has no entry for a measure that is not the suite's. *held* counts thresholds that passed, also
     unexpectedly; *other* those that warned, failed as expected or were skipped; *errors* those that are undecided.
+    *agreements* has the means of those with other requests. *p95* is that of the server's own times in milliseconds,
+    None where a query has none.
     """
 
     suite: SuiteReport
@@ -54,6 +57,8 @@ class OverviewRow:
     failed: int
     errors: int
     other: int
+    agreements: Mapping[str, float] = field(default_factory=dict)
+    p95: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Overview:
     The table: a row per cell, a column per measure, in the order in which suites name them.
 
     *requests* says whether rows differ in the request, *indexes* whether cells of one suite differ in the index.
-    *gains* are those of the suites.
+    *gains* are those of the suites. *agreements* are those of rows with other requests.
     """
 
     measures: tuple[str, ...]
@@ -70,6 +75,7 @@ class Overview:
     requests: bool
     indexes: bool
     gains: tuple[str, ...]
+    agreements: tuple[str, ...] = ()
 
 
 def build_overview(report: Report) -> Overview | None:
@@ -83,9 +89,14 @@ def build_overview(report: Report) -> Overview | None:
         cells = [suites[place] for place in places]
         figures.update(zip(places, _compare_cells(cells), strict=True))
         has_several_indexes = has_several_indexes or _differ(cells, "index")
+    rows = tuple(_make_row(suite, figures[place]) for place, suite in enumerate(suites))
+    agreements: dict[str, None] = {}
+    for row in rows:
+        agreements |= dict.fromkeys(row.agreements)
     return Overview(
         measures=_list_measures(suites),
-        rows=tuple(_make_row(suite, figures[place]) for place, suite in enumerate(suites)),
+        rows=rows,
+        agreements=tuple(agreements),
         requests=len({suite.request for suite in suites}) > 1,
         indexes=has_several_indexes,
         gains=tuple(dict.fromkeys(suite.gain for suite in suites)),
@@ -140,6 +151,8 @@ def describe_overview(cells: Overview) -> Iterator[str]:
     weighted = [row.suite.name for row in cells.rows if _is_weighted(row)]
     if weighted:
         yield f"means are weighted by query: {', '.join(dict.fromkeys(weighted))}"
+    if cells.agreements:
+        yield "p95 is that of the server's own times"
     if len(cells.gains) == 1:
         yield f"gain {cells.gains[0]}"
 
@@ -190,7 +203,29 @@ def _make_row(suite: SuiteReport, figures: Mapping[str, Figure]) -> OverviewRow:
     statuses = [verdict.status for verdict in suite.verdicts]
     held, failed = sum(status in HELD for status in statuses), statuses.count(Status.FAILED)
     errors = sum(status.is_undecided for status in statuses)
-    return OverviewRow(suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
+    other = len(statuses) - held - failed - errors
+    return OverviewRow(suite, figures, held, failed, errors, other, _compute_agreements(suite), _find_p95(suite))
+
+
+def _compute_agreements(suite: SuiteReport) -> dict[str, float]:
+    """The mean agreements of the queries of *suite* with other requests: "overlap@10 with exact" to value."""
+    values: dict[str, dict[str, float]] = {}
+    for query in suite.queries:
+        for compared in query.compared:
+            for agreement, value in compared.agreements.items():
+                if value is not None:
+                    values.setdefault(f"{agreement} with {compared.request}", {})[query.id] = value
+    weights = {query.id: query.weight for query in suite.queries}
+    return {name: mean_of(by_query, weights) for name, by_query in values.items()}
+
+
+def _find_p95(suite: SuiteReport) -> float | None:
+    """The 95th percentile of the server's own times, by nearest rank, as thresholds on latency have it."""
+    times = [query.timing.took for query in suite.queries]
+    known = sorted(time for time in times if time is not None)
+    if not known or len(known) < len(times):
+        return None
+    return known[math.ceil(len(known) * 0.95) - 1]
 
 
 def _compare_cells(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.report import (
+    ComparedRequest,
     DocumentTexts,
     FieldText,
     MissingDocument,
@@ -57,6 +58,7 @@ from harness.report.overview import (
     BEST,
     Figure,
     Overview,
+    OverviewRow,
     TagRow,
     TagTable,
     build_overview,
@@ -158,6 +160,9 @@ def build_suite_section(suite: SuiteReport, heading: str) -> Section:
             blocks.append(build_tags_table(tags))
     if any(query.variants for query in suite.queries):
         blocks.append(build_variants_table(suite.queries, VARIANTS_SHOWN))
+    compared = build_compared_table(suite.queries)
+    if compared.rows:
+        blocks.append(compared)
     if notes.lines:
         blocks.append(notes)
     if suite.baseline:
@@ -398,6 +403,45 @@ def build_variants_table(queries: Sequence[QueryReport], most: int | None = None
     return Table(tuple(columns), tuple(rows), _count_more(len(variants), len(rows), "variant", "more"))
 
 
+COMPARED_SHOWN = 20
+"""Queries of a suite that are compared with another request, in its table; the JSON report has all."""
+
+
+def build_compared_table(queries: Sequence[QueryReport]) -> Table:
+    """
+    The *queries* whose rankings miss hits of the request that they are compared with, those that agree least first.
+
+    A column for each agreement, and one for what each measure loses. It has no rows where nothing is missed.
+    """
+    pairs = []
+    for query in queries:
+        pairs += [(query, compared) for compared in query.compared if compared.missed or compared.reason]
+    pairs.sort(key=lambda pair: _rank_compared(pair[1]))
+    agreements = list(dict.fromkeys(name for _, compared in pairs for name in compared.agreements))
+    measures = list(dict.fromkeys(name for _, compared in pairs for name in compared.losses))
+    columns = [Column("query"), Column("compared with"), Column("missed", _FIGURE)]
+    columns += [Column(name, _SCORE, is_name=True) for name in agreements]
+    columns += [Column(f"loss {name}", _SCORE, is_name=True) for name in measures]
+    rows = []
+    for query, compared in pairs[:COMPARED_SHOWN]:
+        row = [make_name(query.id), make_name(compared.request)]
+        if compared.hits is None:
+            row.append(make_words(compared.reason, Tone.UNDECIDED))
+        else:
+            row.append(make_words(f"{len(compared.missed):,} of {compared.hits:,}"))
+        row += [make_words(format_score(compared.agreements.get(name))) for name in agreements]
+        row += [make_words(format_score(compared.losses.get(name))) for name in measures]
+        rows.append(tuple(row))
+    return Table(tuple(columns), tuple(rows), _count_more(len(pairs), len(rows), "query", "more"))
+
+
+def _rank_compared(compared: ComparedRequest) -> tuple[bool, float, float]:
+    """Sorts comparisons: first those without a ranking, then those that agree least, and of these what loses most."""
+    agreement = next((value for value in compared.agreements.values() if value is not None), 0.0)
+    loss = next((value for value in compared.losses.values() if value is not None), 0.0)
+    return compared.hits is not None, agreement, -loss
+
+
 def _rank_variant(variant: VariantReport) -> tuple[bool, float, float]:
     """Sorts variants: first those without a ranking, then those that agree least, and of these what loses most."""
     agreement = next((value for value in variant.agreements.values() if value is not None), 0.0)
@@ -418,35 +462,38 @@ def build_overview_table(cells: Overview) -> Table:
     has_gains = len(cells.gains) > 1
     has_others = any(row.other for row in cells.rows)
     columns = [Column("suite")]
-    if cells.requests:
-        columns.append(Column("request"))
-    if cells.indexes:
-        columns.append(Column("index"))
-    if has_gains:
-        columns.append(Column("gain"))
-    columns += [Column(measure, _SCORE, is_name=True) for measure in cells.measures]
+    choices = {"request": cells.requests, "index": cells.indexes, "gain": has_gains}
+    columns += [Column(heading) for heading, is_shown in choices.items() if is_shown]
+    columns += [Column(name, _SCORE, is_name=True) for name in (*cells.agreements, *cells.measures)]
+    if cells.agreements:
+        # An approximate search is a trade of hits for time.
+        columns.append(Column("p95 ms", _FIGURE))
     columns += [Column(heading, _FIGURE) for heading in ("queries", "held", "failed", "errors")]
     if has_others:
         columns.append(Column("other", _FIGURE))
-
-    rows = []
-    for row in cells.rows:
-        suite = row.suite
-        texts = [make_words(suite.name)]
-        if cells.requests:
-            texts.append(make_name(suite.request))
-        if cells.indexes:
-            texts.append(make_name("–" if suite.index is None else suite.index))
-        if has_gains:
-            texts.append(make_words(suite.gain))
-        texts += [_make_figure_cell(row.figures.get(measure)) for measure in cells.measures]
-        texts += [make_words(f"{len(suite.queries):,}"), make_words(f"{row.held:,}")]
-        texts.append(make_words(f"{row.failed:,}", Tone.BAD if row.failed else Tone.PLAIN))
-        texts.append(make_words(f"{row.errors:,}", Tone.UNDECIDED if row.errors else Tone.PLAIN))
-        if has_others:
-            texts.append(make_words(f"{row.other:,}"))
-        rows.append(tuple(texts))
+    rows = [_make_overview_row(row, cells, has_gains=has_gains, has_others=has_others) for row in cells.rows]
     return Table(tuple(columns), tuple(rows), tuple(describe_overview(cells)), overflow=Overflow.SPLIT)
+
+
+def _make_overview_row(row: OverviewRow, cells: Overview, *, has_gains: bool, has_others: bool) -> tuple[Cell, ...]:
+    suite = row.suite
+    texts: list[Cell] = [make_words(suite.name)]
+    if cells.requests:
+        texts.append(make_name(suite.request))
+    if cells.indexes:
+        texts.append(make_name("–" if suite.index is None else suite.index))
+    if has_gains:
+        texts.append(make_words(suite.gain))
+    texts += [make_words(format_score(row.agreements.get(agreement))) for agreement in cells.agreements]
+    texts += [_make_figure_cell(row.figures.get(measure)) for measure in cells.measures]
+    if cells.agreements:
+        texts.append(make_words(format_value(row.p95)))
+    texts += [make_words(f"{len(suite.queries):,}"), make_words(f"{row.held:,}")]
+    texts.append(make_words(f"{row.failed:,}", Tone.BAD if row.failed else Tone.PLAIN))
+    texts.append(make_words(f"{row.errors:,}", Tone.UNDECIDED if row.errors else Tone.PLAIN))
+    if has_others:
+        texts.append(make_words(f"{row.other:,}"))
+    return tuple(texts)
 
 
 def _make_figure_cell(figure: Figure | None) -> Cell:
@@ -510,6 +557,7 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     blocks += build_since_baseline(query)
     if query.missing:
         blocks.append(build_missing_table(query, MISSING_SHOWN))
+    blocks += build_missed_tables(query)
     if measure is not None and query.variants:
         blocks.append(build_variants_table([query]))
     return QuerySection(
@@ -629,6 +677,26 @@ def build_missing_table(query: QueryReport, most: int | None = None) -> Table:
         rows.append(tuple(row))
     remarks = _count_more(len(query.missing), len(shown), "relevant document", "more missing")
     return Table((*columns, *text_columns), tuple(rows), remarks)
+
+
+def build_missed_tables(query: QueryReport) -> Iterator[Table]:
+    """For each request that *query* is compared with, the hits that it misses, by their rank and score there."""
+    for compared in query.compared:
+        if not compared.missed:
+            continue
+        shown = compared.missed[:MISSING_SHOWN]
+        has_titles = any(hit.title for hit in shown)
+        columns = [Column(f"missed hit of {compared.request}"), Column("rank", _FIGURE), Column("score", _FIGURE)]
+        if has_titles:
+            columns.append(Column("title", _TITLE))
+        rows = []
+        for hit in shown:
+            row = [make_name(hit.id), make_words(f"{hit.rank:,}"), make_words(format_hit_score(hit.score))]
+            if has_titles:
+                row.append(make_title(hit.title))
+            rows.append(tuple(row))
+        remarks = _count_more(len(compared.missed), len(shown), "hit", "more missed")
+        yield Table(tuple(columns), tuple(rows), remarks)
 
 
 def make_grade_cell(document: RankedDocument | MovedDocument) -> Cell:

@@ -10,18 +10,27 @@ from itertools import groupby, pairwise
 
 from harness.gate.cut_answers import describe_cut_answers, find_cut_answers
 from harness.gate.decide_answers import explain_no_ranking
+from harness.gate.decide_requests import RequestComparison, list_comparisons
 from harness.gate.decide_variants import list_agreements, list_lost_measures
 from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, has_ties, is_tie, suggest_tie_break
-from harness.gate.two_rankings import ScoredQuery, compute_agreement, compute_loss
+from harness.gate.two_rankings import (
+    ScoredQuery,
+    compare_with_reference,
+    compute_agreement,
+    compute_loss,
+    list_missed,
+)
 from harness.metrics.ranking import gain_function
-from harness.metrics.run_scores import outcome_of
+from harness.metrics.run_scores import outcome_of, score_of
 from harness.model.kept import Reference
 from harness.model.report import (
     Absence,
     BaselineSummary,
+    ComparedRequest,
     DocumentTexts,
     FieldText,
+    MissedHit,
     MissingDocument,
     QueryBaseline,
     QueryReport,
@@ -347,6 +356,7 @@ def _assemble_query(
         need=query.need,
         nothing=query.nothing,
         variants=variants,
+        compared=_describe_compared(query, response, run, shared) if run.others and not query.nothing else (),
     )
     report.make_late(partial(_make_late_field, query, response, shared))
     return report
@@ -389,6 +399,50 @@ def _describe_variants(
             report = replace(report, agreements=agreements, losses=losses)
         reports.append(report)
     return tuple(reports)
+
+
+def _describe_compared(
+    query: Query, response: Response | None, run: Run, shared: _SharedFacts
+) -> tuple[ComparedRequest, ...]:
+    """The requests that thresholds compare *query* with, whose *response* is that of the run."""
+    reports = []
+    for name, comparison in list_comparisons(shared.suite, query, run.request).items():
+        if name not in run.others:
+            continue
+        other = run.others[name].responses.get(query.id)
+        if isinstance(other, Ranking) and isinstance(response, Ranking):
+            reports.append(_compare_ranking(query, response, run.others[name], comparison, shared))
+            continue
+        reason = explain_no_ranking(response)
+        if not isinstance(other, Ranking):
+            reason = f"{explain_no_ranking(other)} with request {name}"
+        reports.append(ComparedRequest(name, comparison.depth, reason=reason))
+    return tuple(reports)
+
+
+def _compare_ranking(
+    query: Query, ranking: Ranking, other: Run, comparison: RequestComparison, shared: _SharedFacts
+) -> ComparedRequest:
+    """The *ranking* of *query* beside that of the run of the *other* request."""
+    suite, reference = shared.suite, other.responses[query.id]
+    assert isinstance(reference, Ranking), "queries without a ranking have their reason"
+    agreements: dict[str, float | None] = {}
+    for agreement in comparison.agreements:
+        # Two empty rankings say nothing, and the gate leaves them out.
+        value = None
+        if reference.ids or ranking.ids:
+            value = compare_with_reference(agreement, reference, ranking, depth=suite.depth).value
+        agreements[agreement.text] = value
+    losses = {}
+    for measure in comparison.measures:
+        scored = ScoredQuery(query, measure, score_of(suite, query, measure, other).value)
+        losses[measure.text] = compute_loss(suite, scored, other, ranking)
+    missed = []
+    for place in list_missed(reference, ranking, depth=comparison.depth):
+        hit = reference.hits[place]
+        missed.append(MissedHit(hit.id, place + 1, hit.score, hit.title or shared.titles.get(hit.id)))
+    hits = min(len(reference.ids), comparison.depth)
+    return ComparedRequest(other.request, comparison.depth, hits, "", agreements, losses, tuple(missed))
 
 
 def _decide_outcome(query: Query, response: Response | None, scores: Collection[Score]) -> tuple[Outcome, str]:

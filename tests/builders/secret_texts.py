@@ -33,7 +33,9 @@ def filled(kind, response):
     origin, parts = get_origin(kind), get_args(kind)
     if is_dataclass(kind):
         hints = get_type_hints(kind, vars(sys.modules[kind.__module__]) | {"Mapping": Mapping})
-        return kind(**{one.name: filled(hints[one.name], response) for one in fields(kind)})
+        # A run has those of other requests, which have none again.
+        hints = {name: hint for name, hint in hints.items() if kind not in get_args(hint)}
+        return kind(**{one.name: filled(hints[one.name], response) for one in fields(kind) if one.name in hints})
     if origin in (Union, UnionType):
         others = [one for one in parts if one is not NoneType]
         return filled(response if response in others else str if str in others else others[0], response)

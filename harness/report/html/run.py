@@ -56,6 +56,7 @@ from harness.report.html.charts import (
 from harness.report.overview import TagTable, build_overview, build_tag_table, find_differing_parts, name_cells
 from harness.report.run_document import (
     VARIANTS_SHOWN,
+    build_compared_table,
     build_differences,
     build_facts,
     build_notes,
@@ -251,6 +252,10 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
     if variants.rows:
         caption = "Variants of queries, those that agree least with their query first"
         blocks += [Heading("Variants"), replace(variants, caption=caption)]
+    compared = build_compared_table(suite.queries)
+    if compared.rows:
+        caption = "Queries that miss hits of the request that they are compared with, those that agree least first"
+        blocks += [Heading("Compared requests"), replace(compared, caption=caption)]
     ends = ("with the best scores", "with better scores than those shown")
     left_out = describe_omitted(suite.verdicts, len(suite.queries), limits, *ends)
     notes = (*build_notes(suite).lines, *note_omissions(left_out))

@@ -138,3 +138,35 @@ def test_what_cannot_be_compared_is_a_problem_of_the_suite(engine, capsys, chang
     write_suite(*changes)
     assert main(["validate", "shop.relevance.yaml"]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_reports_show_the_hits_that_were_missed_by_rank_and_score(engine, capsys):
+    engine.rankings["red shoes"] = ["a", "x", "y"]
+    outputs = [f"{kind}=report.{kind}" for kind in ("html", "markdown", "json", "junit")]
+    assert run(engine, *[word for output in outputs for word in ("--output", output)]) == 1
+    printed = capsys.readouterr().out
+    assert "missed hit of exact" in printed
+    rows = [line.split() for line in printed.splitlines()]
+    assert ["b", "2", "8"] in rows
+    assert ["c", "3", "7"] in rows
+    assert ["shoes", "exact", "2", "of", "3", "0.3333"] in rows
+    [suite] = json.loads(Path("report.json").read_text())["suites"]
+    [compared] = suite["queries"][0]["compared"]
+    assert (compared["request"], compared["depth"], compared["hits"]) == ("exact", 3, 3)
+    assert [(hit["id"], hit["rank"], hit["score"]) for hit in compared["missed"]] == [("b", 2, 8.0), ("c", 3, 7.0)]
+    assert suite["queries"][1]["compared"][0]["missed"] == []
+    page = Path("report.html").read_text()
+    assert "Missed hits of" in page
+    assert ": rank 2, score 8</li>" in page
+    for name in ("report.markdown", "report.junit"):
+        assert "missed hit of exact" in Path(name).read_text()
+
+
+def test_all_requests_have_their_agreement_and_latency_in_one_table(engine, capsys):
+    engine.rankings["red shoes"] = ["a", "x", "y"]
+    assert run(engine, "--all-requests") == 1
+    printed = capsys.readouterr().out
+    [heading] = [line for line in printed.splitlines() if "p95 ms" in line]
+    assert heading.split("overlap@3 with exact")[1].split() == ["p95", "ms", "queries", "held", "failed", "errors"]
+    [row] = [line.split() for line in printed.splitlines() if "approximate  " in line and "0.6667" in line]
+    assert row[:3] == ["shop", "approximate", "0.6667"]
