@@ -15,7 +15,7 @@ from harness.extensions.workbench.bench import Bench, TextRun
 from harness.extensions.workbench.causes import plan_causes
 from harness.extensions.workbench.figures import ScoredSide, make_rows
 from harness.extensions.workbench.grading import Grading
-from harness.extensions.workbench.holding_out import describe_hold_out, give_verdict
+from harness.extensions.workbench.holding_out import UnjudgedHitsError, describe_hold_out, give_verdict
 from harness.extensions.workbench.rankings import RankedSide, Rankings, find_query, make_side
 from harness.extensions.workbench.scored_tries import LIVE
 from harness.extensions.workbench.writing import PlannedChange, plan_request, plan_values
@@ -43,6 +43,8 @@ class Actions:
         """Each look is counted, also of two windows that finish at once."""
         self._verdicts: dict[int, str] = {}
         """Of the queries held out, by the number of the try."""
+        self._told_unjudged: set[int] = set()
+        """The tries of which it was told that unjudged hits may turn their verdict round."""
         self._rankings = Rankings(bench.scored, grading.given)
         self._answers = Answers(bench.scored, grading)
         bench.scored.replace_judgments(grading.list_judgments())
@@ -85,7 +87,7 @@ class Actions:
         return {
             "suite": material.masker.mask(material.suite.name),
             "request": material.request,
-            "against": material.live.name,
+            "against": "live" if material.live.name == material.request else material.live.name,
             "measure": material.measure.text,
             "depth": scored.suite.depth,
             "manual": material.is_manual,
@@ -343,7 +345,14 @@ class Actions:
         shown = self.scored.find_shown(number)
         material = self.scored.material
         with self._finishing:
-            verdict = give_verdict(material, material.read_request(shown.text, shown.values), self._runner)
+            tried = material.read_request(shown.text, shown.values)
+            # Who asks a second time was told of unjudged hits.
+            needs_grades = number not in self._told_unjudged
+            try:
+                verdict = give_verdict(material, tried, self._runner, needs_grades=needs_grades)
+            except UnjudgedHitsError:
+                self._told_unjudged.add(number)
+                raise
             # The suite may have been loaded again meanwhile.
             self.scored.material = replace(self.scored.material, hold_out=verdict.hold_out)
         self._verdicts[number] = verdict.short

@@ -201,7 +201,7 @@ def summarize(live: ScoredSide, tried: ScoredSide) -> Summary:
     losses = sum(difference < -EQUAL for difference in differences.values())
     possible = find_range(live, tried)
     interval = _find_interval(live, tried) if len(differences) > 1 else None
-    is_grey = interval is None or _includes_zero(interval) or (possible is not None and _includes_zero(possible))
+    is_grey = interval is None or includes_zero(interval) or (possible is not None and includes_zero(possible))
     unanswered = sum(isinstance(tried.responses.get(query.id), Failure) for query in suite.queries)
     summary = Summary(
         live=None if means is None else means[0],
@@ -250,7 +250,7 @@ def describe_summary(summary: Summary, measure: str) -> str:
     parts = [f"{measure} {summary.tried:.3f}, live {summary.live:.3f}, difference {summary.difference:+.3f}"]
     if summary.interval is not None:
         low, high = summary.interval
-        chance = ", which may be chance" if _includes_zero(summary.interval) else ""
+        chance = ", which may be chance" if includes_zero(summary.interval) else ""
         parts.append(f"95 % interval {low:+.3f} to {high:+.3f}{chance}")
     parts.append(f"{summary.wins} won, {summary.losses} lost, {summary.same} the same")
     if summary.range is not None:
@@ -293,7 +293,8 @@ def find_range(live: ScoredSide, tried: ScoredSide) -> tuple[float, float] | Non
     return None if found is None else (found.low, found.high)
 
 
-def _includes_zero(interval: tuple[float, float]) -> bool:
+def includes_zero(interval: tuple[float, float]) -> bool:
+    """Whether a difference of 0 is in *interval*."""
     return interval[0] <= EQUAL and interval[1] >= -EQUAL
 
 

@@ -41,6 +41,8 @@ SECONDS = 5.0
 """How long a try of up to `QUERIES_OF_BUDGET` queries may take, unless the user says it."""
 QUERIES_OF_BUDGET = 100
 
+NO_TITLES = "Hits are shown by their ids: `display: {title: FIELD, fields: [FIELD]}` in the suite says what to show."
+
 
 @dataclass(frozen=True, slots=True)
 class TryOptions:
@@ -195,6 +197,9 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
     masker = Masker(suite.variables) if answered is None else answered.cell.masker
     search = None if answered is None else answered.search
     notes += _describe_live(live)
+    service = suite.target.service if answered is None else answered.cell.searched.target.service
+    if suite.display.title is None and search is not None and find_dialect(service).has_indexes:
+        notes.append(NO_TITLES)
     return Material(
         options=options,
         configs=configs,
@@ -211,7 +216,7 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
         notes=tuple(notes),
         masker=masker,
         search=search,
-        service=suite.target.service if answered is None else answered.cell.searched.target.service,
+        service=service,
         facts=fingerprint_index(search, live.side.run.index),
         states=states,
     )

@@ -16,15 +16,23 @@ from harness.gate.ties import group_ties
 from harness.metrics.run_scores import contributions_of
 from harness.model.inspection import Explained, Explanation, ScorePart
 from harness.model.report import MissingDocument
-from harness.model.run import Ranking, Response
+from harness.model.run import Hit, Ranking, Response
 from harness.model.suite import Json, Query, Suite
 from harness.redaction import redact
 from harness.report.run_sentences import describe_place
-from harness.run.look_ups import locate_missing, look_up_titles
+from harness.run.look_ups import locate_missing
+from harness.search.dialects import find_dialect
+from harness.search.lookup import LookUp, look_up_documents
+from harness.search.protocol import LookUpOptions
 from harness.search.score_parts import find_part_differences
+from harness.suites.display import list_shown_fields
 from harness.suites.requests import build_request
+from harness.words import shorten
 
 LINES_OF_EXPLANATION = 60
+
+LONGEST_TEXT = 400
+"""Characters of a field of a document that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +49,14 @@ class RankedSide:
 
 
 class Rankings:
-    """What is shown of single queries; titles and ranks that were looked up are kept."""
+    """What is shown of single queries; documents and ranks that were looked up are kept."""
 
     def __init__(self, scored: ScoredTries, given: Container[Pair]) -> None:
         """*given* has what was graded in this session."""
         self._scored = scored
         self._given = given
-        self._titles: dict[str, str | None] = {}
+        self._documents: dict[str, Hit] = {}
+        """Those that were looked up; one that was not found has its id alone."""
         self._located: dict[tuple[str, str], dict[str, MissingDocument]] = {}
         """By the fingerprint of a request and a query."""
 
@@ -57,7 +66,7 @@ class Rankings:
         query = find_query(suite, query_id)
         depth = suite.depth
         sides = [live] if tried is None else [live, tried]
-        self._look_up_titles({document for side in sides for document in side.hits(depth)})
+        self._look_up({document for side in sides for document in side.hits(depth)})
         others = live.hits(depth) if tried is None else tried.hits(depth)
         answer: dict[str, Any] = {
             "query": query_id,
@@ -78,7 +87,13 @@ class Rankings:
 
     def title(self, document: str) -> str | None:
         """The title of a document, as far as it is known."""
-        return self._titles.get(document)
+        return self._documents[document].title if document in self._documents else None
+
+    def _list_texts(self, document: str) -> dict[str, str]:
+        """The fields of a document that the suite displays, each shortened."""
+        hit = self._documents.get(document)
+        texts = {} if hit is None or hit.texts is None else hit.texts
+        return {field: shorten(text, LONGEST_TEXT) for field, text in texts.items() if text}
 
     def _list_hits(self, query: Query, side: RankedSide, others: Sequence[str]) -> list[dict[str, Any]]:
         response = side.response
@@ -96,7 +111,8 @@ class Rankings:
                 {
                     "rank": rank,
                     "document": document,
-                    "title": self._titles.get(document),
+                    "title": self.title(document),
+                    "texts": self._list_texts(document),
                     "move": others.index(document) + 1 - rank if document in others else None,
                     "is_new": document not in others,
                     "is_gone": False,
@@ -114,22 +130,32 @@ class Rankings:
 
     # What is looked up.
 
-    def _look_up_titles(self, documents: Iterable[str]) -> None:
+    def _look_up(self, documents: Iterable[str]) -> None:
+        """Look up the titles and the fields that the suite displays; a look-up that fails decides nothing."""
         material = self._scored.material
         answered = material.live.answered
-        unknown = [document for document in documents if document not in self._titles]
+        unknown = [document for document in documents if document not in self._documents]
         if not unknown or answered is None or answered.search is None:
             return
-        suite = answered.cell.searched
-        run = replace(answered.run, titles={})
-        found = redact(look_up_titles(suite, run, answered.search, unknown), material.masker.mask)
-        self._titles |= {document: found.titles.get(document) for document in unknown}
+        suite, run = answered.cell.searched, answered.run
+        template = suite.requests[run.request]
+        fields = list_shown_fields(suite, [run.request])
+        is_shown = bool(fields) or suite.display.title is not None
+        if not is_shown or not find_dialect(suite.target.service).looks_up_documents(template):
+            return
+        query = next(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
+        request = replace(build_request(suite, template, query), index=run.index)
+        options = LookUpOptions(title_field=suite.display.title, fields=fields)
+        [known] = look_up_documents(answered.search, [LookUp(request, unknown, options)])
+        hits = redact(known.hits, material.masker.mask)
+        self._documents |= {document: hits.get(document, Hit(document)) for document in unknown}
 
     def _list_missing(self, query: Query, sides: Sequence[RankedSide]) -> list[dict[str, Any]]:
         """The relevant documents that a side does not show, with the rank on each, or why there is none."""
         depth = self._scored.suite.depth
         located = [self._locate(query, side) for side in sides]
         documents = dict.fromkeys(document for found in located for document in found)
+        self._look_up(documents)
         shown = [side.hits(depth) for side in sides]
         missing = []
         for document in documents:
@@ -142,7 +168,8 @@ class Rankings:
             missing.append(
                 {
                     "document": document,
-                    "title": titles[0] if titles else self._titles.get(document),
+                    "title": titles[0] if titles else self.title(document),
+                    "texts": self._list_texts(document),
                     **self._describe_grade(query, document),
                     "where": ": ".join([", ".join(words), *reasons[-1:]]),
                 }

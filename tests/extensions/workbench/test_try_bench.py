@@ -19,6 +19,8 @@ from extensions.workbench.builders.tried_shop import (
 )
 from harness.cli import main
 from harness.errors import SearchError, UsageError
+from harness.extensions.workbench.opening import NO_TITLES
+from harness.extensions.workbench.rankings import LONGEST_TEXT
 from harness.local_server import RefusedAction
 
 TITLE = "/query/multi_match/fields/0^title"
@@ -228,6 +230,22 @@ def test_both_rankings_of_a_query(actions):
     assert actions.show_query("", {"id": "q1"})["try"] is None
     with pytest.raises(UsageError, match="found no query 'q99'"):
         actions.show_query("", {"id": "q99"})
+
+
+def open_notes(path, engine):
+    with open_actions(path, engine.url) as actions:
+        return actions.show_session("", {})["notes"]
+
+
+def test_the_fields_of_hits_that_the_suite_displays_are_shown(path, engine):
+    assert open_notes(path, engine) == [NO_TITLES]
+    path.write_text(path.read_text().replace("depth: 5\n", "depth: 5\ndisplay: {title: title, fields: [brand]}\n"))
+    assert open_notes(path, engine) == []
+    engine.sources |= {"q1-a": {"title": "A tent", "brand": "Peak " * 100}}
+    with open_actions(path, engine.url) as actions:
+        other, hit, _ = actions.show_query("", {"id": "q1"})["live"]
+    assert (hit["title"], hit["texts"]) == ("A tent", {"brand": ("Peak " * 100)[: LONGEST_TEXT - 1] + "…"})
+    assert (other["title"], other["texts"]) == (None, {})
 
 
 def test_relevant_documents_that_are_missing_are_looked_for(actions, engine):

@@ -4,6 +4,7 @@ import json
 import shlex
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,9 @@ from extensions.workbench.builders.tried_shop import (
 from harness.cli import main
 from harness.errors import FormatError, SearchError, UsageError
 from harness.extensions.judging.judge_lock import lock_judge_file
+from harness.extensions.tuning.model import TuningDecision, TuningGain
 from harness.extensions.workbench import holding_out
+from harness.extensions.workbench.holding_out import UnjudgedHitsError, describe_ties
 from harness.extensions.workbench.opening import answer_queries
 from harness.extensions.workbench.tries import lock_tries
 from harness.files.beside import BesideFile
@@ -225,7 +228,7 @@ class TestHoldOut:
             hidden = set(json.loads(held_out.read_text())["queries"])
             assert len(hidden) == 5
             assert session["hold_out"]["queries"] == 5
-            assert session["notes"] == ["5 queries held out are too few for a verdict, which needs at least 6."]
+            assert session["notes"][0] == "5 queries held out are too few for a verdict, which needs at least 6."
             assert set(rows) == {query["id"] for query in session["queries"]} == set(QUERIES) - hidden
             asked = {text.partition(" ")[0] for text in engine.asked}
             assert asked.isdisjoint(hidden)
@@ -265,7 +268,7 @@ class TestHoldOut:
         monkeypatch.setattr(holding_out, "answer_queries", answer)
         with open_actions(path, engine.url, hold_out=True) as actions:
             send(actions, GOOD)
-            send(actions, NEW)
+            send(actions, REQUEST.replace("^3", "^7"))
             windows = [threading.Thread(target=actions.finish, args=("", {"try": number})) for number in (1, 2)]
             for window in windows:
                 window.start()
@@ -279,11 +282,36 @@ class TestHoldOut:
             send(actions, NEW)
             for query in shown:
                 actions.grade("", {"query": query, "document": f"{query}-new", "grade": 2, "try": 1})
+            with pytest.raises(UnjudgedHitsError):
+                actions.finish("", {"try": 1})
             sentence = actions.finish("", {"try": 1})["sentence"]
             command = sentence.rpartition("Without ranks: ")[2]
             assert "2 grades of this session" in sentence
             words = ["--blind", "--regrade", "--query", shown[0], "--query", shown[1], "--judge", "OTHER"]
             assert shlex.split(command) == ["relevance", "judge", "page", str(path), *words]
+
+    def test_unjudged_hits_that_decide_are_told_before_a_look(self, engine, path, held_out):
+        with open_actions(path, engine.url, hold_out=True) as actions:
+            send(actions, NEW)
+            with pytest.raises(UnjudgedHitsError) as refused:
+                actions.finish("", {"try": 1})
+            assert json.loads(held_out.read_text())["looks"] == []
+            assert "the grades of 5 unjudged hits (5 of the try) may turn it round" in str(refused.value)
+            assert f"relevance judge page {path} --all-requests --blind --judge OTHER" in str(refused.value)
+            # Who asks again knows it, and is told.
+            sentence = actions.finish("", {"try": 1})["sentence"]
+            assert "By the grades of 5 unjudged hits (5 of the try) it may be -0.138 to +0.464." in sentence
+            assert len(json.loads(held_out.read_text())["looks"]) == 1
+
+    def test_judged_hits_that_tie_may_be_why_no_gain_is_shown(self):
+        gain = TuningGain(8, 0.5, 0.6, 0.1, 0.02, 0.18, 0.01, least=0.05, greatest=0.15)
+        said = describe_ties(TuningDecision.UNDECIDED, gain)
+        assert said.startswith(
+            " Over the orders of tied documents it is +0.050 to +0.150, and not all of that is beyond"
+        )
+        assert "break ties in both requests" in said
+        assert describe_ties(TuningDecision.GAIN, gain) == " Over the orders of tied documents it is +0.050 to +0.150."
+        assert describe_ties(TuningDecision.GAIN, replace(gain, least=None, greatest=None)) == ""
 
     def test_without_answers_nothing_is_decided(self, engine, path, held_out):
         with open_actions(path, engine.url, hold_out=True) as actions:

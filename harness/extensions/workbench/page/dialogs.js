@@ -102,7 +102,7 @@ export const makeDialogs = (session, ask, tries) => {
   at("writing-form").addEventListener("submit", (event) => {
     event.preventDefault();
     // Enter in the name shows the change: only the button writes.
-    if (event.submitter) at("writing").close();
+    if (event.submitter.value) at("writing").close();
     else preview();
   });
 

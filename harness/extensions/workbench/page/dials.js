@@ -2,8 +2,9 @@
 
 import { at, make } from "./elements.js";
 
-/** *value* and *steps* of *step*, without what adding decimal fractions leaves behind. */
-const addSteps = (value, steps, step) => Number((value + steps * step).toPrecision(12));
+/** *value* and *steps* of *step*, not below 0, which engines refuse; without what decimal fractions leave behind. */
+const addSteps = (value, steps, step) =>
+  Number(Math.max(value + steps * step, value < 0 ? -Infinity : 0).toPrecision(12));
 
 /** The dials; *change* is called with the values that were set, by pointer. */
 export const makeDials = (change) => {

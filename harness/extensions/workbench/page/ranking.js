@@ -109,6 +109,7 @@ export const makeRanking = (choices, choose) => {
     const { hit } = chosen;
     const where = chosen.side === "missing" ? "missing" : `${chosen.side}, rank ${hit.rank}`;
     at("hit-heading").textContent = `${hit.title || hit.document} (${where})`;
+    fillFacts(at("hit-texts"), Object.entries(hit.texts));
     for (const button of at("grades").children) {
       const { grade } = choices[button.dataset.choice];
       button.setAttribute("aria-pressed", String(grade === hit.grade));

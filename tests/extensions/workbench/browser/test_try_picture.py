@@ -15,7 +15,7 @@ class ProductsBench(ScriptedBench):
 
     def __post_init__(self):
         lines = (PRODUCTS.parent / "products" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
-        self.titles = {product["id"]: product["title"] for product in map(json.loads, lines)}
+        self.products = {product["id"]: product for product in map(json.loads, lines)}
         self.suite = load_suite(PRODUCTS, None)
         super().__post_init__()
 
@@ -26,11 +26,13 @@ class ProductsBench(ScriptedBench):
     def rank(self, query, text):
         answer = super().rank(query, text) | {"params": {}}
         judged = list(self.suite.queries[int(query[1:])].judgments)
-        products = list(dict.fromkeys([*judged, *self.titles]))
+        products = list(dict.fromkeys([*judged, *self.products]))
         names = [*self.list_documents(query, None), *(f"{query}-{name}" for name in ("new", "far", "never"))]
         for hit in (*answer["live"], *(answer["try"] or ()), *answer["missing"]):
             hit["document"] = products[names.index(hit["document"])]
-            hit["title"] = self.titles[hit["document"]]
+            product = self.products[hit["document"]]
+            hit["title"] = product["title"]
+            hit["texts"] = {field: product[field] for field in self.suite.display.fields}
         return answer
 
 

@@ -61,9 +61,12 @@ def test_a_request_is_typed_judged_kept_and_written(page, path):
     press(page, "s")
     page.locator("#diff ins", has_text="title^6").wait_for()
     assert page.locator("#diff").inner_text().count("@@ ") == 1
+    page.locator("#writing-name").fill("better")
+    press(page, "Enter")
+    page.locator("#diff ins", has_text="better:").wait_for()
     focus_by_tab(page, "write-now")
     press(page, "Enter")
-    wait_for_said(page, "Wrote the request current-try-1")
+    wait_for_said(page, "Wrote the request better")
     after = path.read_text()
     assert count_hunks(before, after) == 1
     assert "fields: [title^6, brand]" in after
@@ -119,3 +122,9 @@ def test_a_dial_is_turned_on_the_request_as_written(page):
     page.locator("#lead dt", has_text="try 1").wait_for()
     assert "# The title counts most.\n" in page.input_value("#text")
     assert "title^3" not in page.input_value("#text")
+
+
+def test_a_dial_stops_at_zero(page):
+    press(page, "d", *["ArrowDown"] * 9)
+    page.locator("#lead dt", has_text="try 1").wait_for()
+    assert "title^0," in page.input_value("#text")

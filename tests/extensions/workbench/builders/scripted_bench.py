@@ -359,6 +359,9 @@ class ScriptedBench:
     def _title(self, document):
         return f"{COLOURS[len(document) % 8].title()} {document.replace('-', ' ')} for long trips{self.spoiled}"
 
+    def _list_texts(self, document):
+        return {"brand": f"Peak{self.spoiled}", "description": f"{self._title(document)}. " * 8}
+
     def _grade(self, query, document):
         if (query, document) in self.grades:
             return self.grades[query, document]
@@ -371,6 +374,7 @@ class ScriptedBench:
             "rank": rank,
             "document": document,
             "title": self._title(document),
+            "texts": self._list_texts(document),
             "move": others.index(document) + 1 - rank if document in others else None,
             "is_new": document not in others,
             "is_gone": False,
@@ -381,8 +385,14 @@ class ScriptedBench:
         }
 
     def _make_missing(self, query, document, where):
-        grade, is_own = self.grades.get((query, document), 3.0), (query, document) in self.given
-        return {"document": document, "title": self._title(document), "grade": grade, "is_own": is_own, "where": where}
+        return {
+            "document": document,
+            "title": self._title(document),
+            "texts": self._list_texts(document),
+            "grade": self.grades.get((query, document), 3.0),
+            "is_own": (query, document) in self.given,
+            "where": where,
+        }
 
     def explain(self, user, sent):
         words = "against the hit above" if sent["above"] else "sum of:"
