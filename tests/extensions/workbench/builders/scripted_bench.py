@@ -147,7 +147,7 @@ class ScriptedBench:
         return {
             "suite": "shop" + self.spoiled,
             "request": "current",
-            "against": "current",
+            "against": "live",
             "measure": "nDCG@10",
             "depth": DEPTH,
             "manual": self.is_manual,
