@@ -300,6 +300,25 @@ def test_a_query_that_is_gone_meanwhile_ends_no_session(actions, path, engine, m
     assert last["over"]
 
 
+def test_a_fixture_is_checked_again_after_a_change_of_its_files(engine, tmp_path, monkeypatch):
+    checked = []
+    monkeypatch.setattr(
+        "harness.run.connections._build_index", lambda suite, *_, **__: checked.append(suite.name) or "products"
+    )
+    documents = tmp_path / "documents.jsonl"
+    ids = [f"{query}-{letter}" for query in QUERIES for letter in "abc"]
+    documents.write_text("".join(f'{{"id": "{document}", "title": "x"}}\n' for document in ids))
+    fixture = "fixture: {documents: documents.jsonl, mappings: {properties: {title: {type: text}}}}"
+    path = write_suite(tmp_path, SUITE.replace("target: {index: products}", fixture))
+    with open_actions(path, engine.url, run={"allow_write": True}) as actions:
+        send(actions, GOOD)
+        assert (checked, actions.show_changes("", {})["reload"]) == (["shop"], False)
+        documents.write_text(documents.read_text().replace('"x"', '"y"'))
+        assert actions.show_changes("", {})["reload"]
+        send(actions, GOOD.replace("^6", "^7"))
+        assert checked == ["shop", "shop"]
+
+
 def test_a_live_request_without_answers_ends_the_command(engine, path):
     engine.rankings.clear()
     with pytest.raises(SearchError, match="the request 'current' has no answer"), open_actions(path, engine.url):

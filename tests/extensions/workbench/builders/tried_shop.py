@@ -12,6 +12,7 @@ from harness.extensions.workbench.scored_tries import ScoredTries
 from harness.extensions.workbench.tries import TriesFile
 from harness.options import RunOptions
 from harness.run import Runner
+from harness.run.connections import FixtureBuilds
 
 QUERIES = [f"q{number}" for number in range(12)]
 
@@ -95,12 +96,17 @@ def open_actions(path, url, *, judge=None, hold_out=False, environ=None, **optio
     options = TryOptions(path, run, judge=judge, hold_out=hold_out, **options)
     environ = {} if environ is None else environ
     with ExitStack() as resources:
-        runner = resources.enter_context(Runner(environ))
+        builds = FixtureBuilds()
+        runner = resources.enter_context(Runner(environ, builds=builds))
         material = open_material(options, environ, runner)
         tries = TriesFile.read(path, material.suite.roots)
         grading = Grading.prepare(material.suite, judge, material.configs, resources)
-        scored = ScoredTries(material, tries)
-        bench = Bench(scored, lambda: open_material(options, environ, runner), runner)
+
+        def reopen():
+            builds.forget()
+            return open_material(options, environ, runner)
+
+        bench = Bench(ScoredTries(material, tries), reopen, runner)
         resources.callback(bench.close)
         yield Actions(bench, grading, runner, environ)
 
