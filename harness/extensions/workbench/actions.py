@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -165,7 +165,7 @@ class Actions:
             "run": run.id,
             "part_of": run.again if run.is_part else None,
             "since": since + len(rows),
-            "rows": [asdict(row) for row in rows],
+            "rows": [row.to_json() for row in rows],
             "done": since + len(rows),
             "total": run.searches,
             "over": is_over,
@@ -194,7 +194,7 @@ class Actions:
         return {
             "text": shown.text,
             "dials": self._answers.list_dials(shown.text, shown.values),
-            "rows": [asdict(one) for one in self.scored.list_rows(number)],
+            "rows": [row.to_json() for row in self.scored.list_rows(number)],
             "summary": self._answers.build_summary(number),
             "stale": row["stale"],
             "row": row,
@@ -282,7 +282,7 @@ class Actions:
         tried = None
         if number is not None:
             side = scored.find_shown(number).side
-            answer["rows"] = [asdict(row) for row in make_rows(scored.live, side, owner)]
+            answer["rows"] = [row.to_json() for row in make_rows(scored.live, side, owner)]
             answer["summary"] = self._answers.build_summary(number)
             tried = self._find_side(number, query)
         answer["ranking"] = self._rankings.show(query, self._find_side(LIVE, query), tried)

@@ -10,7 +10,6 @@ from typing import Any
 from harness.extensions.workbench.dials import find_dials, list_parameters
 from harness.extensions.workbench.figures import (
     ScoredSide,
-    find_best,
     find_mean_difference,
     judge_queries,
     make_row,
@@ -114,8 +113,7 @@ class Answers:
         """The figures of the try of a *number*, by the grades of now."""
         summary = self._scored.summarize_try(number)
         side = self._scored.find_shown(number).side
-        weights = {query.id: query.weight for query in self._scored.suite.queries}
-        best = find_best(self._scored.list_differences(), weights)
+        best = self._scored.find_best()
         answer: dict[str, Any] = asdict(summary)
         answer["try"] = answer.pop("tried")
         answer["failing"] = [{"text": text, "live_too": live_too} for text, live_too in summary.failing]

@@ -49,6 +49,10 @@ class Row:
     agreement: float | None = None
     """How far the ranking of a variant agrees with that of its query; None for a query."""
 
+    def to_json(self) -> dict[str, str | float | bool | None]:
+        """As the page reads it. All values are plain, and need no copies as `dataclasses.asdict` makes them."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
 
 @dataclass(frozen=True)
 class ScoredSide:
@@ -63,6 +67,8 @@ class ScoredSide:
     """What is known of them beside the responses."""
     known: Mapping[str, float | None] = field(default_factory=dict)
     """Scores that were computed before by the same judgments."""
+    _unjudged: dict[str, int] = field(default_factory=dict)
+    """What `count_unjudged` found, by query: what is live is asked for each try."""
 
     @cached_property
     def scores(self) -> dict[str, float]:
@@ -94,10 +100,11 @@ class ScoredSide:
 
     def count_unjudged(self, query: Query) -> int:
         """The hits of *query* without a grade, among those that are shown."""
-        response = self.responses.get(query.id)
-        if not isinstance(response, Ranking):
-            return 0
-        return sum(document not in query.judgments for document in response.ids[: self.suite.depth])
+        if query.id not in self._unjudged:
+            response = self.responses.get(query.id)
+            documents = response.ids[: self.suite.depth] if isinstance(response, Ranking) else ()
+            self._unjudged[query.id] = sum(document not in query.judgments for document in documents)
+        return self._unjudged[query.id]
 
     def score_variant(self, query: Query, variant: Variant) -> float | None:
         """

@@ -15,10 +15,12 @@ from datetime import UTC, datetime
 
 from harness.extensions.workbench.dials import describe_change
 from harness.extensions.workbench.figures import (
+    Best,
     Row,
     ScoredSide,
     Summary,
     count_searches,
+    find_best,
     find_differences,
     find_mean_difference,
     judge_queries,
@@ -79,6 +81,8 @@ class ScoredTries:
         self._owners: dict[str, Query] = {}
         self._owners_of: Suite | None = None
         """The suite of which these are the owners."""
+        self._best: tuple[Best | None] | None = None
+        """What `find_best` found, if it was asked since figures changed."""
         self._judgments = _fingerprint_judgments(material.suite)
         self._facts_read = time.monotonic()
         self.is_outdated = False
@@ -181,6 +185,7 @@ class ScoredTries:
             self.tries.replace(one)
         with self._lock:
             self._shown.pop(one.number, None)
+            self._best = None
             self._summaries[one.number] = summary
         return one
 
@@ -253,6 +258,13 @@ class ScoredTries:
             rows += make_rows(self.live, side, query)
         return rows
 
+    def find_best(self) -> Best | None:
+        """The best of the tries of today's live request, by the grades of now; None where there is no choice."""
+        if self._best is None:
+            weights = {query.id: query.weight for query in self.suite.queries}
+            self._best = (find_best(self.list_differences(), weights),)
+        return self._best[0]
+
     def list_differences(self) -> dict[int, dict[str, float]]:
         """The differences by query of each try of today's live request, by the grades of now."""
         differences = {}
@@ -296,6 +308,7 @@ class ScoredTries:
     def _forget_figures(self) -> None:
         """What was computed by other judgments is computed again."""
         self._summaries.clear()
+        self._best = None
         self._failing_live = None
 
 
