@@ -22,7 +22,17 @@ from harness.metrics.run_scores import outcome_of, score_run
 from harness.model.comparison import Comparison
 from harness.model.run import Ranking, Response, Run
 from harness.model.scores import Outcome, Score
-from harness.model.suite import AgreementCondition, Gain, Measure, Profile, Query, Suite, Target, Threshold
+from harness.model.suite import (
+    AgreementCondition,
+    Gain,
+    Measure,
+    Profile,
+    Query,
+    Suite,
+    Target,
+    Threshold,
+    select_scored,
+)
 from harness.statistics.paired import pair_defined
 from harness.words import count, counted, listed
 
@@ -173,13 +183,27 @@ def score_by_suite(
     """
     scored_suite = replace(
         suite,
-        queries=tuple(replace(query, thresholds=(), xfail=None, skip=None) for query in queries),
+        queries=tuple(replace(query, thresholds=(), xfail=None, skip=None) for query in select_scored(queries)),
         measures=tuple(measures) or common_measures(suite),
         thresholds=tuple(thresholds),
     )
     source = f"the suite {suite.name}" if suite.path else "the evaluation"
     notes = [f"the sides are scored with the judgments of {source}", *_list_unknown_queries(pair, suite)]
+    notes += _describe_false_hits(pair, [query.id for query in queries if query.nothing])
     return _score_both(pair, scored_suite, notes, None)
+
+
+def _describe_false_hits(pair: Iterable[ComparedSide], queries: Sequence[str]) -> Iterator[str]:
+    """On how many of *queries*, for which no result is right, each side has hits; they are in no other figure."""
+    if not queries:
+        return
+    sides = []
+    for side in pair:
+        rankings = [side.run.responses.get(query) for query in queries]
+        answered = [ranking for ranking in rankings if isinstance(ranking, Ranking)]
+        with_hits = sum(bool(ranking.ids) for ranking in answered)
+        sides.append(f"{side.name} {with_hits} of {len(answered)} answered")
+    yield f"no result is right for {counted(queries, 'query')}, not compared; false hits: {', '.join(sides)}"
 
 
 def _list_unknown_queries(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
@@ -313,8 +337,11 @@ def _join_queries(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gai
     """
     queries: dict[str, Query] = {}
     weights: dict[str, float] = {}
+    nothing = {query.id for side in pair for query in side.queries if query.nothing}
     for side in pair:
         for query in side.queries:
+            if query.id in nothing:
+                continue
             # A run file has no texts, and a baseline no grades: each takes from the other what it lacks.
             first = queries.get(query.id, query)
             queries[query.id] = replace(

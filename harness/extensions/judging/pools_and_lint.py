@@ -28,7 +28,7 @@ from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_fo
 from harness.files.records import check_ids, read_records
 from harness.masking import Masker
 from harness.model.request import SearchRequest
-from harness.model.suite import Mark, Suite
+from harness.model.suite import Mark, Suite, select_scored
 from harness.options import RunOptions
 from harness.redaction import redact
 from harness.run import Matrix, Runner
@@ -110,7 +110,9 @@ def answer_and_pool(
     run = replace(options.run, depth=options.depth, unjudged=True)
     configs = Configs.from_options(run, environ)
     loaded = load_suites(paths, environ, needs_judgments=False, machines=False, configs=configs)
-    suites = [_reopen(suite, options.reopened | options.added) for suite in loaded]
+    # Where no result is right there is nothing to judge.
+    judged = [replace(suite, queries=select_scored(suite.queries)) for suite in loaded]
+    suites = [_reopen(suite, options.reopened | options.added) for suite in judged]
     answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
     selected = (cell for cell in answered if cell.cell.selection.selected.queries)
     pooled_suites = []

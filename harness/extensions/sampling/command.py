@@ -66,6 +66,16 @@ def command() -> None:
     metavar="NAME",
     help="The column or key with the number of searches; by default found by its name.",
 )
+@click.option(
+    "--zero-hits",
+    is_flag=True,
+    help="Draw only what found nothing, by the number of results of each search or row of the log.",
+)
+@rare_option(
+    "--results-column",
+    metavar="NAME",
+    help="With --zero-hits: the column or key with the number of results; by default found by its name.",
+)
 @rare_option("--count-lines", is_flag=True, help="Each line is one search, whatever its columns.")
 @rare_option("--keep-numbers", is_flag=True, help="Keep queries with long numbers, such as part numbers.")
 @rare_option(
@@ -138,6 +148,8 @@ def _check_output(output: Path | None, index: str | None) -> None:
 
 
 def _read_log_options(columns: Mapping[str, Any]) -> LogOptions:
+    if columns["results_column"] is not None and not columns["zero_hits"]:
+        raise click.UsageError("--results-column belongs to --zero-hits; give it too")
     if columns["count_lines"] and columns["count_column"] is not None:
         raise click.UsageError("--count-lines counts lines and --count-column a column; remove one of them")
     return LogOptions(
@@ -145,6 +157,8 @@ def _read_log_options(columns: Mapping[str, Any]) -> LogOptions:
         count_column=columns["count_column"],
         count_lines=columns["count_lines"],
         skip_wrong=columns["skip_wrong_lines"],
+        zero_hits=columns["zero_hits"],
+        results_column=columns["results_column"],
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,6 +47,10 @@ class LogOptions:
     """Whether each line is one search, whatever its columns."""
     skip_wrong: bool = False
     """Whether lines that cannot be read are left out."""
+    zero_hits: bool = False
+    """Whether only searches that found nothing are counted."""
+    results_column: str | None = None
+    """The column or key with the number of results; found by its name if None. With *zero_hits* only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> 
         # Of a file without a header no line can be read: there is nothing to leave out.
         if not options.skip_wrong or not reader.form:
             findings.raise_any(path)
+        if options.zero_hits and not reader.searches and reader.form and not findings.problems:
+            raise FormatError.at(name, 0, 0, f"no search of the log found nothing ({reader.form})")
         unread = reader.unread.describe()
         if unread:
             raise FormatError.at(name, 0, 0, unread)
@@ -129,6 +135,10 @@ def _choose_reader(path: Path) -> Callable[[IO[bytes], _LogReader], None]:
 
 def _read_plain(file: IO[bytes], reader: _LogReader) -> None:
     """Each line is the text of one search."""
+    if reader.options.zero_hits:
+        message = "plain lines do not say how many results a search had; --zero-hits needs a .csv or .jsonl log"
+        reader.findings.have_one_cause(0, message, "")
+        return
     if reader.options.query_column is not None or reader.options.count_column is not None:
         message = "plain lines have no columns; remove --query-column and --count-column, or rename the file to .csv"
         reader.findings.have_one_cause(0, message, "")
@@ -157,9 +167,18 @@ class _Columns:
     query: str
     count: str | None = None
     search_id: str | None = None
+    results: str | None = None
+    """The number of results, of which only 0 counts; None where all searches count."""
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that are read, but for the number of searches."""
+        return (self.query,) if self.results is None else (self.query, self.results)
 
     def describe(self, form: str) -> str:
         """What is read, in words."""
+        if self.results is not None:
+            return f"{replace(self, results=None).describe(form)}, those with no result by {self.results!r} alone"
         if self.search_id is not None:
             return f"UBI: queries in {self.query!r}, each {self.search_id} a search"
         if self.count is None:
@@ -200,17 +219,20 @@ def _read_table(file: IO[bytes], reader: _LogReader, separators: str) -> None:
     reader.form = columns.describe("CSV")
     query_place = table.columns.index(columns.query)
     count_place = None if columns.count is None else table.columns.index(columns.count)
-    table.fewest_cells = max(query_place, count_place or 0) + 1
+    results_place = None if columns.results is None else table.columns.index(columns.results)
+    table.fewest_cells = max(query_place, count_place or 0, results_place or 0) + 1
     traffic = 1
     for line, cells in table:
-        if count_place is not None:
-            try:
-                traffic = _read_traffic(cells[count_place], table.columns[count_place], reader.options)
-            except _WrongLog as error:
-                table.note(line, cells, str(error), error.column)
+        try:
+            if results_place is not None and not _has_no_result(cells[results_place], table.columns[results_place]):
                 continue
-        elif not reader.options.count_lines:
-            reader.unread.watch(dict(zip(table.columns, cells, strict=True)), (columns.query,))
+            if count_place is not None:
+                traffic = _read_traffic(cells[count_place], table.columns[count_place], reader.options)
+        except _WrongLog as error:
+            table.note(line, cells, str(error), error.column)
+            continue
+        if count_place is None and not reader.options.count_lines:
+            reader.unread.watch(dict(zip(table.columns, cells, strict=True)), columns.read)
         text = cells[query_place]
         # Most texts have no apostrophe, and a log has millions.
         if "'" in text:
@@ -250,19 +272,34 @@ def _choose_columns(names: Sequence[str], kind: str, options: LogOptions) -> _Co
         _WrongLog: None has the queries, or it is not known which has the numbers of searches.
     """
     query, count = options.query_column, options.count_column
+    results: str | None = None
     is_ubi = kind == "keys" and "query_id" in names and ("user_query" in names or "action_name" in names)
     if is_ubi and query is None and count is None and not options.count_lines:
-        return _Columns("user_query", search_id="query_id")
+        if options.zero_hits:
+            results = options.results_column or _HITS_OF_UBI
+        return _Columns("user_query", search_id="query_id", results=results)
     if query is None:
         query = _find_column(names, QUERY_NAMES)
     if query is None:
         expected = f"expected one with the queries, such as {', '.join(QUERY_NAMES[:4])}; name it with --query-column"
         raise _WrongLog(f"found the {kind} {', '.join(names)}, {expected}")
+    if options.zero_hits:
+        others = [name for name in names if name not in (query, count)]
+        results = options.results_column or _find_results_column(others, kind)
     if options.count_lines:
         count = None
     elif count is None:
-        count = _find_count_column(names)
-    return _Columns(query, count)
+        count = _find_count_column([name for name in names if name != results])
+    return _Columns(query, count, results=results)
+
+
+def _find_results_column(names: Sequence[str], kind: str) -> str:
+    """The one of *names* with the number of results; raises _WrongLog if there is none."""
+    found = _find_column(names, RESULT_COUNT_NAMES)
+    if found is None:
+        expected = f"such as {', '.join(RESULT_COUNT_NAMES[:3])}; name it with --results-column"
+        raise _WrongLog(f"found the {kind} {', '.join(names)}, expected one with the number of results, {expected}")
+    return found
 
 
 def _find_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
@@ -278,12 +315,19 @@ def _find_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 def _check_header(names: Sequence[str], columns: _Columns, options: LogOptions) -> None:
     """Raise _WrongLog where the header of a table lacks one of *columns*, or has one of them twice."""
-    for given, option in ((options.query_column, "--query-column"), (options.count_column, "--count-column")):
+    given_names = (
+        (options.query_column, "--query-column"),
+        (options.count_column, "--count-column"),
+        (options.results_column, "--results-column"),
+    )
+    for given, option in given_names:
         if given is not None and given not in names:
             raise _WrongLog(f"found the columns {', '.join(names)}, expected one named {given!r}, as {option} says")
     if columns.query == columns.count:
         raise _WrongLog(f"the column {columns.query!r} cannot be both the query and the number of searches")
-    repeated = [name for name in list_repeated(names) if name in (columns.query, columns.count)]
+    if columns.results in (columns.query, columns.count) and columns.results is not None:
+        raise _WrongLog(f"the column {columns.results!r} cannot be the number of results and another one")
+    repeated = [name for name in list_repeated(names) if name in (columns.query, columns.count, columns.results)]
     if repeated:
         raise _WrongLog(f"the header names {', '.join(repeated)} twice")
 
@@ -299,6 +343,8 @@ def _count_document(document: Mapping[str, Any], columns: _Columns, reader: _Log
     if not is_id(query):
         found = f"found {json.dumps(query)[:60]} as {columns.query!r}"
         raise _WrongLog(f"{found}, expected a text", columns.query)
+    if columns.results is not None and _may_have_results(document, columns, columns.results):
+        return
     text, traffic = str(query), 1
     if columns.search_id is not None:
         search_id = document.get(columns.search_id)
@@ -312,8 +358,28 @@ def _count_document(document: Mapping[str, Any], columns: _Columns, reader: _Log
     elif columns.count is not None:
         traffic = _read_traffic(_find_value(document, columns.count), columns.count, reader.options)
     elif not reader.options.count_lines:
-        reader.unread.watch(document, (columns.query,))
+        reader.unread.watch(document, columns.read)
     reader.add(text, traffic)
+
+
+def _may_have_results(document: Mapping[str, Any], columns: _Columns, name: str) -> bool:
+    """Whether *document* has results under the key *name*, or is an event of UBI, which says nothing of them."""
+    value = _find_value(document, name)
+    if value is None and columns.search_id is not None:
+        return True
+    return not _has_no_result(value, name)
+
+
+def _has_no_result(value: Any, name: str) -> bool:
+    """Whether *value*, in the column or key *name*, is 0 or an empty list of results; raises _WrongLog if unknown."""
+    if isinstance(value, list):
+        return not value
+    if value is None:
+        raise _WrongLog(f"the object lacks {name!r}; expected the number of results", name)
+    try:
+        return read_count(value, name) == 0
+    except ValueError as error:
+        raise _WrongLog(str(error), name) from None
 
 
 def _read_traffic(value: Any, name: str, options: LogOptions) -> int:
@@ -355,6 +421,15 @@ _READERS: Mapping[str, Callable[[IO[bytes], _LogReader], None]] = {
 
 # The number of searches, by the usual names of its column. A column of whole numbers that is not read may have it: to
 # count each line as one search would then give wrong weights without a word, so `_UnreadNumbers` finds such columns.
+
+RESULT_COUNT_NAMES = (
+    "results", "result_count", "num_results", "results_count", "number_of_results", "total_results", "nb_results",
+    "total_hits", "hit_count", "num_hits", "nb_hits", "num_found", "found", "hits",
+)  # fmt: skip
+"""Names of numbers of results."""
+
+_HITS_OF_UBI = "query_response_hit_ids"
+"""The key of a search of UBI with the ids of its results."""
 
 _AMBIGUOUS_NAME = "hits"
 """The name that logs use for the number of searches and for that of results, which may be 0."""

@@ -6,6 +6,7 @@ import json
 import pytest
 
 import harness.search.dialects
+from builders.engine import ScriptedEngine
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
@@ -604,3 +605,29 @@ def test_documents_of_a_fixture_are_known_without_an_engine(folder, engine, caps
     assert "document 'd' for query 'boots' is not in d.jsonl, but 'D' is, which differs only in letter case; " in line
     assert lint() == 1
     assert engine.requests == []
+
+
+def test_without_a_right_result_nothing_is_to_judge(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "s.relevance.yaml"
+    path.write_text(
+        """\
+suite: shop
+target: {index: products}
+request: {query: {match: {title: "{{text}}"}}}
+measures: ["P@2"]
+queries:
+  - {id: shoes, text: shoes, judgments: {a: 1}}
+  - {id: xq, text: none, nothing: true}
+""",
+        encoding="utf-8",
+    )
+    with ScriptedEngine() as engine:
+        engine.rankings = {"shoes": ["a", "b"], "none": ["c", "d"]}
+        words = ["s.relevance.yaml", "--url", engine.url]
+        assert main(["judgments", "pool", *words, "--output", "csv=p.csv"]) == 0
+        assert main(["judgments", "lint", *words]) == 0
+    pooled = (tmp_path / "p.csv").read_text(encoding="utf-8")
+    assert "shoes" in pooled
+    assert "xq" not in pooled
+    assert "xq" not in capsys.readouterr().out

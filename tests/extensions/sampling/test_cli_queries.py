@@ -164,3 +164,14 @@ def test_a_spreadsheet_reads_the_file_as_text(capsys, log):
         rows = {row["text"]: row for row in csv.DictReader(file)}
     assert "'=1+1" in rows
     assert rows["tent 1"] == {"id": "tent-1", "text": "tent 1", "weight": "500", "tags": "head"}
+
+
+def test_what_found_nothing_is_drawn_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("query,count,results\ntent,90,5\nxq 1,7,0\nflights,3,0\n", encoding="utf-8")
+    assert main(["queries", "sample", "log.csv", "--zero-hits", "--output", "q.csv"]) == 0
+    assert "those with no result by 'results' alone, 10 searches" in " ".join(capsys.readouterr().out.split())
+    written = (tmp_path / "q.csv").read_text(encoding="utf-8").splitlines()
+    assert written == ["id,text,weight,tags", "xq-1,xq 1,7,head", "flights,flights,3,tail"]
+    assert main(["queries", "sample", "log.csv", "--results-column", "results"]) == 2
+    assert "--results-column belongs to --zero-hits" in capsys.readouterr().err

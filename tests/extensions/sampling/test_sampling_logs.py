@@ -251,3 +251,46 @@ def test_percentages_alone(refuse, read, column):
 def test_placeholders_in_other_languages(read, text):
     """Placeholders in other languages are no queries."""
     assert read("log.csv", f"query,count\n{text},90\ntent,3\n")[0] == {"tent": 3}
+
+
+ZERO = [
+    {"query_id": "1", "user_query": "tent", "query_response_hit_ids": ["a"]},
+    {"query_id": "2", "user_query": "xq 1", "query_response_hit_ids": []},
+    {"query_id": "2", "user_query": "xq 1", "action_name": "click"},
+    {"query_id": "3", "user_query": "xq 1", "query_response_hit_ids": []},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "form"),
+    [
+        ("log.csv", "query,results\ntent,5\nxq 1,0\nxq 1,0\n", {}, "each line a search, those with no result by 'res"),
+        ("log.csv", "query,count,num_results\ntent,9,5\nxq 1,2,0\n", {}, "searches in 'count', those with no result"),
+        ("log.csv", "q,timestamp,hits\ntent,1,3\nxq 1,1,0\nxq 1,2,0\n", {}, "by 'hits' alone"),
+        ("log.csv", "q,n,found\ntent,3,1\nxq 1,2,0\n", {"count_column": "n"}, "searches in 'n', those"),
+        ("log.csv", "q,hits,r\ntent,3,1\nxq 1,2,0\n", {"results_column": "r"}, "searches in 'hits', those"),
+        ("log.jsonl", '{"q": "tent", "n": {"found": 2}}\n' + '{"q": "xq 1", "n": {"found": 0}}\n' * 2,
+         {"results_column": "n.found"}, "by 'n.found' alone"),
+        ("ubi.ndjson", "\n".join(map(json.dumps, ZERO)), {}, "by 'query_response_hit_ids' alone"),
+    ],
+)  # fmt: skip
+def test_only_what_found_nothing_is_counted(read, name, text, options, form):
+    queries, log = read(name, text, zero_hits=True, **options)
+    assert queries == {"xq 1": 2}
+    assert form in log.form
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "sentence"),
+    [
+        ("log.txt", "tent\n", {}, "plain lines do not say how many results a search had"),
+        ("log.csv", "query,count\ntent,2\n", {}, "expected one with the number of results, such as results, result_c"),
+        ("log.csv", "query,r\ntent,2\n", {"results_column": "n"}, "expected one named 'n', as --results-column says"),
+        ("log.csv", "query,results\ntent,\n", {}, "found '' as 'results', expected a whole number from 0"),
+        ("log.csv", "query,results\ntent,2\n", {}, "no search of the log found nothing (CSV: queries in 'query', each"),
+        ("log.csv", "query,n\ntent,2\n", {"results_column": "n", "count_column": "n"}, "cannot be the number of res"),
+        ("log.jsonl", '{"q": "tent", "results": 1}\n{"q": "xq"}\n', {}, "the object lacks 'results'; expected the num"),
+    ],
+)  # fmt: skip
+def test_a_log_that_does_not_say_what_found_nothing(refuse, name, text, options, sentence):
+    assert sentence in refuse(name, text, zero_hits=True, **options)
