@@ -55,15 +55,17 @@ def _print_outdated_schema(path: Path) -> None:
 def _describe_contents(suite: Suite) -> str:
     """How many queries, judgments, measures, thresholds and requests *suite* has."""
     queries = suite.queries
-    unjudged = sum(not query.judgments for query in queries)
+    unjudged = sum(not (query.judgments or query.quotes) for query in queries)
     judgments = sum(len(query.judgments) for query in queries)
+    quotes = sum(len(query.quotes) for query in queries)
     thresholds = len(suite.thresholds) + sum(len(query.thresholds) for query in queries)
     measures: set[Measure] = set()
     for query in queries:
         measures.update(measures_of(suite, query))
     counts = [
         count(len(queries), "query"),
-        count(judgments, "judgment"),
+        *([count(judgments, "judgment")] if judgments or not quotes else []),
+        *([count(quotes, "quote")] if quotes else []),
         count(len(measures), "measure"),
         count(thresholds, "threshold"),
         count(len(suite.requests), "request"),

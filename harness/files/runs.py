@@ -276,7 +276,13 @@ class FileScorer:
         try:
             if judged.subtopics is not None:
                 return evaluate_novelty(
-                    rankings, judged.subtopics, measures, profile=self.profile, scores=scores, complete=complete
+                    rankings,
+                    judged.subtopics,
+                    measures,
+                    gain=self.gain,
+                    profile=self.profile,
+                    scores=scores,
+                    complete=complete,
                 )
             return evaluate(
                 rankings,

@@ -28,7 +28,7 @@ from harness.gate.inputs import GateInputs
 from harness.means import mean_of
 from harness.metrics.run_scores import score_of
 from harness.model.run import Hit, Ranking, Response, Status, Unit
-from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, select_by_id
+from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, Suite, select_by_id
 from harness.words import count, counted, listed
 
 
@@ -360,7 +360,7 @@ def add_short_rankings(finding: Finding, condition: ScoreCondition, scope: Scope
         return replace(finding, reason=f"{finding.reason}; {why}")
     queries = select_by_id(inputs.suite.queries, short_rankings)
     query_ids = [query.id for query in queries]
-    continuations = [_continue_ranking(query, short_rankings[query.id], requested) for query in queries]
+    continuations = [_continue_ranking(inputs.suite, query, short_rankings[query.id], requested) for query in queries]
     # Each round has one of the three continuations of every short ranking.
     for rankings in zip(*continuations, strict=True):
         run = replace(inputs.run, responses=dict(zip(query_ids, rankings, strict=True)))
@@ -391,7 +391,7 @@ def _find_short_rankings(condition: ScoreCondition, scope: Scope, inputs: GateIn
     return short
 
 
-def _continue_ranking(query: Query, ranking: Ranking, requested: RequestedDepth) -> list[Ranking]:
+def _continue_ranking(suite: Suite, query: Query, ranking: Ranking, requested: RequestedDepth) -> list[Ranking]:
     """
     *ranking* three times, each time continued with other hits to as many as were requested, or as match.
 
@@ -400,7 +400,7 @@ def _continue_ranking(query: Query, ranking: Ranking, requested: RequestedDepth)
     1. Unjudged hits lower `Judged`, and a share of the hits.
     2. Hits of no gain, the lowest grade first, lower a measure that leaves unjudged documents out, or one whose gains
        may be negative.
-    3. The best judged documents raise a measure above what `<=` allows.
+    3. The best judged documents, and a document with all quotes, raise a measure above what `<=` allows.
     """
     returned = set(ranking.ids)
     not_returned = [document for document in query.judgments if document not in returned]
@@ -416,8 +416,11 @@ def _continue_ranking(query: Query, ranking: Ranking, requested: RequestedDepth)
         # A profile may sort by score: the new hits stay below those that were returned.
         score = -math.inf
     continued = []
-    for documents in (unjudged, [*without_gain, *unjudged], [*best_first, *unjudged]):
-        new_hits = [Hit(document, score=score) for document in documents]
+    quoted = {}
+    if suite.display.text is not None and query.quotes:
+        quoted[suite.display.text] = tuple(quote.text for quote in query.quotes)
+    for documents, values in ((unjudged, {}), ([*without_gain, *unjudged], {}), ([*best_first, *unjudged], quoted)):
+        new_hits = [Hit(document, score=score, values=values) for document in documents]
         continued.append(replace(ranking, hits=(*ranking.hits, *new_hits)[:size]))
     return continued
 

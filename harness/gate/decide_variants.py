@@ -303,7 +303,7 @@ def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
 def list_lost_measures(suite: Suite, query: Query) -> tuple[Measure, ...]:
     """The measures that thresholds on a loss name; the first measure of *query* without any. It has to be judged."""
-    if not query.judgments:
+    if not query.judgments and not query.quotes:
         return ()
     measures: dict[str, Measure] = {}
     for condition in _list_conditions(suite, query):

@@ -340,13 +340,16 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
 
 
 def _describe_absent(reference: Reference, absent: Sequence[str]) -> str:
-    """That the queries *absent* are not in *reference*, or there with another text or params."""
+    """That the queries *absent* are not in *reference*, or there with another text or params, or fewer quotes."""
     missing = []
     changes = []
+    unsearched = []
     for query in absent:
         if query in reference.changed_questions:
             question_before, question_now = reference.changed_questions[query]
             changes.append(describe_changed_question(query, question_before, question_now))
+        elif query in reference.unsearched:
+            unsearched.append(query)
         else:
             missing.append(query)
     parts = []
@@ -354,6 +357,8 @@ def _describe_absent(reference: Reference, absent: Sequence[str]) -> str:
         parts.append(f"does not have {counted(missing, 'query')}")
     if changes:
         parts.append(f"asked something else for {count(len(changes), 'query')}: {listed(changes)}")
+    if unsearched:
+        parts.append(f"did not look for all quotes of {counted(unsearched, 'query')}")
     return " and ".join(parts)
 
 

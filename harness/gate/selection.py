@@ -275,11 +275,16 @@ def count_runs(condition: Condition) -> int:
 
 
 def list_read_fields(suite: Suite, request: str) -> tuple[str, ...]:
-    """The fields of hits that the expectations of *suite* and of its queries read in a run with *request*."""
+    """
+    The fields of hits that *suite* reads in a run with *request*: those of its expectations and those of its queries,
+    and the field in which quotes are looked for.
+    """
     fields: dict[str, None] = {}
     for threshold in iterate_thresholds(suite):
         if isinstance(threshold.condition, FieldExpectation) and is_for_request(threshold, suite, request):
             fields[threshold.condition.field] = None
+    if suite.display.text is not None and any(query.quotes for query in suite.queries):
+        fields[suite.display.text] = None
     return tuple(fields)
 
 

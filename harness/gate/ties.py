@@ -9,11 +9,12 @@ from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.metrics import measure_range, settings_of
+from harness.metrics import is_of_novelty, measure_range, settings_of
 from harness.metrics.profiles import rules_of, sort_by_score
-from harness.metrics.ties import TieRange, tie_range
+from harness.metrics.quotes import find_quotes
+from harness.metrics.ties import TieRange, find_tie_range_of_quotes, tie_range
 from harness.model.request import find_sort_places
-from harness.model.run import Hit, Ranking, Run
+from harness.model.run import FoundQuotes, Hit, Ranking, Run
 from harness.model.suite import (
     Json,
     Measure,
@@ -189,12 +190,35 @@ def compute_bands(
     bands = {}
     for measure in measures:
         try:
-            band = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
+            band = _compute_range(suite, query, measure, groups, [ranking], depth)
         except (UndefinedScore, MeasureError):
             continue
         if band.least < band.greatest:
             bands[measure.text] = band.least, band.greatest
     return bands
+
+
+def _compute_range(
+    suite: Suite,
+    query: Query,
+    measure: Measure,
+    groups: Sequence[Sequence[str]],
+    rankings: Sequence[Ranking],
+    depth: int,
+) -> TieRange:
+    """
+    The range of a value over all orders of *groups*, of which *depth* documents are scored.
+
+    *rankings* have the texts of the documents, for measures of quotes; of a document in several, the first counts.
+    """
+    if not is_of_novelty(measure):
+        return tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
+    shares: dict[str, Mapping[str, float]] = {}
+    for ranking in reversed(rankings):
+        shares |= {document: {} for document in ranking.ids}
+        shares |= find_quotes(query, ranking, suite.display.text or "").shares
+    found = FoundQuotes(shares=shares)
+    return find_tie_range_of_quotes(measure, groups, query, found, depth=depth, gain=suite.gain, profile=suite.profile)
 
 
 def find_bands(suite: Suite, run: Run, measure: Measure) -> dict[str, tuple[float, float]]:
@@ -291,7 +315,8 @@ def _has_tied_grades(query: Query, groups: Iterable[TieGroup]) -> bool:
     """Whether documents of different grades are in one of *groups*; no grade equals that of an unjudged document."""
     for group in groups:
         grades = {query.judgments.get(document) for document in group.documents}
-        if len(grades) > 1:
+        # Quotes are looked for only where they may matter: in documents that tie.
+        if len(grades) > 1 or (query.quotes and len(group.documents) > 1):
             return True
     return False
 
@@ -349,7 +374,7 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
         possible_orders += _list_possible_orders(group, match, groups_before, ranking_today)
         if group.start < limit and not _is_same_group(group, match, groups_before, ranking_today):
             only_ties = False
-    tied = find_tie_range(suite, query, measure, possible_orders, len(ranking_today.hits))
+    tied = find_tie_range(suite, query, measure, possible_orders, [ranking_today, ranking_before])
     return TiedValue(tied.least, tied.greatest, only_ties and tied.exact)
 
 
@@ -483,15 +508,16 @@ def _list_orders_beside(
 
 
 def find_tie_range(
-    suite: Suite, query: Query, measure: Measure, groups: Sequence[Sequence[str]], depth: int
+    suite: Suite, query: Query, measure: Measure, groups: Sequence[Sequence[str]], rankings: Sequence[Ranking]
 ) -> TieRange:
     """
-    The range of a value over all orders of *groups*, of which *depth* documents are scored.
+    The range of a value over all orders of *groups*, of which as many documents are scored as the first of *rankings*
+    has; these have all documents of *groups*.
 
     Where there are too many orders, it is that of the measure; where the measure is undefined in one, it is infinite.
     """
     try:
-        value_range = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
+        value_range = _compute_range(suite, query, measure, groups, rankings, len(rankings[0].hits))
     except (UndefinedScore, MeasureError):
         return TieRange(-math.inf, math.inf, exact=False)
     if value_range.exact:
@@ -562,14 +588,17 @@ def replace_scores(ranking: Ranking, profile: Profile) -> Ranking:
     ordered = order_by_profile(ranking, profile)
     groups = group_ties(ordered)
     if not groups:
-        untied = [Hit(hit.id, -position) for position, hit in enumerate(ordered.hits)]
-        return Ranking(tuple(untied), closed=True, exact_scores=True)
+        untied = [Hit(hit.id, -position, values=hit.values) for position, hit in enumerate(ordered.hits)]
+        return Ranking(tuple(untied), closed=True, exact_scores=True, found_quotes=ranking.found_quotes)
+    values_by_id = {hit.id: hit.values for hit in (*ordered.hits, *ordered.tail)}
     hits: list[Hit] = []
     for group in groups:
-        hits += [Hit(document, -group.start) for document in group.shown]
+        hits += [Hit(document, -group.start, values=values_by_id[document]) for document in group.shown]
     last_group = groups[-1]
-    tail = tuple(Hit(document, -last_group.start) for document in last_group.below)
-    return Ranking(tuple(hits), tail=tail, closed=last_group.closed, exact_scores=True)
+    tail = tuple(Hit(document, -last_group.start, values=values_by_id[document]) for document in last_group.below)
+    return Ranking(
+        tuple(hits), tail=tail, closed=last_group.closed, exact_scores=True, found_quotes=ranking.found_quotes
+    )
 
 
 def _list_candidates(

@@ -21,7 +21,7 @@ from harness.gate.ties import (
 )
 from harness.metrics.agreement import agreement_value, find_agreement_range, order_tied
 from harness.metrics.run_scores import score_of
-from harness.model.run import Hit, Ranking, Run
+from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
 
 
@@ -75,8 +75,11 @@ def compute_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Rankin
         ordered, ordered_of_variant = _order_both(suite, returned, of_variant)
         order = restore_tie_order(ordered, ordered_of_variant, depth=suite.depth)
         if order != ordered_of_variant.ids:
+            hits_by_id = {hit.id: hit for hit in (*ordered_of_variant.hits, *ordered_of_variant.tail)}
             # A profile may sort by score: falling scores keep this order.
-            hits = tuple(Hit(document, score=-position) for position, document in enumerate(order))
+            hits = tuple(
+                replace(hits_by_id[document], score=-position, sort=None) for position, document in enumerate(order)
+            )
             of_variant = replace(of_variant, hits=hits, tail=())
     run_of_variant = replace(run, responses={query.id: of_variant})
     score_of_variant = score_of(suite, query, scored.measure, run_of_variant).value
@@ -104,8 +107,8 @@ def find_range_of_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: 
     ordered, ordered_of_variant = _order_both(suite, ranking, of_variant)
     orders, orders_of_variant = list_orders_of_both(ordered, ordered_of_variant)
     query, measure = scored.query, scored.measure
-    score = find_tie_range(suite, query, measure, orders, len(ordered.hits))
-    score_of_variant = find_tie_range(suite, query, measure, orders_of_variant, len(ordered_of_variant.hits))
+    score = find_tie_range(suite, query, measure, orders, [ordered, ordered_of_variant])
+    score_of_variant = find_tie_range(suite, query, measure, orders_of_variant, [ordered_of_variant, ordered])
     return score.least - score_of_variant.greatest, score.greatest - score_of_variant.least
 
 

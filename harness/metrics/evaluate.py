@@ -322,6 +322,7 @@ def evaluate_novelty(
     judgments: Mapping[str, Mapping[str, Mapping[str, float]]],
     measures: Sequence[Measure],
     *,
+    gain: Gain | None = None,
     profile: Profile = Profile.STANDARD,
     scores: Scores | None = None,
     complete: bool = False,
@@ -333,6 +334,7 @@ def evaluate_novelty(
         rankings: Query id to document ids, best first.
         judgments: Query id to document id to subtopic to grade.
         measures: Measures of novelty, such as alpha_nDCG@10.
+        gain: What a grade is worth where a measure's text does not say; None is the profile's own.
         profile: The profile whose rules apply, as for `harness.metrics.evaluate.evaluate`.
         scores: Query id to the score of each document; only the trec profile orders by them.
         complete: A judged query that the run does not hold counts as one that returned nothing.
@@ -345,6 +347,6 @@ def evaluate_novelty(
     judged = list(map(judgments.get, queries, repeat({})))
     by_query: dict[str, dict[str, float | None]] = {}
     for measure in measures:
-        score = partial(score_diverse_query, measure, profile=profile)
+        score = partial(score_diverse_query, measure, gain=gain, profile=profile)
         by_query[measure.text] = dict(zip(queries, _score_one_by_one(score, ranked, judged), strict=True))
     return RunScores(profile, by_query, missing, unjudged)

@@ -19,6 +19,9 @@ from harness.model.suite import (
 DEFAULT_MEASURE = "nDCG@10"
 """The measure of a suite that names none."""
 
+DEFAULT_MEASURE_OF_QUOTES = "St_nDCG@10"
+"""The same where queries have quotes alone."""
+
 
 def common_measures(suite: Suite) -> tuple[Measure, ...]:
     """The measures of every query: the suite's, then those that its thresholds on all queries name."""

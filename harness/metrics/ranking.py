@@ -144,17 +144,40 @@ class GradedRanking:
 
 
 @dataclass(frozen=True, slots=True)
+class Covering:
+    """That a hit covers a subtopic: the *grade* that it has for it, and the *share* of the subtopic that it adds."""
+
+    grade: float
+    share: float = 1.0
+    """A fraction: less than 1 for a quote that a hit holds only in part."""
+
+
+@dataclass(frozen=True, slots=True)
 class DiverseRanking:
     """
     The hits of one query down to the cutoff, each with the subtopics that it is relevant to.
 
-    *covers* runs by rank. *judged_covers* holds the same for all judged documents, ordered by id from the last to the
-    first, which is how equal ones are resolved. *subtopics* counts those that have a relevant document.
+    *hits* runs by rank. *judged* holds the same for all judged documents, ordered by id from the last to the first,
+    which is how equal ones are resolved.
     """
 
-    covers: Sequence[frozenset[str]]
-    judged_covers: Sequence[frozenset[str]]
-    subtopics: int
+    hits: Sequence[Mapping[str, Covering]]
+    judged: Sequence[Mapping[str, Covering]]
+
+    @property
+    def covers(self) -> list[frozenset[str]]:
+        """The subtopics that the document at each rank covers."""
+        return list(map(frozenset, self.hits))
+
+    @property
+    def judged_covers(self) -> list[frozenset[str]]:
+        """The subtopics that each judged document covers."""
+        return list(map(frozenset, self.judged))
+
+    @property
+    def subtopics(self) -> int:
+        """The number of subtopics that have a relevant document."""
+        return len(frozenset().union(*self.judged))
 
 
 def cover_subtopics(
@@ -165,14 +188,13 @@ def cover_subtopics(
 
     A document is relevant to a subtopic from the grade *level* on. One that came twice counts once.
     """
-    covers_by_document: dict[str, frozenset[str]] = {}
+    covers_by_document: dict[str, dict[str, Covering]] = {}
     for document, by_subtopic in judgments.items():
-        relevant_to = [subtopic for subtopic, grade in by_subtopic.items() if grade >= level]
-        covers_by_document[document] = frozenset(relevant_to)
-    covers = [covers_by_document.get(document, frozenset()) for document in without_duplicates(ranking)[:cutoff]]
+        relevant_to = {subtopic: Covering(grade) for subtopic, grade in by_subtopic.items() if grade >= level}
+        covers_by_document[document] = relevant_to
+    hits = [covers_by_document.get(document, {}) for document in without_duplicates(ranking)[:cutoff]]
     ids = sorted(covers_by_document, key=str.encode, reverse=True)
-    judged_covers = [covers_by_document[document] for document in ids]
-    return DiverseRanking(covers, judged_covers, len(frozenset().union(*judged_covers)))
+    return DiverseRanking(hits, [covers_by_document[document] for document in ids])
 
 
 def grade_ranking(

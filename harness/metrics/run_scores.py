@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UndefinedScore
@@ -11,10 +12,11 @@ from harness.metrics.cumulative import DISCOUNTED, contributions
 from harness.metrics.grammar import parse_measure
 from harness.metrics.measures import DEFAULT_MEASURE, measures_of, measures_of_tags
 from harness.metrics.profiles import rules_of
+from harness.metrics.quotes import find_quotes
 from harness.metrics.ranking import GradedRanking
 from harness.metrics.registry import definition_of, gain_in_force
 from harness.metrics.score import Scorer, make_scorer
-from harness.model.run import Failure, FailureKind, Ranking, Response, Run
+from harness.model.run import Failure, FailureKind, FoundQuotes, Ranking, Response, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Measure, Query, Suite
 
@@ -90,32 +92,50 @@ def _score_query(
     if not isinstance(response, Ranking) or query.nothing:
         yield from (Score(query.id, measure.text, None, outcome, reason) for measure in measures)
         return
-    if not query.judgments and rules_of(suite.profile).skips_unjudged:
+    if not query.judgments and not query.quotes and rules_of(suite.profile).skips_unjudged:
         reason = f"it has no judgments, and '{suite.profile}' leaves out such queries"
         yield from (Score(query.id, measure.text, None, Outcome.UNDEFINED, reason) for measure in measures)
         return
-    # In lists: a user's formula may change what it is given.
-    documents, scores = list(response.ids), list(response.scores)
-    graded: dict[tuple[int | None, bool], GradedRanking] = {}
+    ranked = _RankedQuery(suite, query, response)
     for measure in measures:
         try:
             scorer = scorers.get(measure.text)
             if scorer is None:
                 scorer = make_scorer(definition_of(measure), measure, suite.gain, suite.profile)
                 scorers[measure.text] = scorer
-            ranking = graded.get(scorer.depth)
-            if ranking is None or not scorer.is_built_in:  # a user's formula may change the lists that it is given
-                ranking = scorer.grade(documents, query.judgments, scores)
-            if scorer.is_built_in:
-                graded[scorer.depth] = ranking
-            value = scorer.score(ranking)
-            machine_share = scorer.find_machine_share(ranking, query)
+            value, machine_share = ranked.score(scorer)
         except UndefinedScore as error:
             yield Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
         except MeasureError as error:
             yield Score(query.id, measure.text, None, Outcome.ERROR, str(error))
         else:
             yield Score(query.id, measure.text, value, outcome, reason, machine_share)
+
+
+class _RankedQuery:
+    """A query with its ranking, which measures of the same depth grade once."""
+
+    def __init__(self, suite: Suite, query: Query, ranking: Ranking) -> None:
+        self._suite, self._query, self._ranking = suite, query, ranking
+        # In lists: a user's formula may change what it is given.
+        self._documents, self._scores = list(ranking.ids), list(ranking.scores)
+        self._graded: dict[tuple[int | None, bool], GradedRanking] = {}
+
+    def score(self, scorer: Scorer) -> tuple[float, float | None]:
+        """The score, and the share of machines' grades in it; raises as `score_query`."""
+        query = self._query
+        if scorer.is_of_novelty:
+            return scorer.score_quotes(self._documents, self._scores, query, self._found_quotes), None
+        ranking = self._graded.get(scorer.depth)
+        if ranking is None or not scorer.is_built_in:  # a user's formula may change the lists that it is given
+            ranking = scorer.grade(self._documents, query.judgments, self._scores)
+        if scorer.is_built_in:
+            self._graded[scorer.depth] = ranking
+        return scorer.score(ranking), scorer.find_machine_share(ranking, query)
+
+    @cached_property
+    def _found_quotes(self) -> FoundQuotes:
+        return find_quotes(self._query, self._ranking, self._suite.display.text or "")
 
 
 def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:

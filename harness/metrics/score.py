@@ -14,19 +14,23 @@ from harness.errors import MeasureError, UndefinedScore
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
 from harness.metrics.incomplete import find_judged_share
 from harness.metrics.profiles import rules_of, sort_by_score
+from harness.metrics.quotes import cover_quotes
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import (
     definition_of,
     is_built_in,
+    measure_range,
     needs_level,
     settings_for,
     settings_of,
 )
+from harness.model.run import FoundQuotes
 from harness.model.suite import (
     Gain,
     Measure,
     Profile,
     Query,
+    Quote,
 )
 
 if TYPE_CHECKING:
@@ -92,6 +96,8 @@ class Scorer:
         self.depth = settings.cutoff, bool(settings.values.get("judged_only"))
         """The cutoff, and whether unjudged documents are left out: rankings of the same depth have the same grades."""
         self.is_built_in = is_built_in(measure)
+        self.is_of_novelty = definition.diverse is not None
+        """Whether it scores quotes, and no grades of documents."""
 
     @cached_property
     def _formula(self) -> Formula:
@@ -131,6 +137,16 @@ class Scorer:
                 return 0.0
             raise
         return check_bounds(self._measure, value)
+
+    def score_quotes(
+        self, ranking: Sequence[str], scores: Sequence[float | None], query: Query, found: FoundQuotes
+    ) -> float:
+        """The score of *ranking* by the quotes of *query* that are *found* in it; raises as `score_quotes`."""
+        if self._rules.sorts:
+            ranking = sort_by_score(ranking, scores)
+        return score_quotes(
+            self._measure, ranking, query.quotes, found, gain=self._settings.gain, profile=self._profile
+        )
 
     def find_machine_share(self, ranking: GradedRanking, query: Query) -> float | None:
         """
@@ -176,6 +192,7 @@ def score_diverse_query(
     ranking: Sequence[str],
     judgments: Mapping[str, Mapping[str, float]],
     *,
+    gain: Gain | None = None,
     profile: Profile = Profile.STANDARD,
 ) -> float:
     """
@@ -185,6 +202,7 @@ def score_diverse_query(
         measure: A measure of novelty, such as alpha_nDCG@10.
         ranking: Document ids, best first; one that comes twice counts once.
         judgments: Document id to subtopic to grade, all judged documents of the query.
+        gain: What a grade is worth where the measure's text does not say; None is the profile's own.
         profile: The profile whose rules apply.
 
     Raises:
@@ -198,13 +216,57 @@ def score_diverse_query(
     formula: DiverseFormula | None = definition_of(measure).diverse
     if formula is None:
         raise MeasureError(f"{measure} does not use judgments by subtopic")
-    settings = settings_of(measure, None, profile)
-    diverse = cover_subtopics(ranking, judgments, settings.level, settings.cutoff)
-    if diverse.subtopics:
+    settings = settings_of(measure, gain, profile)
+    diverse = cover_subtopics(ranking, judgments, _find_least_grade(measure, settings), settings.cutoff)
+    if diverse.judged and any(diverse.judged):
         return formula(diverse, settings)
     if rules_of(profile).zero_undefined:
         return 0.0
     raise UndefinedScore("no judged document is relevant to a subtopic")
+
+
+def score_quotes(
+    measure: Measure,
+    ranking: Sequence[str],
+    quotes: Sequence[Quote],
+    found: FoundQuotes,
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> float:
+    """
+    The score of one query by the quotes in its hits, by a measure of novelty.
+
+    Args:
+        measure: The measure to compute.
+        ranking: Document ids, best first.
+        quotes: All quotes of the query.
+        found: Which of them are in the documents of *ranking*.
+        gain: What a grade is worth where the measure's text does not say; None is the profile's own.
+        profile: The profile whose rules apply.
+
+    Raises:
+        UndefinedScore: no quote is relevant, in a profile that does not call that 0.
+        MeasureError: a measure that is not one of novelty, or a score beyond what can be summed.
+    """
+    formula: DiverseFormula | None = definition_of(measure).diverse
+    if formula is None:
+        raise MeasureError(f"{measure} does not use quotes")
+    settings = settings_of(measure, gain, profile)
+    diverse = cover_quotes(ranking, quotes, found, _find_least_grade(measure, settings), settings.cutoff)
+    if diverse.judged:
+        value = check_bounds(measure, formula(diverse, settings))
+        # A text that stands in two documents may give one hit more than the best document has.
+        _, greatest = measure_range(measure, gain, profile)
+        return value if greatest is None else min(value, greatest)
+    if rules_of(profile).zero_undefined:
+        return 0.0
+    raise UndefinedScore("no quote is relevant" if quotes else "the query has no quotes")
+
+
+def _find_least_grade(measure: Measure, settings: Settings) -> float:
+    """The least grade that counts: with gains any above 0, as the gain says what it is worth."""
+    return SMALLEST_POSITIVE if "gain" in definition_of(measure).parameters else settings.level
 
 
 def _check_defined(definition: Definition, ranking: GradedRanking, settings: Settings) -> None:

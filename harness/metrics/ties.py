@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, groupby, product
 from math import factorial, prod
 from random import Random
@@ -15,9 +16,10 @@ from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics.definition import Settings, Worth
 from harness.metrics.profiles import rules_of, sort_by_score
 from harness.metrics.ranking import GradedRanking, grade_ranking
-from harness.metrics.registry import definition_of, settings_for
-from harness.metrics.score import score_graded, score_query
-from harness.model.suite import Gain, Measure, Profile
+from harness.metrics.registry import definition_of, settings_for, settings_of
+from harness.metrics.score import score_graded, score_query, score_quotes
+from harness.model.run import FoundQuotes
+from harness.model.suite import Gain, Measure, Profile, Query
 from harness.words import grouped
 
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
@@ -114,11 +116,15 @@ class _TiedQuery:
     """All hits, if their grades need not be looked up for each order."""
     depth: int | None = None
     """The number of hits that are scored, None for all."""
+    score_ids: Callable[[Sequence[str]], float] | None = None
+    """Scores documents that have no grades; those of different quotes then differ in what stands for their grade."""
 
     def score(self, order: Groups) -> float:
         """The score of one order."""
         hits = list(chain.from_iterable(order))
         ids = [document for document, _ in hits[: self.depth]]
+        if self.score_ids is not None:
+            return self.score_ids(ids)
         if self.graded is None:
             return score_query(self.measure, ids, self.judgments, gain=self.gain, profile=self.profile)
         grades = [grade for _, grade in hits[: self.depth]]
@@ -199,6 +205,31 @@ def tie_range(
         worth = None
     query = _TiedQuery(measure, graded_groups, grades, gain, profile, depth=depth)
     band = query.find_band(worth, settings)
+    return TieRange(band.least, band.greatest, exact=not band.drawn)
+
+
+def find_tie_range_of_quotes(
+    measure: Measure,
+    groups: Sequence[Sequence[str]],
+    query: Query,
+    found: FoundQuotes,
+    *,
+    depth: int,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> TieRange:
+    """As `tie_range`, for a measure of novelty and the quotes of *query* that are *found* in the documents."""
+    kinds: dict[tuple[tuple[str, float], ...], float] = {}
+    graded_groups = []
+    for members in groups:
+        hits: list[Hit] = []
+        for document in members:
+            held = tuple(sorted(found.shares.get(document, {}).items()))
+            hits.append((document, kinds.setdefault(held, float(len(kinds)))))
+        graded_groups.append(hits)
+    score = partial(score_quotes, measure, quotes=query.quotes, found=found, gain=gain, profile=profile)
+    tied_query = _TiedQuery(measure, graded_groups, {}, gain, profile, depth=depth, score_ids=score)
+    band = tied_query.find_band(None, settings_of(measure, gain, profile))
     return TieRange(band.least, band.greatest, exact=not band.drawn)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.model.run import IndexFacts, Run
+from harness.model.run import FoundQuotes, IndexFacts, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Json, Profile
 
@@ -81,6 +81,8 @@ class KeptQuery:
     """Documents below the ranking that tie with its last hit."""
     closed: bool = True
     """Whether *tail* is complete: no other document ties with the last hit."""
+    found_quotes: FoundQuotes | None = None
+    """What of the query's quotes the ranking and its tail hold; None for a query without quotes."""
 
     engine_scores: tuple[int | float | None, ...] | None = None
     """The engine's score of each hit; None in a history."""
@@ -267,6 +269,8 @@ class Reference:
     """Query to its stored and its current question, where these differ; *run* does not contain these queries."""
     diffs: tuple[TextDiff, ...] = ()
     """Of the request, the mapping and the settings."""
+    unsearched: tuple[str, ...] = ()
+    """Queries whose kept hits were not searched for all quotes of today; *run* does not contain these queries."""
 
     @property
     def called(self) -> str:

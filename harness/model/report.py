@@ -97,6 +97,25 @@ class MissingDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class QuoteReport:
+    """A quote of a query, and the hits that hold it."""
+
+    text: str
+    key: str
+    """As in `Quote`."""
+    grade: float
+    document: str = ""
+    """The document that it is from; empty if the suite does not say it."""
+    hits: tuple[tuple[int, float], ...] = ()
+    """The rank of each hit that holds it, and the share of it that the hit holds, in (0, 1]."""
+
+    @property
+    def share(self) -> float:
+        """The share of it that counts, that of the hit which holds most of it; 0 if none does."""
+        return max((share for _, share in self.hits), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class QueryBaseline:
     """A query compared with the same query in the baseline; its text and params are unchanged."""
 
@@ -219,6 +238,8 @@ class QueryReport(LateFields):
     """In the order of the suite."""
     compared: tuple[ComparedRequest, ...] = ()
     """The requests that thresholds compare it with."""
+    quotes: tuple[QuoteReport, ...] = ()
+    """In the order of the suite; empty without a ranking, and where the texts of hits are not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,16 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundQuotes:
+    """Which quotes were looked for in the texts of a ranking, and what of them its hits hold."""
+
+    quotes: tuple[str, ...] = ()
+    """The keys of those that were looked for."""
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Document id to the key of a quote to the share of it that the document holds, in (0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
 class HitColumns:
     """Hits of which nothing but *ids* and *scores* was read, as what makes them when they are needed."""
 
@@ -164,6 +174,8 @@ class Ranking(LateFields):
     Whether scores tie only where they are equal. Those of an engine are 32-bit floats, whose last digits may differ
     between two searches; those of a service, of a file and of a hook are what they are.
     """
+    found_quotes: FoundQuotes | None = None
+    """The quotes in its hits and its tail, of a ranking that was kept without texts; None where texts say it."""
 
     @property
     def columns(self) -> HitColumns | None:

@@ -578,6 +578,19 @@ SAME_AS = "same as"
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A judgment of a text in place of an id: what a hit should hold, whichever chunk of a document it is."""
+
+    text: str
+    key: str
+    """A fingerprint of the text without its case, its blanks and its form in Unicode."""
+    grade: float = 1.0
+    document: str = ""
+    """The document that it is from, by which quotes belong together; empty if the suite does not say it."""
+    mark: Mark = Mark()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One information need."""
 
@@ -589,6 +602,8 @@ class Query:
     tags: tuple[str, ...] = ()
     judgments: Mapping[str, float] = field(default_factory=dict)
     """Document id to grade, for all judged documents of the query."""
+    quotes: tuple[Quote, ...] = ()
+    """Texts that hits should hold, judged beside documents."""
     thresholds: tuple[Threshold, ...] = ()
     """The query's own thresholds and its rank expectations."""
     markers: tuple[str, ...] = ()
@@ -650,6 +665,8 @@ class Display:
     """The hosts from which pictures are loaded, such as "images.shop.com" or "cdn.shop.com:8443"."""
     link: str | None = None
     """The field that holds the URL of the document's page."""
+    text: str | None = None
+    """The field in which quotes are looked for; None where no query has quotes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ from harness.report.run_document import (
     build_differences,
     build_missed_tables,
     build_missing_table,
+    build_quotes_table,
     build_since_baseline,
     build_variants_table,
     make_grade_cell,
@@ -151,6 +152,8 @@ def _build_ranking(inspection: QueryInspection) -> Iterator[Block]:
     if query.missing:
         yield build_missing_table(query)
     yield from build_missed_tables(query)
+    if query.quotes:
+        yield build_quotes_table(query)
     if query.variants:
         yield build_variants_table([query])
 

@@ -80,6 +80,7 @@ from harness.report.run_sentences import (
     describe_outcomes,
     describe_place,
     describe_query,
+    describe_quote_place,
     describe_remarks,
     find_left_documents,
     find_old_ranks,
@@ -558,6 +559,8 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     if query.missing:
         blocks.append(build_missing_table(query, MISSING_SHOWN))
     blocks += build_missed_tables(query)
+    if query.quotes:
+        blocks.append(build_quotes_table(query, MISSING_SHOWN))
     if measure is not None and query.variants:
         blocks.append(build_variants_table([query]))
     return QuerySection(
@@ -697,6 +700,18 @@ def build_missed_tables(query: QueryReport) -> Iterator[Table]:
             rows.append(tuple(row))
         remarks = _count_more(len(compared.missed), len(shown), "hit", "more missed")
         yield Table(tuple(columns), tuple(rows), remarks)
+
+
+def build_quotes_table(query: QueryReport, most: int | None = None) -> Table:
+    """The first *most* quotes of *query*, all where None, those first of which hits hold least."""
+    quotes = sorted(query.quotes, key=lambda quote: (quote.share, -quote.grade))
+    columns = [Column("quote", _TITLE), Column("grade", _FIGURE), Column("document"), Column("where it is")]
+    rows = []
+    for quote in quotes[:most]:
+        place = make_words(describe_quote_place(quote), Tone.GOOD if quote.share == 1 else Tone.POOR)
+        row = (make_words(quote.text), make_words(f"{quote.grade:g}"), make_name(quote.document), place)
+        rows.append(row)
+    return Table(tuple(columns), tuple(rows), _count_more(len(quotes), len(rows), "quote", "more"))
 
 
 def make_grade_cell(document: RankedDocument | MovedDocument) -> Cell:

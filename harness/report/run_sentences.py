@@ -20,6 +20,7 @@ from harness.model.report import (
     MeasureSummary,
     MissingDocument,
     QueryReport,
+    QuoteReport,
     RankedDocument,
     Report,
     SuiteReport,
@@ -406,6 +407,26 @@ RANKS_SHOWN = 10
 """Ranks of a ranking, and documents that left it."""
 
 _UNJUDGED = "unjudged"
+
+
+def describe_quote_place(quote: QuoteReport) -> str:
+    """
+    Where a quote is among the hits.
+
+    >>> describe_quote_place(QuoteReport("3 bar", "", 1, hits=((2, 0.75), (5, 1.0))))
+    'at rank 5; 75% of it at rank 2'
+    """
+    whole = [f"{rank:,}" for rank, share in quote.hits if share == 1]
+    places = []
+    if whole:
+        places.append(f"at {'rank' if len(whole) == 1 else 'ranks'} {listed(whole)}")
+    # A part counts until a hit below holds more.
+    best = 0.0
+    for rank, share in quote.hits:
+        if best < share < 1:
+            places.append(f"{share:.0%} of it at rank {rank:,}")
+        best = max(best, share)
+    return "; ".join(places) or "in no hit"
 
 
 def describe_place(missing: MissingDocument) -> str:

@@ -18,6 +18,7 @@ from harness.model.run import Engine, IndexState, Ranking, Run, TailSearch, Verd
 from harness.model.scores import Outcome
 from harness.model.suite import LatencyCondition, Suite, Threshold
 from harness.options import RunOptions
+from harness.run.quotes import describe_found_quotes
 from harness.store.differences import describe_not_compared
 from harness.words import count, counted, listed, one_of
 
@@ -32,6 +33,7 @@ def describe_run(
     yield from _describe_requests(suite, run, options)
     yield from _describe_state(suite, run)
     yield from describe_near_hits(selection.selected, run)
+    yield from describe_found_quotes(selection.selected, run)
     if options.tags or options.queries:
         yield from _describe_deselection(selection, run.request, options, verdicts)
     if run.tails is not None:

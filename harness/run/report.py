@@ -50,6 +50,7 @@ from harness.run.notes import (
     describe_since_baseline,
     describe_target,
 )
+from harness.run.quotes import describe_quotes
 from harness.run.summaries import summarize_measures, summarize_tags
 from harness.store.differences import compare_queries
 from harness.store.what_changed import UsedValues, select_request_values
@@ -261,7 +262,7 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
         # Where no result is right, nothing is to be judged.
         if not query.nothing:
             findings.hits += len(response.ids)
-            findings.judged_hits += sum(map(query.judgments.__contains__, response.ids))
+            findings.judged_hits += count_judged_hits(query, response)
         if response.columns is None:
             findings.titles |= {hit.id: hit.title for hit in response.hits if hit.title is not None}
         if response.duplicates:
@@ -273,6 +274,13 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
         if response.took_doubt:
             findings.untimed.append(f"{query.id} ({response.took_doubt})")
     return findings
+
+
+def count_judged_hits(query: Query, ranking: Ranking) -> int:
+    """The hits of *ranking* that are judged: all of them where quotes judge what any hit says."""
+    if query.quotes:
+        return len(ranking.ids)
+    return sum(map(query.judgments.__contains__, ranking.ids))
 
 
 def find_missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
@@ -357,6 +365,7 @@ def _assemble_query(
         nothing=query.nothing,
         variants=variants,
         compared=_describe_compared(query, response, run, shared) if run.others and not query.nothing else (),
+        quotes=describe_quotes(query, ranking, shared.suite.display.text or "") if query.quotes else (),
     )
     report.make_late(partial(_make_late_field, query, response, shared))
     return report

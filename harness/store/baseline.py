@@ -38,6 +38,7 @@ from harness.store.what_changed import (
     compare_texts,
     describe_changes_since,
     find_changed_questions,
+    find_unsearched_queries,
     fingerprint_request,
     group_by_state,
     make_questions,
@@ -115,7 +116,9 @@ def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[
     answered another query.
     """
     changed = find_changed_questions(baseline, make_questions(suite, run.request, hooked=run.hooked))
-    same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
+    unsearched = find_unsearched_queries(baseline, suite)
+    left_out = {*changed, *unsearched}
+    same = {query: kept for query, kept in baseline.queries.items() if query not in left_out}
     kept_run = restore_run(replace(baseline, queries=same), run.request, depth=suite.depth)
     return Reference(
         run=kept_run,
@@ -125,6 +128,7 @@ def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[
         same_request=fingerprint_request(suite, run.request) == baseline.template,
         changes=describe_changes_since(baseline, suite, run, changed, others),
         changed_questions=changed,
+        unsearched=tuple(unsearched),
         diffs=compare_texts(baseline, suite, run),
     )
 

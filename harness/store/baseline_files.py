@@ -235,8 +235,8 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     """
     *file* as JSON text: keys sorted, a line for each fact of a query.
 
-    A weight of 1 is left out, and so are params, a tail, sort values, a state of its own and a cluster where there are
-    none, that scores are not exact, and that a ranking is not short.
+    A weight of 1 is left out, and so are params, a tail, sort values, quotes, a state of its own and a cluster where
+    there are none, that scores are not exact, and that a ranking is not short.
     """
     plain = BASELINES.adapter.dump_python(file, mode="json")
     for entry in plain["requests"].values():
@@ -257,7 +257,7 @@ def _make_plain_query(query: dict[str, Json]) -> dict[str, Json]:
         del query["params"]
     if query["created"] is None:
         del query["created"], query["documents"]
-    for name in ("tail", "sort", "exact_scores", "short"):
+    for name in ("tail", "sort", "exact_scores", "short", "found_quotes"):
         if not query[name]:
             del query[name]
     for name in ("ties", "judged", "tags"):

@@ -153,9 +153,12 @@ def _list_left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> I
     answered = [query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking)]
     absent = [query.id for query in answered if query.id not in kept.responses]
     changed = [query for query in absent if query in reference.changed_questions]
-    unknown = [query for query in absent if query not in reference.changed_questions]
+    unsearched = [query for query in absent if query in reference.unsearched]
+    unknown = [query for query in absent if query not in changed and query not in unsearched]
     if changed:
         yield f"{counted(changed, 'query')}, of which the text or params changed"
+    if unsearched:
+        yield f"{counted(unsearched, 'query')}, of which it did not look for all quotes"
     if unknown:
         yield f"{counted(unknown, 'query')}, which it does not have"
     deeper: dict[str, None] = {}

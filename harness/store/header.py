@@ -164,9 +164,13 @@ def make_header(
     # Hooks may use any value of a query.
     used = select_all_values(suite) if options.hooks.has_search_hooks else select_request_values(suite, request)
     values: dict[str, Iterable[Json]] = {
-        "judgments": chain([suite.gain, suite.grades], ([query.id, query.judgments] for query in queries)),
+        "judgments": chain(
+            [suite.gain, suite.grades],
+            ([query.id, query.judgments] for query in queries),
+            ([query.id, query.quotes] for query in queries if query.quotes),
+        ),
         "queries": chain((_describe_query(query, used) for query in queries), (query.id for query in selection.active)),
-        "request": [template, suite.depth, suite.display.title],
+        "request": [template, suite.depth, suite.display.title, suite.display.text],
         "thresholds": chain(
             [suite.thresholds],
             ([query.id, query.thresholds] for query in queries if query.thresholds),
@@ -227,7 +231,7 @@ def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
 
 
 _DESCRIBED_ELSEWHERE = frozenset(
-    {"judgments", "people_grades", "machine_grades", "machine_graded", "thresholds", "skip"}
+    {"judgments", "quotes", "people_grades", "machine_grades", "machine_graded", "thresholds", "skip"}
     | {"need", "mark", "params", "masked"}
 )
 """The fields of a query that its description leaves out: other parts have them, or they change nothing that is sent."""

@@ -26,6 +26,7 @@ from harness.model.suite import Query, Suite
 from harness.store.kept import keep_query, restore_responses
 from harness.store.what_changed import (
     find_changed_questions,
+    find_unsearched_queries,
     fingerprint_judgments,
     fingerprint_request,
     make_questions,
@@ -226,7 +227,7 @@ class _Scorer:
         unknown = []
         for query in queries:
             kept = entry.queries[query.id]
-            key = (query.id, kept.ranking, kept.ties, kept.tail, kept.closed)
+            key = (query.id, kept.ranking, kept.ties, kept.tail, kept.closed, repr(kept.found_quotes))
             keys[query.id] = key
             if key not in self.known:
                 self.known[key] = []
@@ -239,7 +240,8 @@ class _Scorer:
 def _rescore_entry(entry: HistoryEntry, scorer: _Scorer, questions: Mapping[str, Question]) -> RescoredEntry:
     suite = scorer.suite
     changed = find_changed_questions(entry, questions)
-    same = [query for query in suite.queries if query.id in entry.queries and query.id not in changed]
+    left_out = {*changed, *find_unsearched_queries(entry, suite)}
+    same = [query for query in suite.queries if query.id in entry.queries and query.id not in left_out]
     responses = restore_responses(entry, [query.id for query in same], suite.depth)
     run = Run(responses, Engine("history", entry.engine), entry.request, entry.index)
     scores = scorer.score(entry, same, run)

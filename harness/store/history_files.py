@@ -324,7 +324,7 @@ def _make_plain(entry: HistoryEntry) -> dict[str, Json]:
         for name, default in (("weight", 1), ("closed", True), ("judged", 0)):
             if query[name] == default:
                 del query[name]
-        for name in ("ties", "tail", "tags"):
+        for name in ("ties", "tail", "tags", "found_quotes"):
             if not query[name]:
                 del query[name]
         for name in ("bands", "engine_scores", "sort", "exact_scores", "short", "params", "created", "documents"):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from harness.errors import UnansweredBaseline
+from harness.errors import MeasureError, UnansweredBaseline
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
 from harness.metrics.measures import measures_of
+from harness.metrics.quotes import find_quotes
 from harness.metrics.run_scores import outcome_of
 from harness.model.kept import Baseline, KeptQuery, KeptRun, Question
 from harness.model.report import QueryReport, SuiteReport
-from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Response, Run
+from harness.model.run import Engine, Failure, FailureKind, FoundQuotes, Hit, Ranking, Response, Run
 from harness.model.scores import Outcome, Score
-from harness.model.suite import Query, Suite
+from harness.model.suite import Query, Quote, Suite
 from harness.store.what_changed import fingerprint_judgments
 from harness.words import count, listed
 
@@ -49,7 +51,17 @@ def keep_query(
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
+        found_quotes=_keep_quotes(suite, query, ranking),
     )
+
+
+def _keep_quotes(suite: Suite, query: Query, ranking: Ranking) -> FoundQuotes | None:
+    """The quotes in *ranking*, which is kept without texts; None where there are none, or the texts are not known."""
+    if not query.quotes:
+        return None
+    with suppress(MeasureError):
+        return find_quotes(query, ranking, suite.display.text or "")
+    return None
 
 
 def restore_ranking(kept: KeptQuery) -> Ranking:
@@ -66,7 +78,9 @@ def restore_ranking(kept: KeptQuery) -> Ranking:
         sort = kept.sort[place] if place < len(kept.sort) else None
         hits.append(Hit(document, score, sort=sort))
     tail = _restore_tail(hits, kept.tail)
-    return Ranking(tuple(hits), tail=tail, closed=kept.closed, exact_scores=exact_scores)
+    return Ranking(
+        tuple(hits), tail=tail, closed=kept.closed, exact_scores=exact_scores, found_quotes=kept.found_quotes
+    )
 
 
 def restore_responses(kept_run: KeptRun, queries: Iterable[str], depth: int) -> dict[str, Ranking]:
@@ -104,8 +118,9 @@ def restore_report(report: SuiteReport) -> RestoredRun:
             continue
         responses[query.id] = _restore_response(query)
         grades = _collect_grades(query)
+        quotes = tuple(Quote(quote.text, quote.key, quote.grade, quote.document) for quote in query.quotes)
         restored = Query(query.id, query.text, tags=query.tags, judgments=grades, weight=query.weight)
-        queries.append(replace(restored, nothing=query.nothing))
+        queries.append(replace(restored, nothing=query.nothing, quotes=quotes))
         scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
         unscored = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
         for measure, value in query.scores.items():
@@ -131,7 +146,19 @@ def _restore_response(query: QueryReport) -> Response:
         closed=query.closed,
         exact_scores=query.exact_scores,
         to_last_byte=query.timing.to_last_byte,
+        found_quotes=_restore_quotes(query),
     )
+
+
+def _restore_quotes(query: QueryReport) -> FoundQuotes | None:
+    """The quotes in the hits that *query* reports; its tail is reported without them."""
+    if not query.quotes:
+        return None
+    shares: dict[str, dict[str, float]] = {}
+    for quote in query.quotes:
+        for rank, share in quote.hits:
+            shares.setdefault(query.ranking[rank - 1].id, {})[quote.key] = share
+    return FoundQuotes(tuple(quote.key for quote in query.quotes), shares)
 
 
 def _restore_tail(hits: Sequence[Hit], documents: Sequence[str]) -> tuple[Hit, ...]:

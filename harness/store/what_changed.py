@@ -21,8 +21,9 @@ from harness.masking import (
     shorten_vector,
     shorten_vectors,
 )
+from harness.metrics.quotes import list_unknown_quotes
 from harness.model.kept import TEXT_PLACEHOLDER, Baseline, KeptRun, Question, TextDiff
-from harness.model.run import IndexFacts, Run
+from harness.model.run import FoundQuotes, IndexFacts, Run
 from harness.model.suite import Json, Query, Suite
 from harness.words import counted
 
@@ -127,9 +128,23 @@ def find_changed_questions(
     return changed
 
 
+def find_unsearched_queries(kept_run: KeptRun, suite: Suite) -> list[str]:
+    """The queries whose kept hits were not searched for a quote of today: no text is kept in which it could be."""
+    unsearched = []
+    for query in suite.queries:
+        kept = kept_run.queries.get(query.id)
+        if kept is not None and query.quotes and list_unknown_quotes(query, kept.found_quotes or FoundQuotes()):
+            unsearched.append(query.id)
+    return unsearched
+
+
 def fingerprint_judgments(query: Query) -> str:
-    """The fingerprint of the judgments of *query*."""
-    return fingerprint({document: float(grade) for document, grade in query.judgments.items()})
+    """The fingerprint of the judgments of *query*: of documents, and of quotes if it has any."""
+    grades = {document: float(grade) for document, grade in query.judgments.items()}
+    if not query.quotes:
+        return fingerprint(grades)
+    quotes = {quote.key: [float(quote.grade), quote.document] for quote in query.quotes}
+    return fingerprint({"documents": grades, "quotes": quotes})
 
 
 # Requests.
@@ -272,6 +287,8 @@ def _list_changes_of_suite(
     of_queries = {
         "the text or params": list(changed_questions),
         "the judgments": rejudged,
+        # No text is kept in which a later quote could be looked for.
+        "the quotes, for which kept hits are not searched again,": find_unsearched_queries(baseline, suite),
         "the weights": reweighted,
     }
     for name, queries in of_queries.items():

@@ -37,6 +37,7 @@ def read_display(shape: DisplayShape, problems: Problems) -> Display:
         image=format_optional(shape.image),
         image_hosts=tuple(map(str, shape.image_hosts)),
         link=format_optional(shape.link),
+        text=format_optional(shape.text),
     )
 
 
@@ -46,7 +47,7 @@ def check_display_paths(shape: DisplayShape, templates: Mapping[str, RequestTemp
         if template.http is None:
             continue
         known = template.http.known_fields
-        for field in (shape.title, *shape.fields, shape.image, shape.link):
+        for field in (shape.title, *shape.fields, shape.image, shape.link, shape.text):
             if isinstance(field, ScalarNode) and not field.unset and field not in known:
                 problems.note(field.mark, explain_no_path(template, str(field)))
 

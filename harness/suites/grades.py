@@ -10,7 +10,7 @@ from typing import Any
 from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError
 from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.opening import Record, add_excerpts
-from harness.metrics import score_query
+from harness.metrics import is_of_novelty, score_query
 from harness.metrics.measures import get_measure
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
@@ -328,8 +328,13 @@ def check_measures(measures: Iterable[ScoredMeasure], gain: Gain, profile: Profi
     """
     for scored in measures:
         sentences: dict[tuple[float, ...], str | None] = {}
+        is_of_quotes = is_of_novelty(scored.measure)
+        if is_of_quotes and scored.queries and not any(query.quotes for query in scored.queries):
+            problems.note(scored.mark, f"{scored.measure} needs 'quotes', and no query that it scores has any")
+            continue
         for query in scored.queries:
-            grades = tuple(sorted(query.judgments.values()))
+            # A measure of quotes takes any grade that has a gain.
+            grades = () if is_of_quotes else tuple(sorted(query.judgments.values()))
             if grades not in sentences:
                 sentences[grades] = _explain_refusal(scored.measure, grades, gain, profile)
             sentence = sentences[grades]
@@ -365,6 +370,11 @@ def _find_gain_problem(gain: Gain, queries: Sequence[Query]) -> str | None:
             has_gain = grade in mapped if gain.kind is GainKind.MAP else grade <= GREATEST_EXPONENTIAL
             if not has_gain and not math.isnan(grade):
                 uses.setdefault(grade, f"grade {format_exactly(grade)}, given to {document!r} for query {query.id!r}")
+        for quote in query.quotes:
+            has_gain = quote.grade in mapped if gain.kind is GainKind.MAP else quote.grade <= GREATEST_EXPONENTIAL
+            if not has_gain and not math.isnan(quote.grade):
+                described = f"grade {format_exactly(quote.grade)}, given to a quote of query {query.id!r}"
+                uses.setdefault(quote.grade, described)
     if not uses:
         return None
     shown = "; ".join(uses[grade] for grade in sorted(uses)[:5])

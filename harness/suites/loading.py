@@ -14,7 +14,7 @@ from harness.extensions import Remedy, find_remedy
 from harness.files.border import Border
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.metrics.measures import DEFAULT_MEASURE, get_measure
+from harness.metrics.measures import DEFAULT_MEASURE, DEFAULT_MEASURE_OF_QUOTES, get_measure
 from harness.model.suite import (
     Display,
     FieldExpectation,
@@ -56,6 +56,7 @@ from harness.suites.parameters import fill_today, find_unfit_texts, read_tuning
 from harness.suites.placeholders import check_placeholders, find_parameters
 from harness.suites.presets import add_field_paths
 from harness.suites.queries import add_vectors, list_queries
+from harness.suites.quotes import check_quote_field
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.requests import check_gates, list_request_nodes, read_templates
 from harness.suites.targets import (
@@ -144,7 +145,7 @@ class LoadedSuite:
 
     def _list_fields(self, display: Display) -> list[str]:
         """The fields of documents that *display* and expectations name."""
-        shown = [display.title, *display.fields, display.image, display.link]
+        shown = [display.title, *display.fields, display.image, display.link, display.text]
         conditions = [threshold.condition for threshold in self.all_thresholds]
         expected = [condition.field for condition in conditions if isinstance(condition, FieldExpectation)]
         return [*filter(None, shown), *expected]
@@ -333,6 +334,8 @@ class LoadedSuite:
                 measures_by_text[measure.text] = measure
         if not measures_by_text and any(query.judgments for query in select_scored(self._judged_queries)):
             return (parse_measure(DEFAULT_MEASURE),)
+        if not measures_by_text and any(query.quotes for query in select_scored(self._judged_queries)):
+            return (parse_measure(DEFAULT_MEASURE_OF_QUOTES),)
         return tuple(measures_by_text.values())
 
     def _read_target(self) -> Target:
@@ -398,7 +401,7 @@ def _check_judgments(loaded: LoadedSuite) -> None:
         return
     scored = select_scored(suite.queries)
     # Where no result is right for any query, there is nothing to judge.
-    if not scored or any(query.judgments for query in scored):
+    if not scored or any(query.judgments or query.quotes for query in scored):
         return
     if suite.measures or not loaded.all_thresholds or loaded.scores_anything:
         message = describe_no_judgments(loaded.path)
@@ -409,6 +412,8 @@ def _check_queries(loaded: LoadedSuite) -> None:
     """Check tags, gains, measures and placeholders against the queries."""
     suite, reading, judgment_problems = loaded.suite, loaded.reading, loaded.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
+    if loaded.are_sound("display"):
+        check_quote_field(suite.queries, suite.display, reading.problems)
     if any(isinstance(threshold.condition, VariantCondition | LossCondition) for threshold in loaded.all_thresholds):
         check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
     if loaded.known_gain is not None:

@@ -47,6 +47,10 @@ def check_no_right_results(queries: Sequence[Query], gain: Gain, judgments: Judg
         for document, grade in query.judgments.items():
             if is_right(gain, grade):
                 sentences[query.id, document] = describe_right_result(query.id, document, grade)
+        for quote in query.quotes:
+            if is_right(gain, quote.grade):
+                message = f"a quote makes hits right results for {query.id!r}, which has 'nothing: true'; remove either"
+                judgments.problems.note(quote.mark, message)
     judgments.note(sentences)
 
 

@@ -21,6 +21,7 @@ from harness.model.suite import Json, Mark, Query, Threshold
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
+from harness.suites.quotes import merge_quotes, read_quotes
 from harness.suites.reading import Reading, read_query
 from harness.suites.scalars import format_optional, iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
@@ -176,6 +177,7 @@ class _QueryReader:
         return Query(
             id=str(shape.id),
             text=format_optional(shape.text) or "",
+            quotes=read_quotes(shape.quotes, self.grade_names, self.judgments.problems) if shape.quotes else (),
             need=need,
             nothing=bool(shape.nothing),
             params=params,
@@ -251,6 +253,7 @@ def _merge_query(from_file: _WrittenQuery, from_suite: _WrittenQuery, problems: 
         query,
         params={**query.params, **addition.params},
         tags=tuple(dict.fromkeys((*query.tags, *addition.tags))),
+        quotes=merge_quotes(query, addition, problems),
         thresholds=query.thresholds + addition.thresholds,
         markers=tuple(dict.fromkeys((*query.markers, *addition.markers))),
         masked=masked,

@@ -163,6 +163,16 @@ class QueryVariantsShape(VariantRulesShape):
     written: list[Any] = key(ListOf(Text), "Variants in your own words, beside those that the rules make.", [])
 
 
+class QuoteShape(Shape):
+    """A judgment of a text in place of an id."""
+
+    text: Any = key(
+        Text, "The text that a hit should hold; case, blanks and forms of Unicode are alike.", is_required=True
+    )
+    document: Any = key(Key, "The document that it is from, by which quotes belong together. Default: none.")
+    grade: Any = key(Grade, "Its grade: a number, or a name of `grades`. Default: 1.")
+
+
 class QueryShape(Shape):
     """One query: an information need with its judgments."""
 
@@ -185,6 +195,11 @@ class QueryShape(Shape):
     )
     judgments: dict[Any, Any] = key(
         MappingOf(Key, Grade), "The grade of each document by its id: a number, or a name of `grades`.", {}
+    )
+    quotes: list[QuoteShape] = key(
+        ListOf(QuoteShape),
+        "Texts that hits should hold, in the field `text` of `display`, for measures of novelty such as `St_nDCG@10`.",
+        [],
     )
     thresholds: list[Any] = key(ListOf(ThresholdLine), "Thresholds on this query alone, such as `nDCG@10 >= 0.9`.", [])
     expect: list[Any] = key(
@@ -446,7 +461,7 @@ NamedGrade = Branches(
 
 
 class DisplayShape(Shape):
-    """What is shown of a document beside its id."""
+    """What is shown and read of a document beside its id."""
 
     title: Any = key(Text, "The field with the title, such as `name`.")
     fields: list[Any] = key(ListOf(Text), "The fields shown below the title. Default: the longest text.", [])
@@ -455,6 +470,7 @@ class DisplayShape(Shape):
         ListOf(Text), "The hosts from which pictures are loaded, such as `images.shop.com`. Others are not shown.", []
     )
     link: Any = key(Text, "The field with the URL of the document's page.")
+    text: Any = key(Text, "The field with the text of a hit, in which the `quotes` of queries are looked for.")
 
 
 class ParameterShape(Shape):

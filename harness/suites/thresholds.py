@@ -11,7 +11,7 @@ from harness.errors import GrammarError, MeasureError, ProblemCode, UnknownMeasu
 from harness.gate.conditions import explain_not_estimable
 from harness.gate.expectations import parse_expectation, parse_suite_expectation
 from harness.gate.grammar import check_reach, parse_threshold
-from harness.metrics import is_of_novelty, parse_measure
+from harness.metrics import parse_measure
 from harness.model.suite import (
     Condition,
     FieldExpectation,
@@ -58,8 +58,6 @@ def read_measures(texts: Iterable[ScalarNode], problems: Problems) -> tuple[Meas
             measure = parse_measure(text)
         except GrammarError as error:
             _note_grammar_error(error, text, problems)
-            continue
-        if _is_refused_for_novelty(measure, text, problems):
             continue
         if measure.text in measures:
             problems.note(text.mark, f"the measure {measure.text} is named twice", "duplicate")
@@ -295,10 +293,7 @@ def _find_expectation_tag(text: ScalarNode) -> str | None:
 def _can_be_judged(
     condition: Condition, text: ScalarNode, problems: Problems, gain: Gain | None, profile: Profile
 ) -> bool:
-    """Whether *condition* can be met and can fail, and a suite has what its measure needs; notes the problem if not."""
-    measure = getattr(condition, "measure", None)
-    if measure is not None and _is_refused_for_novelty(measure, text, problems):
-        return False
+    """Whether *condition* can be met and can fail; notes the problem if not."""
     if gain is None:
         return True
     try:
@@ -309,14 +304,6 @@ def _can_be_judged(
     if sentence:
         problems.note(text.mark, sentence)
     return not sentence
-
-
-def _is_refused_for_novelty(measure: Measure, text: ScalarNode, problems: Problems) -> bool:
-    """Whether *measure* needs subtopics, which a suite does not have; notes the problem."""
-    if not is_of_novelty(measure):
-        return False
-    problems.note(text.mark, f"{measure.text} needs judgments by subtopic, which a suite does not have")
-    return True
 
 
 def _note_grammar_error(error: GrammarError, text: ScalarNode, problems: Problems) -> None:

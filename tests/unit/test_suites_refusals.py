@@ -74,8 +74,8 @@ CASES = {
     "unknown key of a query": (
         changed("tags:", "tag:"),
         "12:5",
-        "unknown key 'tag', expected id, text, need, nothing, params, tags, weight, judgments, thresholds, expect, "
-        "variants, same_as, markers, xfail, skip; did you mean 'tags'?",
+        "unknown key 'tag', expected id, text, need, nothing, params, tags, weight, judgments, quotes, "
+        "thresholds, expect, variants, same_as, markers, xfail, skip; did you mean 'tags'?",
         "    tag: [head]",
     ),
     "text where a list belongs": (
@@ -182,10 +182,10 @@ CASES = {
         "name the scale's, as ERR(max=2)",
         'measures: ["ERR(max=1)@10"]',
     ),
-    "measure that needs subtopics": (
+    "measure that needs quotes": (
         changed("mean nDCG@10", "mean alpha_nDCG@10"),
         "8:5",
-        "alpha_nDCG@10 needs judgments by subtopic, which a suite does not have",
+        "alpha_nDCG@10 needs 'quotes', and no query that it scores has any",
         '  - "mean alpha_nDCG@10 >= 0.8"',
     ),
     "depth 0": (

@@ -349,6 +349,7 @@ def _join_queries(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gai
                 text=query.text if first.text == first.id else first.text,
                 tags=first.tags or query.tags,
                 judgments={**query.judgments, **first.judgments},
+                quotes=first.quotes or query.quotes,
             )
             if side.scores:
                 weights[query.id] = query.weight
@@ -485,8 +486,8 @@ def _note_judgments(reference: ComparedSide, candidate: ComparedSide) -> Iterato
     if before:
         changed = sorted(query for query in before.keys() & after.keys() if before[query] != after[query])
     else:
-        grades = {query.id: query.judgments for query in candidate.queries}
-        changed = [query.id for query in reference.queries if _differ(query.judgments, grades.get(query.id, {}))]
+        queries = {query.id: query for query in candidate.queries}
+        changed = [query.id for query in reference.queries if query.id in queries and _differ(query, queries[query.id])]
     if changed:
         yield (
             f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
@@ -494,9 +495,13 @@ def _note_judgments(reference: ComparedSide, candidate: ComparedSide) -> Iterato
         )
 
 
-def _differ(before: Mapping[str, float], after: Mapping[str, float]) -> bool:
-    """Whether a document has another grade; a report has the grades of some documents only."""
-    return any(before[document] != after[document] for document in before.keys() & after.keys())
+def _differ(before: Query, after: Query) -> bool:
+    """Whether a document has another grade, or quotes differ; a report has the grades of some documents only."""
+    grades, grades_after = before.judgments, after.judgments
+    if any(grades[document] != grades_after[document] for document in grades.keys() & grades_after.keys()):
+        return True
+    quotes, quotes_after = ({quote.key: quote.grade for quote in query.quotes} for query in (before, after))
+    return quotes != quotes_after
 
 
 def _note_weights(reference: ComparedSide, candidate: ComparedSide) -> Iterator[str]:
