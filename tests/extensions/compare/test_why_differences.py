@@ -219,6 +219,22 @@ PARAMS = {
             {"qf": "title^3 name text", "defType": "edismax"},
         ],
     ),
+    "forms of fields": (
+        {"qf": "title^3 brand_id tags_shop"},
+        {"qf": "title_shop^3 brand_name tags"},
+        [
+            (1, "renamed", "/params/qf/0", "title", "title_shop"),
+            (1, "removed", "/params/qf/1", "brand_id", None),
+            (1, "added", "/params/qf/1", None, "brand_name"),
+            (1, "renamed", "/params/qf/2", "tags_shop", "tags"),
+        ],
+        [
+            {"qf": "title_shop^3 brand_id tags_shop"},
+            {"qf": "title^3 tags_shop"},
+            {"qf": "title^3 brand_id brand_name tags_shop"},
+            {"qf": "title^3 brand_id tags"},
+        ],
+    ),
     "bf": (
         {"bf": "log(sum(views, 1))^2"},
         {"bf": "log(sum(views, 1))^3 recip(age,1,1,1)"},

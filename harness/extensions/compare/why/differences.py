@@ -34,6 +34,7 @@ from harness.extensions.compare.why.fields import (
     are_coupled,
     are_texts,
     find_base,
+    find_stem,
     read_coupled,
     read_field,
     read_list,
@@ -350,10 +351,15 @@ class _Splitter:
     def _pair_fields(
         self, old: Sequence[NamedWeight], new: Sequence[NamedWeight], place: _Place
     ) -> list[WeightedField]:
-        """The fields of two lists at *place*, as names and weights: by name, then by what stands before the dot."""
+        """
+        The fields of two lists at *place*, as names and weights.
+
+        They are paired by name, then by what stands before the dot, then as a field and its form with an underscore.
+        """
         names = [[name for name, _ in fields] for fields in (old, new)]
+        all_names = {*names[0], *names[1]}
         fields = []
-        for first, second in pair_by(names[0], names[1], [str, find_base]):
+        for first, second in pair_by(names[0], names[1], [str, find_base, lambda name: find_stem(name, all_names)]):
             item_place = place.enter(first, second)
             if first is None and second is not None:
                 shown = write_field(*new[second])
@@ -373,7 +379,7 @@ class _Splitter:
         name: Node = Same(old[0])
         weight: Node = Same(old[1])
         if old[0] != new[0]:
-            base = len(find_base(old[0]))
+            base = min(len(find_base(old[0])), len(find_base(new[0])))
             group = f"{list_pointer} {old[0][base:]} {new[0][base:]}"
             name = self._switch(old[0], new[0], place, Kind.RENAMED, group=group)
         if old[1] != new[1]:

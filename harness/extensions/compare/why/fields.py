@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from harness.extensions.compare.why.clauses import make_list
@@ -80,6 +80,18 @@ def split_field_text(text: str) -> list[str]:
 def find_base(name: str) -> str:
     """What two fields have in common of which one took the place of the other; of a function all of it."""
     return name if "(" in name else re.split("[.~]", name)[0]
+
+
+def find_stem(name: str, names: Collection[str]) -> str:
+    """
+    The field of *names* that *name* is a form of, by an underscore, as is usual in Solr; itself where there is none.
+
+    >>> find_stem("title_shop", {"title", "brand_id"}), find_stem("brand_name", {"title", "brand_id"})
+    ('title', 'brand_name')
+    """
+    parts = name.split("_")
+    stems = ["_".join(parts[:end]) for end in range(1, len(parts))]
+    return next((stem for stem in stems if stem in names), name)
 
 
 def are_texts(value: Json) -> bool:

@@ -71,6 +71,17 @@ def explain(folder: Path, engine_url: str, *words: str) -> ComparisonReport:
     return loads_comparison(output.read_text(encoding="utf-8"))
 
 
+def test_the_product_suite(tmp_path: Path, engine_url: str) -> None:
+    """Of eight differences of the two requests the fields with synonyms are the one cause, on each engine."""
+    path = Path(__file__).parents[4] / "suites" / "products.relevance.yaml"
+    report = explain(tmp_path, engine_url, "request:current", "request:candidate", "--suite", str(path), "--why")
+    why = report.why
+    assert why is not None
+    assert (len(why.differences), why.queries) == (8, 45)
+    assert [cause.name for cause in why.causes] == ["title → title.synonyms, and 3 alike"]
+    assert sum(bool(query.causes) for query in why.moved) > len(why.moved) / 2
+
+
 def test_a_line_of_synonyms_moves_a_query(tmp_path: Path, name: str, engine_url: str) -> None:
     """A new line moves one query, and a part of the request none; the indexes of arms are removed."""
     old = write(tmp_path / "old", name, '"sofa, divan", "lamp => light"')
