@@ -87,21 +87,29 @@ class _Scorer:
     def score(self, run: Run) -> dict[str, float]:
         """The score of each query that has one."""
         scores = {}
+        truncated = self.truncate(run)
         for query in self.suite.queries:
-            value = score_of(self.suite, query, self.measure, self.truncate(run)).value
+            value = score_of(self.suite, query, self.measure, truncated).value
             if value is not None:
                 scores[query.id] = value
         return scores
 
-    def score_arm(self, before: Run, after: Run, arm: Run) -> ScoredArm:
-        """The scores of *arm*, one of the two runs, of which the effect is *after* less *before*."""
+    def score_arm(self, arm: Run, end: Run, end_scores: Mapping[str, float], *, is_after: bool) -> ScoredArm:
+        """The scores of *arm*, whose effect is from *end* to it if it *is_after* that, else from it to *end*."""
         ranks = deepest_cutoff(common_measures(self.suite)) or self.suite.depth
         judged = count_judged(self.suite, self.truncate(arm), ranks).judged
+        scores = self.score(arm)
         limits = None
         if needs_grades(self.measure):
-            found = find_range(self.suite, (self.truncate(before), self.truncate(after)), self.measure)
+            sign = 1 if is_after else -1
+            runs = (end, arm) if is_after else (arm, end)
+            truncated = (self.truncate(runs[0]), self.truncate(runs[1]))
+            differences = {
+                query: sign * (score - end_scores[query]) for query, score in scores.items() if query in end_scores
+            }
+            found = find_range(self.suite, truncated, self.measure, differences)
             limits = None if found is None else (found.low, found.high)
-        return ScoredArm(self.score(arm), judged, limits)
+        return ScoredArm(scores, judged, limits)
 
 
 def explain_requests(
@@ -160,6 +168,8 @@ class _Explanation:
         if len(queries) < 2:
             raise UsageError(f"{count(len(queries), 'query')} with a score of {measure.text} on both sides, expected 2")
         self.scorer = _Scorer(replace(scored.suite, queries=tuple(queries)), measure, scored.depth)
+        self.scores = [self.scorer.score(run) for run in runs]
+        """Of both ends."""
         self.notes: list[str] = []
         self.refusals: dict[frozenset[int], str] = {}
         self.bound: list[Difference] = []
@@ -193,7 +203,7 @@ class _Explanation:
 
     def measure_ends(self) -> tuple[Ends, dict[str, float]]:
         """The scores of both ends, and how far the score of each query moved between two sends."""
-        scores = [self.scorer.score(run) for run in self.runs]
+        scores = self.scores
         again = [self.scorer.score(run) for run in self.sender.send_again([self.splitting.old, self.splitting.new])]
         queries = self.scorer.suite.queries
         weights = {query.id: query.weight for query in queries}
@@ -279,9 +289,12 @@ class _Explanation:
 
     def score_pair(self, reverted: Run, alone: Run) -> ArmPair:
         """The arms with these responses; one with a query that has no answer is refused."""
-        old, new = self.runs
-        first = None if explain_refusal(reverted) else self.scorer.score_arm(reverted, new, reverted)
-        second = None if explain_refusal(alone) else self.scorer.score_arm(old, alone, alone)
+        (old, new), (old_scores, new_scores) = self.runs, self.scores
+        first = second = None
+        if not explain_refusal(reverted):
+            first = self.scorer.score_arm(reverted, new, new_scores, is_after=False)
+        if not explain_refusal(alone):
+            second = self.scorer.score_arm(alone, old, old_scores, is_after=True)
         return ArmPair(first, second)
 
     # By query.
