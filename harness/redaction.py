@@ -27,6 +27,7 @@ from harness.model.report import (
 from harness.model.run import (
     CheckedField,
     Definitions,
+    FoundQuotes,
     Highlight,
     Hit,
     HitColumns,
@@ -45,9 +46,10 @@ Mask: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
 
 UNMASKED_FIELDS: Mapping[type, tuple[str, ...]] = {
-    Run: ("engine", "request", "index", "facts", "resent", "target_changed"),
+    Run: ("engine", "request", "index", "facts", "resent", "deepened", "target_changed"),
     Ranking: ("duplicates", "total_doubt", "took_doubt"),
     Hit: ("id", "values"),
+    FoundQuotes: ("quotes", "shares"),
     IndexState: ("writes", "visible"),
     ShardCopy: ("allocation",),
     TargetChecks: ("examples", "absent", "unread"),

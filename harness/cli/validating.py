@@ -6,7 +6,7 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def check_suites(suites: Sequence[Path], *, github: bool, quiet: bool, **argumen
         return
     for suite in loaded_suites:
         click.echo(f"{make_loggable(suite.path)}: {_describe_contents(suite)}")
-        for line in _describe_groups(suite):
+        for line in (*_describe_groups(suite), *_suggest_collapse(suite)):
             click.echo(f"  {make_loggable(line)}")
     click.echo(f"{count(len(loaded_suites), 'suite')} checked: no problems")
     for folder in sorted({path.parent for path in found.suites}):
@@ -75,6 +75,21 @@ def _describe_contents(suite: Suite) -> str:
     if suite.ungraded:
         counts[1] += f" ({suite.ungraded:,} not graded yet)"
     return ", ".join(counts)
+
+
+def _suggest_collapse(suite: Suite) -> list[str]:
+    """That the engine itself may return a document once, for each request whose documents have several hits."""
+    lines = []
+    for name, template in suite.requests.items():
+        target = suite.find_target(name)
+        if target.id_field is None or not target.unique_ids or not isinstance(template.body, Mapping):
+            continue
+        if "collapse" not in template.body:
+            lines.append(
+                f"request {name}: a document counts at its best hit, and runs ask for more hits where documents "
+                f"repeat; `collapse: {{field: {target.id_field}}}` in the request lets the engine do so, at less cost"
+            )
+    return lines
 
 
 def _describe_groups(suite: Suite) -> list[str]:

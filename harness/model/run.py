@@ -438,6 +438,10 @@ class Run:
     """The repeats after the first searches, whose responses are *responses*."""
     target_unknown: bool = False
     """Whether *responses* are of several runs or parts, and it is unknown whether their target was the same."""
+    deepened: Mapping[str, int] = field(default_factory=dict)
+    """
+    Query to how many hits were asked for again, as several of the first ones were of one document, which counts once.
+    """
     window_is_full: bool = False
     """Whether the index has no room in its `index.max_result_window` for the hit more than needed."""
     variants: Mapping[str, Response] = field(default_factory=dict)

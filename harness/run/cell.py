@@ -52,7 +52,7 @@ from harness.store.header import NOT_ASKED
 
 if TYPE_CHECKING:
     from harness.run.look_ups import MissingByQuery
-    from harness.search.protocol import Search
+    from harness.search.protocol import Search, StreamedResponse
     from harness.store.journal import RunRecord
 
 QUERIES_TITLED = 1000
@@ -422,8 +422,7 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget, chec
     """
     begun = time.perf_counter()
     responses_by_place: dict[int, Response] = {}
-    resent: dict[str, str] = {}
-    window_is_full = False
+    received: dict[str, StreamedResponse] = {}
     checks = () if check is None else check.requests
     requests = [*checks, *plan.requests]
     try:
@@ -431,13 +430,8 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget, chec
         with closing(source.stream(requests, budget=target.watch.seconds_left)) as stream:
             for streamed in stream:
                 responses_by_place[streamed.position] = streamed.response
-                if streamed.position < len(checks):
-                    continue
-                # A full window is a fact of the index, which a run keeps as such: the request does not count as resent.
-                if streamed.lacks_further_hit:
-                    window_is_full = True
-                elif streamed.resent:
-                    resent[requests[streamed.position].query] = streamed.resent
+                if streamed.position >= len(checks):
+                    received[requests[streamed.position].query] = streamed
     except LoginRefused as error:
         # The engine refused all requests, maybe only because of the checks among them: what has no ranking counts as
         # refused, and `send_without_checks` sends it again.
@@ -453,14 +447,20 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget, chec
         responses[request.query] = responses_by_place[place]
     responses |= send_without_checks(plan, source, answers_of_checks, responses, target.watch)
     queries = [query.id for query in plan.suite.queries]
+    resent: dict[str, str] = {}
+    for query in queries:
+        # A full window is a fact of the index, which a run keeps as such: the request does not count as resent.
+        if query in received and received[query].resent and not received[query].lacks_further_hit:
+            resent[query] = received[query].resent
     run = Run(
         responses={query: responses[query] for query in queries},
         engine=target.search.engine,
         request=plan.template.name,
         index=plan.template.index or plan.suite.target.index,
         seconds=time.perf_counter() - begun,
-        resent={query: resent[query] for query in queries if query in resent},
-        window_is_full=window_is_full,
+        resent=resent,
+        deepened={query: streamed.deepened for query, streamed in received.items() if streamed.deepened},
+        window_is_full=any(streamed.lacks_further_hit for streamed in received.values()),
     )
     return run if check is None else check.conclude(run, answers_of_checks, target.watch.seconds_left)
 

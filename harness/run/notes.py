@@ -34,6 +34,7 @@ def describe_run(
     yield from _describe_state(suite, run)
     yield from describe_near_hits(selection.selected, run)
     yield from describe_found_quotes(selection.selected, run)
+    yield from describe_repeated_documents(selection.selected, run)
     if options.tags or options.queries:
         yield from _describe_deselection(selection, run.request, options, verdicts)
     if run.tails is not None:
@@ -51,6 +52,21 @@ def describe_near_hits(suite: Suite, run: Run) -> Iterator[str]:
     sentence = describe_near_ids(_iterate_judged_rankings(suite, run))
     if sentence:
         yield sentence
+
+
+def describe_repeated_documents(suite: Suite, run: Run) -> Iterator[str]:
+    """That more hits were asked for, as several were of one document, and which queries still have too few."""
+    if run.deepened:
+        yield (
+            f"hits of one document count once, at the best: for {counted(list(run.deepened), 'query')} up to "
+            f"{max(run.deepened.values()):,} hits were asked for, to find {suite.depth:,} documents"
+        )
+    short = []
+    for query, response in run.responses.items():
+        if isinstance(response, Ranking) and response.duplicates and len(response.ids) < suite.depth:
+            short.append(query)
+    if short:
+        yield f"{counted(short, 'query')} with fewer than {suite.depth:,} different documents among the hits"
 
 
 def _iterate_judged_rankings(suite: Suite, run: Run) -> Iterator[JudgedRanking]:

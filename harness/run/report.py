@@ -173,8 +173,9 @@ def _list_notes(
         notes.append("--report-only: no threshold was decided")
     elif decided.gates and decided.decides and not verdicts:
         notes.append("no thresholds: nothing was gated")
-    if findings.twice:
-        notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
+    twice = [query for query in findings.twice if query not in run.deepened]
+    if twice:
+        notes.append(f"documents returned twice are counted once: {listed(twice)}")
     cut_answers = find_cut_answers(suite, run)
     if cut_answers:
         notes.append(describe_cut_answers(cut_answers, suite.depth))

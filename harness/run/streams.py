@@ -11,7 +11,7 @@ query, such as a check of the target, passes through all unchanged.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import SearchError
 from harness.gate.selection import list_read_fields
 from harness.model.request import SearchRequest
+from harness.model.run import Ranking, Response
 from harness.model.suite import Query
 from harness.run.plan import SearchPlan, count_requested_hits
-from harness.run.tails import cut_with_tail, keep_read_values
+from harness.run.tails import SIZES, cut_with_tail, keep_read_values
 from harness.run.watching import TargetWatch
 from harness.search.answers import exceeds_window
 from harness.search.dialects import find_dialect
@@ -45,6 +46,9 @@ class NeededHits:
     Cuts each response to the hits that are needed, keeps those that tie with the last one, and drops values of fields
     that nothing reads.
 
+    Where several hits are of one document, which counts once, it asks for more hits, until there are as many documents
+    as are needed or the server has no more.
+
     An index may refuse the hit more than needed that a request asks for, because of its `index.max_result_window`: the
     request is sent again without it.
     """
@@ -55,20 +59,63 @@ class NeededHits:
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
         read_fields = list_read_fields(self.plan.suite, self.plan.template.name)
-        with closing(self._stream_in_window(requests, budget)) as stream:
-            for streamed in stream:
-                # The request as it was made: hooks may have changed the one that was sent.
-                request = requests[streamed.position]
+        with closing(self._stream_full(requests, budget)) as stream:
+            for streamed, request in stream:
                 if request.built_for is None:
                     yield streamed
                     continue
-                depth = self._count_needed_hits(request, request.built_for)
+                depth = self._count_needed_hits(requests[streamed.position], request.built_for)
                 response = cut_with_tail(streamed.response, request, depth, self._dialect)
                 if not self._dialect.has_indexes:
                     response = keep_read_values(response, read_fields)
-                yield StreamedResponse(
-                    streamed.position, streamed.request, response, streamed.resent, streamed.lacks_further_hit
-                )
+                yield replace(streamed, response=response)
+
+    def _stream_full(
+        self, requests: Sequence[SearchRequest], budget: float | None
+    ) -> Generator[tuple[StreamedResponse, SearchRequest], None, None]:
+        """Each response with its request as it was made, perhaps with a greater size; hooks may have changed it."""
+        begun = time.perf_counter()
+        short: dict[int, tuple[StreamedResponse, SearchRequest]] = {}
+        with closing(self._stream_in_window(requests, budget)) as stream:
+            for streamed in stream:
+                request = requests[streamed.position]
+                if self._lacks_documents(streamed.response, request):
+                    short[streamed.position] = streamed, request
+                else:
+                    yield streamed, request
+        for size in SIZES:
+            deeper: dict[int, SearchRequest] = {}
+            for place, (streamed, request) in sorted(short.items()):
+                deepest = min(size, self._dialect.find_deepest_size(requests[place]))
+                is_deeper = deepest > count_requested_hits(request, self.plan.suite)
+                if is_deeper and self._lacks_documents(streamed.response, request):
+                    deeper[place] = self._dialect.deepen(requests[place], deepest)
+            seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
+            if deeper and (seconds_left is None or seconds_left > 0):
+                for place, streamed in self._ask_deeper(deeper, seconds_left):
+                    first, _ = short[place]
+                    if _continues(first.response, streamed.response):
+                        short[place] = _take_over(first, streamed.response, deeper[place], self.plan), deeper[place]
+        yield from short.values()
+
+    def _ask_deeper(
+        self, requests: Mapping[int, SearchRequest], budget: float | None
+    ) -> Iterator[tuple[int, StreamedResponse]]:
+        """The responses to *requests* by their places; those that are not answered are left out."""
+        places = list(requests)
+        with suppress(SearchError), closing(self.inner.stream(list(requests.values()), budget=budget)) as stream:
+            for streamed in stream:
+                yield places[streamed.position], streamed
+
+    def _lacks_documents(self, response: Response, request: SearchRequest) -> bool:
+        """Whether *response* repeats documents, has fewer of them than are needed, and the server may have more."""
+        if request.built_for is None or not isinstance(response, Ranking) or not response.duplicates:
+            return False
+        if len(response.ids) >= self._count_needed_hits(request, request.built_for):
+            return False
+        if not self._dialect.takes_size(request) or self._dialect.has_all_matches(response, request):
+            return False
+        return response.returned >= count_requested_hits(request, self.plan.suite)
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()
@@ -110,6 +157,21 @@ class NeededHits:
             return suite.depth
         # The size is of a key that the query fills in: only the request without the further hit has it as it is.
         return count_requested_hits(build_request(suite, template, query), suite)
+
+
+def _continues(first: Response, deeper: Response) -> bool:
+    """Whether *deeper* begins with the documents of *first*: an engine may rank otherwise with another size."""
+    if not isinstance(first, Ranking) or not isinstance(deeper, Ranking):
+        return False
+    return deeper.ids[: len(first.ids)] == first.ids
+
+
+def _take_over(first: StreamedResponse, deeper: Response, request: SearchRequest, plan: SearchPlan) -> StreamedResponse:
+    """*first* with the hits of *deeper*; its times stay those of what users send."""
+    assert isinstance(first.response, Ranking), "only rankings repeat documents"
+    assert isinstance(deeper, Ranking), "only a ranking continues another"
+    response = replace(deeper, took=first.response.took, to_last_byte=first.response.to_last_byte)
+    return replace(first, response=response, deepened=count_requested_hits(request, plan.suite))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine_state import read_document_count
 from harness.search.hits import is_text
 from harness.search.server_health import Retries, ServerRequest, ask_one
+from harness.search.texts import find_value
 from harness.words import did_you_mean
 
 LONGEST_ID = 512
@@ -66,6 +67,22 @@ def read_documents(path: Path, shown: str, id_field: str) -> list[Document]:
 def read_ids(path: Path, shown: str, id_field: str) -> frozenset[str]:
     """The ids of the same documents, without keeping the documents; raises like `read_documents`."""
     return frozenset(document.id for document in _walk_documents(path, shown, id_field))
+
+
+def read_field(path: Path, shown: str, id_field: str, field: str) -> frozenset[str]:
+    """The values of *field*, which each of the same documents has one of; raises like `read_documents`."""
+    values: set[str] = set()
+    problems: list[Problem] = []
+    for document in _walk_documents(path, shown, id_field):
+        value = find_value(json.loads(document.source), field)
+        if is_text(value) or type(value) is int:
+            values.add(str(value))
+        else:
+            message = f"the document has no text or whole number in {field!r}, the `id_field` of the target"
+            problems.append(Problem(shown, document.line, 1, message))
+    if problems:
+        raise SuiteError(problems)
+    return frozenset(values)
 
 
 def _walk_documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:

@@ -241,6 +241,8 @@ class StreamedResponse:
     """Why the request was sent again, such as "status 429" or "connection closed"; empty if it was sent once."""
     lacks_further_hit: bool = False
     """Whether the index refused the hit that a run asks for beyond those that it needs."""
+    deepened: int = 0
+    """How many hits were asked for again to find enough different documents; 0 if they were not."""
 
 
 ResponseStream: TypeAlias = Generator[StreamedResponse, None, None]

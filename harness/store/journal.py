@@ -110,6 +110,7 @@ class RunRecord:
             index=run.index,
             seconds=earlier.seconds + run.seconds,
             resent={**earlier.resent, **run.resent},
+            deepened={**earlier.deepened, **run.deepened},
             titles={**earlier.titles, **run.titles},
             checks=run.checks or earlier.checks,
             window_is_full=run.window_is_full or earlier.window_is_full,

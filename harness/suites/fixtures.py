@@ -64,7 +64,7 @@ stored and searched, and nothing else: an ingest pipeline or a lifecycle of the 
 @dataclass(frozen=True, slots=True)
 class FixtureFile:
     """
-    The *fixture* of a suite, the name of its document *file* in errors, and the *ids* of its documents.
+    The *fixture* of a suite, the name of its document *file* in errors, and the *ids* that judgments of it may use.
 
     *ids* is None if they are unknown: the file is invalid, or a variable in its path is not set.
     """
@@ -74,8 +74,12 @@ class FixtureFile:
     ids: frozenset[str] | None = None
 
 
-def read_fixture(shape: FixtureShape, reading: Reading, files: SuiteFiles) -> FixtureFile:
-    """The suite's fixture, from its *shape*; problems of its documents are noted."""
+def read_fixture(shape: FixtureShape, judged_field: str | None, reading: Reading, files: SuiteFiles) -> FixtureFile:
+    """
+    The suite's fixture, from its *shape*; problems of its documents are noted.
+
+    *judged_field* holds the ids that judgments use, if it is not the field with the ids of the documents.
+    """
     id_field = "id" if shape.id is None else str(shape.id)
     mark = reading.find_mark("fixture")
     _check_settings(reading)
@@ -83,9 +87,11 @@ def read_fixture(shape: FixtureShape, reading: Reading, files: SuiteFiles) -> Fi
     file = files.find(shape.documents)
     if file is None or (shape.id is not None and shape.id.unset):
         return FixtureFile(fixture)
-    from harness.search.indexes import read_ids
+    from harness.search.indexes import read_field, read_ids
 
     try:
+        if judged_field is not None:
+            return FixtureFile(fixture, file.name, read_field(file.path, file.name, id_field, judged_field))
         return FixtureFile(fixture, file.name, read_ids(file.path, file.name, id_field))
     except SuiteError as error:
         reading.problems.extend(error.problems)

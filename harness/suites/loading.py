@@ -59,6 +59,7 @@ from harness.suites.queries import add_vectors, list_queries
 from harness.suites.quotes import check_quote_field
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.requests import check_gates, list_request_nodes, read_templates
+from harness.suites.scalars import format_optional
 from harness.suites.targets import (
     check_own_addresses,
     check_services,
@@ -340,17 +341,17 @@ class LoadedSuite:
 
     def _read_target(self) -> Target:
         reading = self.reading
-        target = read_target(reading, self._templates.values())
-        if target.id_field is not None and reading.shape.fixture is not None:
-            message = "'id_field' is for an index that exists; the fixture's `id` names the field with its ids"
-            reading.problems.note(target.mark, message)
-        return target
+        return read_target(reading, self._templates.values())
 
     @cached_property
     def fixture_file(self) -> FixtureFile | None:
         """The fixture with the ids of its documents, None if the suite has none."""
         shape = self.reading.shape.fixture
-        return None if shape is None else read_fixture(shape, self.reading, self._files)
+        if shape is None:
+            return None
+        target = self.reading.shape.target
+        judged_field = None if target is None else format_optional(target.id_field)
+        return read_fixture(shape, judged_field, self.reading, self._files)
 
 
 def describe_no_judgments(path: Path) -> str:

@@ -109,6 +109,7 @@ STAYING = {
     "Engine": {"kind", "version"},
     "Explanation": {"document", "index", "nearest"},
     "Failure": {"reason"},
+    "FoundQuotes": {"quotes", "shares"},
     "Hit": {"id", "texts", "urls", "values"},
     "IndexFacts": {"mapping", "mapping_json", "missing", "settings", "settings_json"},
     "IndexState": {"filters", "uuids", "visible", "writes"},
@@ -124,7 +125,7 @@ STAYING = {
     "Ranking": {"duplicates", "took_doubt", "total_doubt"},
     "Repeat": {"responses", "variants"},
     "Route": {"client_cert", "client_key", "client_key_password", "proxy", "proxy_login"},
-    "Run": {"index", "request", "resent", "responses", "target_changed", "titles", "variants"},
+    "Run": {"deepened", "index", "request", "resent", "responses", "target_changed", "titles", "variants"},
     "ScorePart": {"field"},
     "SentRequest": {
         "body",

@@ -139,12 +139,17 @@ def test_what_says_how_an_engine_knows_documents_is_refused_where_requests_go_ov
     ]
 
 
-def test_ids_of_a_field_are_refused_beside_a_fixture(folder):
-    text = SUITE.replace("id: sku}\n", "id: sku}\ntarget: {id_field: sku}\n")
-    assert refusals(folder, text) == [
-        "shop.relevance.yaml:4:1: 'id_field' is for an index that exists; "
-        "the fixture's `id` names the field with its ids"
-    ]
+def test_judgments_may_use_another_field_of_a_fixture(folder):
+    """Such as that of the document which several chunks are from."""
+    lines = ['{"sku": "c1", "doc": "sku-9"}', '{"sku": "c2", "doc": "sku-9"}']
+    (folder / "products.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    text = SUITE.replace("id: sku}\n", "id: sku}\ntarget: {id_field: doc, ids: unique}\n")
+    told = refusals(folder, text)
+    assert not any("sku-9" in line for line in told)
+    (folder / "products.jsonl").write_text("\n".join([*lines, '{"sku": "c3"}']), encoding="utf-8")
+    assert refusals(folder, text)[0] == (
+        "products.jsonl:3:1: the document has no text or whole number in 'doc', the `id_field` of the target"
+    )
 
 
 # ------------------------------------------------------------------------------------------------ how many are told

@@ -233,6 +233,7 @@ def _merge_parts(parts: Sequence[Recorded]) -> Recorded:
     responses: dict[str, Response] = {}
     titles: dict[str, str] = {}
     resent: dict[str, str] = {}
+    deepened: dict[str, int] = {}
     tails: list[TailSearch] = []
     checks: list[TargetChecks] = []
     seconds = 0.0
@@ -241,6 +242,7 @@ def _merge_parts(parts: Sequence[Recorded]) -> Recorded:
         responses.update(run.responses)
         titles.update(run.titles)
         resent.update(run.resent)
+        deepened.update(run.deepened)
         seconds += run.seconds
         if run.tails is not None:
             tails.append(run.tails)
@@ -254,6 +256,7 @@ def _merge_parts(parts: Sequence[Recorded]) -> Recorded:
         tails=_merge_tails(tails),
         titles=titles,
         resent=resent,
+        deepened=deepened,
         checks=_merge_checks(checks, is_titled=bool(titles)),
         states=_choose_states(runs_asked),
         window_is_full=any(run.window_is_full for run in runs_asked),
