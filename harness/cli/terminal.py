@@ -85,12 +85,15 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._name = ""
+        self._names: list[str] = []
+        """Of the suites that are not finished, in the order in which they started."""
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Print what is about to be sent."""
-        self._name = _name_cell(suite, chosen)
-        self._print(f"{self._name}: {count(queries, 'query')} to run")
+        name = _name_cell(suite, chosen)
+        if name not in self._names:
+            self._names.append(name)
+        self._print(f"{name}: {count(queries, 'query')} to run")
 
     def queries_done(self, count: int) -> None:
         """Print nothing."""
@@ -98,7 +101,12 @@ class LineProgress:
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
         """Print how long it took, and the statuses of its thresholds where they are decided."""
         result = _count_answered(run) if verdicts is None else format_tally(verdict.status for verdict in verdicts)
-        self._print(f"{self._name}: {result} in {run.seconds:.2f} s")
+        # One that others are compared with is answered before these, and finished after them.
+        started = [name for name in self._names if f", request {run.request}, " in f"{name}, "]
+        name = (started or self._names or [""])[-1]
+        if name in self._names:
+            self._names.remove(name)
+        self._print(f"{name}: {result} in {run.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
         # A log of GitHub Actions runs lines that are commands, and a suite's name may be one.

@@ -55,7 +55,7 @@ def test_the_grammar_of_the_page_is_that_of_the_code(module):
 def test_what_the_first_table_sets_is_read():
     table = TEXT.split("| to notice | set |")[1].split("\n\n")[0]
     examples = re.findall(r"`(.+?)`", table)
-    assert len(examples) == 11
+    assert len(examples) == 12
     for example in examples:
         read = read_expectation if " in top " in example else grammar.parse_threshold
         assert read(example, of_query=example.startswith("sku-"))

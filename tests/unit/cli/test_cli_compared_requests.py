@@ -67,9 +67,16 @@ def test_a_search_that_misses_documents_fails(engine, capsys):
 def test_all_requests_send_each_request_once(engine, capsys):
     assert run(engine, "--all-requests") == 0
     assert list_sent(engine) == BOTH
-    printed = capsys.readouterr().out
-    assert "the request 'exact' gates nothing" in printed
-    assert "1 threshold: 1 passed" in printed
+    printed = capsys.readouterr()
+    assert "the request 'exact' gates nothing" in printed.out
+    assert "1 threshold: 1 passed" in printed.out
+    lines = [line.partition(" in ")[0] for line in printed.err.splitlines() if line.startswith("shop")]
+    assert lines == [
+        "shop, request exact: 2 queries to run",
+        "shop, request approximate: 2 queries to run",
+        "shop, request approximate: 1 passed",
+        "shop, request exact: no threshold",
+    ]
 
 
 def test_the_other_request_alone_decides_nothing_and_is_sent_alone(engine, capsys):
