@@ -232,6 +232,12 @@ class EngineInspector(Inspector):
 
         return read_documents(self._search, index)
 
+    def read_values(self, index: str, fields: Sequence[str], id_field: str | None) -> Iterator[SampledDocument]:
+        """See `Inspector.read_values`."""
+        from harness.search.index_sample import read_values
+
+        return read_values(self._search, index, fields, id_field)
+
     def rate_requests(
         self, index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
     ) -> dict[str, RatedQuery | str]:

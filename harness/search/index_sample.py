@@ -10,6 +10,7 @@ from harness.model.suite import Json
 from harness.search.answers import WINDOW_SETTING
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection
+from harness.search.hits import find_scalars
 from harness.search.msearch import make_index_path
 from harness.search.points import KEEP_ALIVE, close_point, open_point
 from harness.search.protocol import IndexField, SampledDocument
@@ -144,11 +145,33 @@ def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[
         RequestRefused: The engine refuses that.
         SearchError: Its answer cannot be read, or a document has no `_source`.
     """
+    for hit in _iterate_hits(search, index, {}):
+        yield hit["_source"]
+
+
+def read_values(
+    search: ConnectedSearch[Connection], index: str, fields: Sequence[str], id_field: str | None
+) -> Iterator[SampledDocument]:
+    """As `read_documents`, the ids of all documents, which *id_field* may hold, with the values of *fields*."""
+    read_fields = [*fields] if id_field is None else [*fields, id_field]
+    for hit in _iterate_hits(search, index, {"_source": read_fields}):
+        identity = str(hit["_id"])
+        if id_field is not None:
+            identity = "".join(map(str, find_scalars(hit["_source"], id_field)[:1]))
+        values = {name: tuple(map(str, find_scalars(hit["_source"], name))) for name in fields}
+        yield SampledDocument(identity, values)
+
+
+def _iterate_hits(
+    search: ConnectedSearch[Connection], index: str, selection: Mapping[str, Json]
+) -> Iterator[Mapping[str, Json]]:
+    """The hits that all documents of *index* are, each with the part of its `_source` that *selection* says."""
     size = _read_window(search, index, PAGE)
     point = open_point(search, index, {}, remedy="")
     # The cheapest order that each engine has in all versions.
     order = "_id" if search.engine.kind == "opensearch" else "_shard_doc"
     body: dict[str, Json] = {
+        **selection,
         "size": size,
         "pit": {"id": point.id, "keep_alive": KEEP_ALIVE},
         "sort": [{order: "asc"}],
@@ -162,7 +185,7 @@ def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[
             for hit in hits:
                 if not isinstance(hit.get("_source"), Mapping):
                     raise SearchError(f"document {hit['_id']!r} has no `_source`, from which documents are read")
-                yield hit["_source"]
+                yield hit
             body["search_after"] = hits[-1]["sort"]
     finally:
         close_point(search, point)

@@ -434,6 +434,10 @@ class Inspector:
         """All documents of *index* as they are at one moment."""
         raise SearchError("the server has no indexes that can be read")
 
+    def read_values(self, index: str, fields: Sequence[str], id_field: str | None) -> Iterator[SampledDocument]:
+        """All documents of *index* as they are at one moment, by their ids or *id_field*, with values of *fields*."""
+        raise SearchError("the server has no indexes that can be read")
+
     def rate_requests(
         self, index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
     ) -> dict[str, RatedQuery | str]:

@@ -159,6 +159,8 @@ class IndexKnowledge:
     """
     The names, if any, behind which no index has the target's id field, each with the field that was probably meant.
     """
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Documents that do not exist, each with the one document that has its title; empty unless half are missing."""
 
 
 def check_judgments(
@@ -187,6 +189,7 @@ def check_judgments(
     else:
         findings.update(_find_missing_field(judged.suite, knowledge))
         findings.update(_find_missing(judged.suite, judgments, knowledge))
+        findings.update(_find_moved(judged.suite, judgments, knowledge))
         findings.update(_find_ambiguous(judged.suite, judgments, knowledge))
     return sorted(findings)
 
@@ -293,6 +296,24 @@ def _find_missing(
             hint = f", but {name!r} is, which differs only in {describe_difference(judgment.document, name)}"
         sentence = f"{judgment} is not in {knowledge.places}{hint}; remove the judgment, or restore the document"
         yield JudgmentFinding(judgment.mark, FindingKind.MISSING_DOCUMENT, sentence)
+
+
+def _find_moved(
+    suite: Suite, judgments: Sequence[PlacedJudgment], knowledge: IndexKnowledge
+) -> Iterator[JudgmentFinding]:
+    """That documents have other ids, where half of them are missing, and some are there under others."""
+    documents = {judgment.document for judgment in judgments}
+    missing = documents - knowledge.existing
+    moved = {document: new for document, new in sorted(knowledge.moved.items()) if document in missing}
+    if not moved or 2 * len(missing) < len(documents):
+        return
+    named = ", ".join(f"{document!r} is {new!r}" for document, new in list(moved.items())[:_NAMED])
+    sentence = (
+        f"{len(missing):,} of {len(documents):,} judged documents are not in {knowledge.places}, and the titles of "
+        f"{len(moved):,} of them are there under other ids: {named}{', …' if len(moved) > _NAMED else ''}; "
+        "relevance judgments remap finds the new ids"
+    )
+    yield JudgmentFinding(_find_target_mark(suite), FindingKind.MOVED_DOCUMENTS, sentence)
 
 
 def _find_ambiguous(

@@ -70,7 +70,7 @@ def _edit_trec(text: str, grades: WrittenGrades) -> list[Edit]:
 _CELL = '"(?:[^"]|"")*"|[^{separator}\\r\\n]*'
 
 
-def _iterate_csv_rows(text: str, separator: str, offset: int) -> Iterator[list[tuple[int, int]]]:
+def iterate_csv_rows(text: str, separator: str, offset: int) -> Iterator[list[tuple[int, int]]]:
     """Where the cells of each row from *offset* on begin and end."""
     cell = re.compile(_CELL.format(separator=re.escape(separator)))
     row = []
@@ -97,10 +97,10 @@ def _edit_csv(text: str, grades: WrittenGrades) -> list[Edit]:
     edits: list[Edit] = []
     remaining = dict(grades)
     header_begin = len("".join(lines[: table.line - 1]))
-    rows = _iterate_csv_rows(text, table.separator, header_begin)
+    rows = iterate_csv_rows(text, table.separator, header_begin)
     next(rows)
     for spans in rows:
-        cells = [_unquote_cell(text[slice(*span)]) for span in spans]
+        cells = [unquote_cell(text[slice(*span)]) for span in spans]
         row = dict(zip(table.columns, cells, strict=False))
         spans_by_column = dict(zip(table.columns, spans, strict=False))
         pair = (remove_mark(row.get("query", "")), remove_mark(row.get("document", "")))
@@ -117,7 +117,8 @@ def _edit_csv(text: str, grades: WrittenGrades) -> list[Edit]:
     return [*edits, append_lines(text, new_lines)] if new_lines else edits
 
 
-def _unquote_cell(raw: str) -> str:
+def unquote_cell(raw: str) -> str:
+    """The text of a cell of CSV as it is written."""
     return raw[1:-1].replace('""', '"') if raw.startswith('"') else raw
 
 
@@ -150,7 +151,7 @@ def _parse_grade(grade: str) -> Json:
 # YAML.
 
 
-def _find_query_nodes(root: Any) -> dict[str, Any]:
+def list_query_nodes(root: Any) -> dict[str, Any]:
     """The mapping of each query that stands in the suite itself, by id."""
     queries = find_node(root, ["queries"])
     if isinstance(queries, yaml.MappingNode):
@@ -167,7 +168,7 @@ def _find_query_nodes(root: Any) -> dict[str, Any]:
 def read_suite_grades(text: str) -> dict[tuple[str, str], str]:
     """The judgments that are written with their queries."""
     grades: dict[tuple[str, str], str] = {}
-    for query, entry in _find_query_nodes(compose_nodes(text)).items():
+    for query, entry in list_query_nodes(compose_nodes(text)).items():
         judgments = find_node(entry, ["judgments"])
         if isinstance(judgments, yaml.MappingNode):
             for document, grade in judgments.value:
@@ -179,16 +180,17 @@ def read_suite_grades(text: str) -> dict[tuple[str, str], str]:
 def read_without_judgments(text: str) -> Any:
     """The suite without the judgments of its queries, as nested lists of scalars."""
     root = compose_nodes(text)
-    for entry in _find_query_nodes(root).values():
+    for entry in list_query_nodes(root).values():
         entry.value = [(key, value) for key, value in entry.value if key.value != "judgments"]
-    return _read_plain(root)
+    return read_plain(root)
 
 
-def _read_plain(node: Any) -> Any:
+def read_plain(node: Any) -> Any:
+    """What *node* says, as nested lists of scalars."""
     if isinstance(node, yaml.MappingNode):
-        return [(_read_plain(key), _read_plain(value)) for key, value in node.value]
+        return [(read_plain(key), read_plain(value)) for key, value in node.value]
     if isinstance(node, yaml.SequenceNode):
-        return [_read_plain(item) for item in node.value]
+        return [read_plain(item) for item in node.value]
     # An empty file has no node.
     return None if node is None else node.value
 
@@ -200,7 +202,7 @@ def edit_suite(text: str, grades: WrittenGrades) -> list[Edit]:
     Raises:
         NoPlace: A query is not in the suite itself.
     """
-    nodes = _find_query_nodes(compose_nodes(text))
+    nodes = list_query_nodes(compose_nodes(text))
     judgments = {query: find_node(entry, ["judgments"]) for query, entry in nodes.items()}
     # New judgments are written as the suite writes the others: {sku-17: 3}, or a line for each.
     in_flow = any(isinstance(node, yaml.MappingNode) and node.flow_style for node in judgments.values())
@@ -225,7 +227,7 @@ def _edit_yaml(text: str, grades: WrittenGrades) -> list[Edit]:
         elif isinstance(root, yaml.MappingNode) and root.value:
             edits += _add_judgments(text, root, query, new_grades, in_flow=False)
         else:
-            edits.append(append_lines(text, _format_block(_format_key(query), new_grades)))
+            edits.append(append_lines(text, _format_block(format_key(query), new_grades)))
     return edits
 
 
@@ -240,7 +242,7 @@ def _edit_judgments(text: str, node: Any, grades: Mapping[str, str]) -> list[Edi
         if document in values:
             edits.append(replace_node(text, values[document], grade))
         else:
-            members.append(f"{_format_key(document, sibling)}: {grade}")
+            members.append(f"{format_key(document, sibling)}: {grade}")
     if members:
         edits += add_members(text, node, members)
     return edits
@@ -261,13 +263,13 @@ def _list_pairs(grades: Mapping[str, str]) -> list[str]:
 
 def _add_judgments(text: str, node: Any, name: str, grades: Mapping[str, str], *, in_flow: bool) -> list[Edit]:
     """*grades* below a new key of a mapping that is not empty."""
-    key = _format_key(name, node.value[-1][0])
+    key = format_key(name, node.value[-1][0])
     if in_flow or node.flow_style:
         return add_members(text, node, [f"{key}: {_format_flow(grades)}"])
     return [insert_below(text, node, _format_block(key, grades))]
 
 
-def _format_key(text: str, sibling: Any = None) -> str:
+def format_key(text: str, sibling: Any = None) -> str:
     """*text* as a key, quoted as its *sibling* is, and where a reader of YAML may take it for something else."""
     if sibling is None:
         return format_scalar(text)

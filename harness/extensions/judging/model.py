@@ -23,6 +23,7 @@ class FindingKind(StrEnum):
     UNKNOWN_QUERY = "unknown-query"
     NO_POSITIVE = "no-positive"
     MISSING_DOCUMENT = "missing-document"
+    MOVED_DOCUMENTS = "moved-documents"
     ALIAS = "alias"
     SEVERAL_INDEXES = "several-indexes"
     REPEATED_ID = "repeated-id"

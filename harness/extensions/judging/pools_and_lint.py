@@ -21,6 +21,7 @@ from harness.extensions.judging.findings import (
 )
 from harness.extensions.judging.model import FindingKind, JudgmentFinding, Pool
 from harness.extensions.judging.pool import PooledRun, add_documents, add_texts, find_pooling_depth, pool_runs
+from harness.extensions.judging.remap.moved_titles import find_moved_titles
 from harness.extensions.judging.texts import HitsByPair, TextOptions, read_pooled_texts
 from harness.files.border import conceal, is_quotable
 from harness.files.judgments import read_grade
@@ -391,6 +392,7 @@ def _find_judged_documents(linted: _LintedSuite, opened: Sequence[_OpenPlace]) -
         return None
     repeated: dict[str, set[str]] = {}
     without_field: dict[str, str | None] = {}
+    moved: dict[str, str] = {}
     for place, cluster in opened:
         name, request = place.name, place.request
         search = cluster.search
@@ -403,10 +405,13 @@ def _find_judged_documents(linted: _LintedSuite, opened: Sequence[_OpenPlace]) -
         similar = find_similar(search, request, documents.missing)
         found = documents.found.union(similar.values())
         existing |= found
+        if request.index is not None and 2 * len(found) <= len(judged):
+            missing = documents.missing.difference(similar)
+            moved |= find_moved_titles(place.suite, missing, search, request.index, request.id_field)
         repeated.setdefault(name, set()).update(documents.repeated)
         if not found and request.id_field is not None:
             without_field |= _find_missing_field(search, name, request.id_field)
-    return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field)
+    return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field, moved)
 
 
 def _find_missing_field(search: Search, index: str, id_field: str) -> dict[str, str | None]:

@@ -112,6 +112,17 @@ class GradedFiles:
                 changed += 1
         # All files are edited before one is written: an error leaves them as they are.
         contents = {path: self._edit(path, by_file[path], judged.suite.grades) for path in by_file}
+        self.replace_all(contents)
+        return WriteResult(tuple(contents), added, changed, kept, unknown)
+
+    def replace_all(self, contents: Mapping[Path, bytes]) -> None:
+        """
+        Write *contents* in place of files that are as they were read, each whole.
+
+        Raises:
+            FilesChanged: A file changed since it was read.
+            UsageError: A file could not be written.
+        """
         self._require_unchanged(self.contents)
         for path in contents:
             # Replacing a file needs the right to write into its folder only: a read-only file would be replaced too.
@@ -121,7 +132,6 @@ class GradedFiles:
         for path, content in contents.items():
             self._replace(path, content, written)
             written.append(path)
-        return WriteResult(tuple(contents), added, changed, kept, unknown)
 
     def _choose_file(
         self, pair: Pair, placed: Mapping[Pair, PlacedJudgment], files_by_query: Mapping[str, Sequence[str]]

@@ -55,5 +55,5 @@ def test_its_suite_cannot_run_as_it_is(shop, capsys):
 
 
 def test_there_is_an_example_of_each_command():
-    assert {line.split()[0] for line in COMMANDS} == set(command.commands) == {"pool", "lint", "age"}
+    assert {line.split()[0] for line in COMMANDS} == set(command.commands) == {"pool", "lint", "age", "remap"}
     assert isinstance(command, click.Group)

@@ -13,7 +13,7 @@ import click
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
-from harness.cli.found_suites import find_given_suites, print_left_out
+from harness.cli.found_suites import find_given_suites, find_one_suite, print_left_out
 from harness.cli.headings import Group, rare_option
 from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
@@ -31,7 +31,7 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import print_all, run_progress
 from harness.errors import SuiteError, UsageError
 from harness.extensions.judging.aging import AgeOptions, age_suites
-from harness.extensions.judging.commands.judged_suite import depth_option, folder_option, scale_option
+from harness.extensions.judging.commands.judged_suite import depth_option, folder_option, scale_option, suite_argument
 from harness.extensions.judging.document import (
     build_pool_document,
     dump_findings,
@@ -42,6 +42,8 @@ from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.model import Pool
 from harness.extensions.judging.pool_files import POOL_WRITERS
 from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
+from harness.extensions.judging.remap.remapping import RemapOptions, find_remap, write_remap
+from harness.extensions.judging.remap.sentences import describe_remap
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
 from harness.report.output_files import refuse_inputs, write_output
@@ -243,3 +245,59 @@ def age(
     if lint.errors:
         return NO_ANSWER
     return FINDINGS if lint.findings else 0
+
+
+@command.command(
+    "remap",
+    epilog=format_examples(
+        "relevance judgments remap suites/products.relevance.yaml --index products-v2 --by title --by brand"
+    ),
+)
+@suite_argument
+@click.option(
+    "--by",
+    "fields",
+    metavar="FIELD",
+    multiple=True,
+    help="A field whose values tell a document apart; may be repeated. Default: the title of the suite.",
+)
+@click.option(
+    "--before",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The documents as they were, as JSON lines; by default those of the suite's own index.",
+)
+@click.option("--write", is_flag=True, help="Edit the files that have the ids, and keep the map beside the suite.")
+@folder_option
+@server_options
+@root_option
+@request_options
+@quiet_option
+def remap(
+    suite: Path,
+    fields: tuple[str, ...],
+    before: Path | None,
+    write: bool,
+    folder: Path | None,
+    quiet: bool,
+    **arguments: Any,
+) -> int:
+    """
+    When documents got other ids, find the new id of each judged document, by fields that are equal before and after.
+
+    Only exact and unique pairs count. Without --write nothing is written: it is said how many ids moved, which are
+    ambiguous or gone, and how far nDCG moves. All documents of the index are read, and of that from before. The exit
+    status is 2 if a file or an option is wrong, and 3 if the engine could not answer.
+    """
+    options = RemapOptions(make_run_options(**arguments), fields, before, folder)
+    path = find_one_suite(suite, arguments["root"])
+    with run_progress(quiet=quiet) as progress:
+        found = find_remap(path, options, environ=os.environ, progress=progress)
+    for line in describe_remap(found):
+        click.echo(make_loggable(line))
+    if write:
+        for line in write_remap(found, options):
+            click.echo(make_loggable(line))
+    elif found.fates.moved and not quiet:
+        click.echo("nothing was written; --write edits the files", err=True)
+    return NO_ANSWER if found.moved.unanswered else 0
