@@ -119,7 +119,16 @@ class Exported:
             self.add_leftover(suite.mark, "documents without a grade", suite.ungraded)
 
     def _note_queries(self, suite: Suite, carried: Collection[str]) -> None:
-        defaults = {"need": "", "tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
+        defaults = {
+            "need": "",
+            "nothing": False,
+            "tags": (),
+            "params": {},
+            "weight": 1.0,
+            "xfail": None,
+            "skip": None,
+            "markers": (),
+        }
         for key, default in defaults.items():
             queries = [query for query in suite.queries if getattr(query, key) != default]
             if queries and key not in carried:

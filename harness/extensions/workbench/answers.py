@@ -43,6 +43,7 @@ class Answers:
             "weight": query.weight,
             "live": row.score,
             "live_error": row.error,
+            "live_found": row.found,
             "variants": [self._build_variant(query, variant) for variant in query.variants],
         }
 

@@ -48,6 +48,8 @@ class Row:
     """Why there is no ranking."""
     agreement: float | None = None
     """How far the ranking of a variant agrees with that of its query; None for a query."""
+    found: str | None = None
+    """The number of hits that are shown, in words, if no result is right for the query; None for any other query."""
 
     def to_json(self) -> dict[str, str | float | bool | None]:
         """As the page reads it. All values are plain, and need no copies as `dataclasses.asdict` makes them."""
@@ -99,7 +101,9 @@ class ScoredSide:
         return ScoredSide(suite, self.measure, self.responses, self.run, known)
 
     def count_unjudged(self, query: Query) -> int:
-        """The hits of *query* without a grade, among those that are shown."""
+        """The hits of *query* without a grade, among those that are shown; 0 where no result is right."""
+        if query.nothing:
+            return 0
         if query.id not in self._unjudged:
             response = self.responses.get(query.id)
             documents = response.ids[: self.suite.depth] if isinstance(response, Ranking) else ()
@@ -141,7 +145,10 @@ def make_row(live: ScoredSide, tried: ScoredSide, query: Query) -> Row:
     error = "the query was not asked then" if response is None else None
     if isinstance(response, Failure):
         error = failure_text(response)
-    return Row(query.id, score, low, high, tried.count_unjudged(query), live.count_unjudged(query), not is_same, error)
+    row = Row(query.id, score, low, high, tried.count_unjudged(query), live.count_unjudged(query), not is_same, error)
+    if query.nothing and isinstance(response, Ranking):
+        row = replace(row, found=count(len(response.ids[: tried.suite.depth]), "hit"))
+    return row
 
 
 def make_variant_row(live: ScoredSide, tried: ScoredSide, query: Query, variant: Variant) -> Row:

@@ -26,6 +26,7 @@ from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_q
 from harness.model.judging import SEEN_RANKS, JudgeAnswer
 from harness.model.suite import Suite
 from harness.suites import load_suite
+from harness.suites.nothing import is_right
 from harness.words import count, shorten
 
 
@@ -96,6 +97,9 @@ class Grading:
         if grade is not None and not (is_number and grade in grades):
             found = shorten(repr(grade))
             raise UsageError(f"found {found} as a grade, expected one of {describe_choices(self.choices)}")
+        nothing = {query.id for query in self.original.queries if query.nothing}
+        if grade is not None and pair[0] in nothing and is_right(suite.gain, float(grade)):
+            raise UsageError(f"the suite says that no result is right for {pair[0]!r}; expected a grade without gain")
         document = PooledDocument(pair[0], "", pair[1], {}, title=title)
         answer = JudgeAnswer(
             *pair,

@@ -24,7 +24,7 @@ from harness.metrics import parse_measure
 from harness.metrics.measures import DEFAULT_MEASURE, common_measures
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Engine, Failure, Ranking, Run
-from harness.model.suite import Json, Measure, Query, Suite, Threshold
+from harness.model.suite import Json, Measure, Query, Suite, Threshold, select_scored
 from harness.options import RunOptions
 from harness.run import Runner
 from harness.run.cell import AnsweredCell
@@ -313,7 +313,11 @@ def _describe_live(live: Live) -> list[str]:
     notes = []
     if failed:
         notes.append(f"{live.name} has no answer for {counted(failed, 'query')}.")
-    undefined = [query.id for query in suite.queries if query.id not in scores and query.id not in failed]
+    scored = select_scored(suite.queries)
+    undefined = [query.id for query in scored if query.id not in scores and query.id not in failed]
     if undefined:
         notes.append(f"{counted(undefined, 'query')} have no score of {live.side.measure}.")
+    nothing = [query.id for query in suite.queries if query.nothing]
+    if nothing:
+        notes.append(f"No result is right for {counted(nothing, 'query')}: their hits are counted, not scored.")
     return notes

@@ -44,7 +44,7 @@ def test_a_text_is_sent_and_each_query_has_its_row(actions):
     rows, last = send(actions, GOOD)
     assert rows["q0"] == {
         "query": "q0", "score": 1.0, "low": 1.0, "high": 1.0,
-        "unjudged": 0, "live_unjudged": 0, "moved": True, "error": None, "agreement": None,
+        "unjudged": 0, "live_unjudged": 0, "moved": True, "error": None, "agreement": None, "found": None,
     }  # fmt: skip
     summary = last["summary"]
     assert (summary["live"], summary["try"]) == (LIVE_SCORE, 1.0)

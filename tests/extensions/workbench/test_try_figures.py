@@ -5,7 +5,7 @@ import pytest
 
 from builders.suites import make_suite
 from harness.extensions.compare.coverage import find_range as find_range_of_runs
-from harness.extensions.workbench.figures import ScoredSide, find_best, find_range
+from harness.extensions.workbench.figures import ScoredSide, find_best, find_range, make_row, summarize
 from harness.metrics import parse_measure
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking, Run
 from harness.model.suite import Query
@@ -68,3 +68,25 @@ def test_the_range_is_that_of_a_comparison():
     assert (low, high) == (pytest.approx(found.low), pytest.approx(found.high))
     assert low < high
     assert find_range(live, make_side(suite, {"q0": "bac", "q1": "cab"})) is None
+
+
+def test_hits_without_a_right_one_are_counted():
+    shoes = Query("shoes", "shoes", judgments={"a": 1})
+    suite = make_suite(shoes, Query("xq", "xq", nothing=True), measures=["P@1"], depth=2)
+    live, tried = (
+        ScoredSide(suite, parse_measure("P@1"), run.responses, run)
+        for run in (
+            Run({"shoes": Ranking((Hit("a"),)), "xq": Ranking(tuple(map(Hit, "abc")))}, Engine("fake")),
+            Run({"shoes": Ranking((Hit("b"),)), "xq": Ranking()}, Engine("fake")),
+        )
+    )
+    assert tried.scores == {"shoes": 0}
+    rows = [make_row(live, side, query) for side in (live, tried) for query in suite.queries]
+    assert [(row.query, row.score, row.found, row.unjudged) for row in rows] == [
+        ("shoes", 1, None, 0),
+        ("xq", None, "2 hits", 0),
+        ("shoes", 0, None, 1),
+        ("xq", None, "0 hits", 0),
+    ]
+    summary = summarize(live, tried)
+    assert (summary.live, summary.tried, summary.unjudged) == (1, 0, 1)

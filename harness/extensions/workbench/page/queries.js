@@ -59,17 +59,17 @@ export const makeQueries = (open) => {
 
   const fillScores = (option, query) => {
     const { row } = query;
-    option.append(make("span", query.live_error ? "none" : formatScore(query.live), "number muted"));
+    option.append(make("span", query.live_error ? "none" : query.live_found ?? formatScore(query.live), "number muted"));
     if (row?.error) {
       option.append(make("span", "no answer", "none"));
       return;
     }
     if (!row) {
-      // While a run fills in, what has no answer yet has no score of another try either.
+      // What has no answer yet has no score of another try either.
       option.append(make("span", isRunning ? "…" : "", "number muted"), make("span"), make("span"));
       return;
     }
-    const score = make("span", formatScore(row.score), "number");
+    const score = make("span", row.found ?? formatScore(row.score), "number");
     if (row.score !== null && row.high > row.low) {
       score.classList.add("tied");
       score.title = `${formatScore(row.low)} to ${formatScore(row.high)}: ties may change places`;
@@ -102,7 +102,7 @@ export const makeQueries = (open) => {
     const last = Math.min(Math.ceil((box.scrollTop + box.clientHeight) / height) + SPARE, queries.listed.length);
     const places = Array.from({ length: last - first }, (_, place) => first + place);
     const chosen = queries.listed.indexOf(queries.chosen);
-    // Screen readers need the chosen row in the page, wherever it is.
+    // Screen readers need the chosen row, wherever it is.
     if (chosen >= 0 && chosen < first) places.unshift(chosen);
     if (chosen >= last) places.push(chosen);
     return places;
