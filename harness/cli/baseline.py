@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.headings import Group
+from harness.cli.results import CommandResult, print_result
 from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
     config_options,
     engine_options,
+    json_option,
     make_run_options,
     quiet_option,
     root_option,
@@ -30,7 +33,7 @@ from harness.extensions import load_extensions
 from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model.kept import Baseline
-from harness.model.suite import Suite
+from harness.model.suite import Json, Suite
 from harness.options import explain_baseline_refusal
 from harness.report.document import Document
 from harness.report.safe_text import make_loggable
@@ -98,8 +101,9 @@ def command() -> None:
 @cell_options
 @baseline_option
 @click.option("--force", is_flag=True, help="Save in CI too.")
+@json_option
 @quiet_option
-def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **arguments: Any) -> None:
+def save(suites: Sequence[Path], file: Path | None, force: bool, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """
     Run suites and keep what they return, an entry a request.
 
@@ -125,7 +129,10 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     # Nothing is written before all are known to have answers.
     for update in updates:
         update.write()
-        click.echo("\n".join(_describe_update(update)))
+        if not as_json:
+            click.echo("\n".join(_describe_update(update)))
+    if as_json:
+        print_result(_describe_saved(updates))
     if not quiet:
         print_left_out(found)
 
@@ -135,7 +142,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @config_options
 @root_option
 @baseline_option
-def show(suites: Sequence[Path], file: Path | None, **arguments: Any) -> None:
+@json_option
+def show(suites: Sequence[Path], file: Path | None, as_json: bool, **arguments: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
     configs = Configs.from_options(make_run_options(**arguments), os.environ)
     found = find_given_suites(suites, arguments["root"])
@@ -147,25 +155,75 @@ def show(suites: Sequence[Path], file: Path | None, **arguments: Any) -> None:
         with open_file(path, str(path)):
             pass
     problems = []
+    facts: list[Json] = []
     for path in found.suites:
         remedy = suggest_save(path, file)
-        problems += [f"{error}; {remedy}" for error in _show_baselines(path, _load_suite(path, configs), file)]
+        shown, errors = _read_shown(path, _load_suite(path, configs), file)
+        problems += [f"{error}; {remedy}" for error in errors]
+        if shown is None:
+            continue
+        facts += [_count_entry(shown.path, name, baseline) for name, baseline in shown.entries.items()]
+        if not as_json:
+            shown.print()
     print_left_out(found)
     if problems:
         raise BaselineError("\n".join(problems))
+    if as_json:
+        print_result(CommandResult("baseline show", facts={"baselines": facts}))
 
 
-def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[BaselineError]:
-    """Print the entries of the baseline of the suite at *path*; returns the errors of those that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class _ShownBaselines:
+    """The entries of a file that can be shown, by request, with notes on what changed since."""
+
+    suite: str
+    path: Path
+    entries: Mapping[str, Baseline]
+    notes: Mapping[str, Sequence[str]]
+
+    def print(self) -> None:
+        """Print what each entry holds."""
+        click.echo(make_loggable(f"{self.suite}  {self.path.as_posix()}"))
+        sections = [build_entry(request, entry, self.notes[request]) for request, entry in self.entries.items()]
+        print_all(print_document(Document("", (), tuple(sections))))
+
+
+def _describe_saved(updates: Sequence[BaselineUpdate]) -> CommandResult:
+    """The result of the command that saved *updates*."""
+    files = dict.fromkeys(update.path.as_posix() for update in updates)
+    facts: list[Json] = [
+        _count_entry(update.path, update.request, update.entry) | {"notes": list(update.notes)} for update in updates
+    ]
+    return CommandResult("baseline save", files=list(files), facts={"baselines": facts})
+
+
+def _count_entry(path: Path, request: str, entry: Baseline) -> dict[str, Json]:
+    """The means of *entry*, for programs."""
+    means: dict[str, Json] = {}
+    for measure, (mean, counted) in compute_means(entry).items():
+        means[measure] = {"mean": mean, "counted": counted}
+    return {
+        "file": path.as_posix(),
+        "request": request,
+        "created": entry.created,
+        "queries": len(entry.queries),
+        "means": means,
+    }
+
+
+def _read_shown(
+    path: Path, suite: Suite | None, file: Path | None
+) -> tuple[_ShownBaselines | None, list[BaselineError]]:
+    """The entries of the baseline of the suite at *path*, None without any, and the errors of those refused."""
     try:
         roots = () if suite is None else suite.roots
         baseline_path = find_baseline(path, roots, file)
         baselines = read_baselines(baseline_path, roots if file is None else None)
     except BaselineError as error:
-        return [error]
-    click.echo(make_loggable(f"{baselines.suite}  {baseline_path.as_posix()}"))
+        return None, [error]
     errors = []
-    sections = []
+    entries: dict[str, Baseline] = {}
+    notes: dict[str, Sequence[str]] = {}
     if suite is not None:
         baselines = rename_baselines(baselines, suite)
     for request in sorted(baselines.requests):
@@ -175,14 +233,13 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
         except BaselineError as error:
             errors.append(error)
             continue
-        notes: list[str] = []
+        entries[request] = entry
+        notes[request] = ()
         if suite is None:
-            notes.append("cannot check whether queries changed: the suite cannot be read")
+            notes[request] = ["cannot check whether queries changed: the suite cannot be read"]
         elif suite.name == baselines.suite:
-            notes = _list_changed_queries(entry, suite, request)
-        sections.append(build_entry(request, entry, notes))
-    print_all(print_document(Document("", (), tuple(sections))))
-    return errors
+            notes[request] = _list_changed_queries(entry, suite, request)
+    return _ShownBaselines(baselines.suite, baseline_path, entries, notes), errors
 
 
 def _load_suite(path: Path, configs: Configs) -> Suite | None:

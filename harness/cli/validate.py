@@ -10,7 +10,7 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
-from harness.cli.shared_options import config_options, github_option, root_option, suites_argument
+from harness.cli.shared_options import config_options, github_option, json_option, root_option, suites_argument
 
 
 @click.command("validate", cls=Command, epilog=format_examples("relevance validate suites/"))
@@ -19,7 +19,8 @@ from harness.cli.shared_options import config_options, github_option, root_optio
 @root_option
 @github_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any) -> None:
+@json_option
+def command(suites: Sequence[Path], github: bool, quiet: bool, as_json: bool, **arguments: Any) -> None:
     """
     Check suites, and the judgment files that they name, without an engine.
 
@@ -29,4 +30,4 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
     """
     from harness.cli.validating import check_suites
 
-    check_suites(suites, github=github, quiet=quiet, **arguments)
+    check_suites(suites, github=github, quiet=quiet, as_json=as_json, **arguments)

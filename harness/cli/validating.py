@@ -8,18 +8,19 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.github import open_github_step, report_errors_to
+from harness.cli.results import CommandResult, print_result
 from harness.cli.shared_options import make_run_options
 from harness.config import Configs
 from harness.gate.conditions import gates_anything
 from harness.means import are_weighted
 from harness.metrics.measures import measures_of
-from harness.model.suite import Measure, Suite
+from harness.model.suite import Json, Measure, Suite
 from harness.report.safe_text import make_loggable
 from harness.suites import load_suites
 from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state
@@ -27,13 +28,26 @@ from harness.words import count, grouped, listed
 
 _TAGS_SHOWN = 12
 
+_NOUNS = {
+    "queries": "query",
+    "judgments": "judgment",
+    "quotes": "quote",
+    "measures": "measure",
+    "thresholds": "threshold",
+    "requests": "request",
+}
+"""What a line about a suite counts, in its order."""
 
-def check_suites(suites: Sequence[Path], *, github: bool, quiet: bool, **arguments: Any) -> None:
+
+def check_suites(suites: Sequence[Path], *, github: bool, quiet: bool, as_json: bool, **arguments: Any) -> None:
     """Load the suites of the paths *suites*, and print what each has."""
     with report_errors_to(open_github_step(github)):
         options = make_run_options(**arguments)
         found = find_given_suites(suites, options.root)
         loaded_suites = load_suites(found.suites, None, configs=Configs.from_options(options, os.environ))
+    if as_json:
+        print_result(CommandResult("validate", facts={"suites": [_count_contents(suite) for suite in loaded_suites]}))
+        return
     if quiet:
         return
     for suite in loaded_suites:
@@ -52,28 +66,37 @@ def _print_outdated_schema(path: Path) -> None:
     click.echo(make_loggable(f"{path} is the schema of another version of the harness; update it with {refresh}"))
 
 
-def _describe_contents(suite: Suite) -> str:
+def _count_contents(suite: Suite) -> dict[str, Json]:
     """How many queries, judgments, measures, thresholds and requests *suite* has."""
     queries = suite.queries
-    unjudged = sum(not (query.judgments or query.quotes) for query in queries)
-    judgments = sum(len(query.judgments) for query in queries)
-    quotes = sum(len(query.quotes) for query in queries)
-    thresholds = len(suite.thresholds) + sum(len(query.thresholds) for query in queries)
     measures: set[Measure] = set()
     for query in queries:
         measures.update(measures_of(suite, query))
-    counts = [
-        count(len(queries), "query"),
-        *([count(judgments, "judgment")] if judgments or not quotes else []),
-        *([count(quotes, "quote")] if quotes else []),
-        count(len(measures), "measure"),
-        count(thresholds, "threshold"),
-        count(len(suite.requests), "request"),
-    ]
-    if unjudged:
-        counts[0] += f" ({unjudged:,} unjudged)"
-    if suite.ungraded:
-        counts[1] += f" ({suite.ungraded:,} not graded yet)"
+    return {
+        "file": suite.path,
+        "suite": suite.name,
+        "queries": len(queries),
+        "unjudged": sum(not (query.judgments or query.quotes) for query in queries),
+        "judgments": sum(len(query.judgments) for query in queries),
+        "ungraded": suite.ungraded,
+        "quotes": sum(len(query.quotes) for query in queries),
+        "measures": len(measures),
+        "thresholds": len(suite.thresholds) + sum(len(query.thresholds) for query in queries),
+        "requests": len(suite.requests),
+    }
+
+
+def _describe_contents(suite: Suite) -> str:
+    """As `_count_contents`, in words."""
+    numbers = _count_contents(suite)
+    hidden = "quotes"
+    if numbers["quotes"]:
+        hidden = "" if numbers["judgments"] else "judgments"
+    counts = [count(cast("int", numbers[key]), noun) for key, noun in _NOUNS.items() if key != hidden]
+    if numbers["unjudged"]:
+        counts[0] += f" ({numbers['unjudged']:,} unjudged)"
+    if numbers["ungraded"]:
+        counts[1] += f" ({numbers['ungraded']:,} not graded yet)"
     return ", ".join(counts)
 
 

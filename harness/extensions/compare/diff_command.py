@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +14,14 @@ from harness.cli.baseline import baseline_option
 from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_given_suites, print_left_out
 from harness.cli.headings import Command
+from harness.cli.results import CommandResult, print_result
 from harness.cli.running import make_run_choices
-from harness.cli.shared_options import cell_options, engine_options, quiet_option, suites_argument
+from harness.cli.shared_options import cell_options, engine_options, json_option, quiet_option, suites_argument
 from harness.cli.terminal import print_all, run_progress
+from harness.extensions.compare.outputs import dumps_comparison
 from harness.extensions.compare.preparing import compare_with_baseline
 from harness.extensions.compare.printers import print_comparison_report
+from harness.model.suite import Json
 from harness.run import Runner
 
 
@@ -30,8 +34,9 @@ from harness.run import Runner
 @engine_options
 @cell_options
 @baseline_option
+@json_option
 @quiet_option
-def command(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments: Any) -> None:
+def command(suites: Sequence[Path], file: Path | None, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """
     Run suites and compare what they return with their baselines, as relevance compare does.
 
@@ -48,6 +53,10 @@ def command(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments:
             if matrix.indexes:
                 name += f" on index {cell.run.index}"
             reports.append(compare_with_baseline(cell, file, name))
+    if as_json:
+        comparisons: list[Json] = [json.loads(dumps_comparison(report)) for report in reports]
+        print_result(CommandResult("baseline diff", facts={"comparisons": comparisons}))
+        return
     for report in reports:
         print_all(print_comparison_report(report))
     if not quiet:

@@ -13,18 +13,26 @@ from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Group
-from harness.cli.shared_options import OutputType, config_options, make_click_option, make_run_options, root_option
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import (
+    OutputType,
+    config_options,
+    json_option,
+    make_click_option,
+    make_run_options,
+    root_option,
+)
 from harness.cli.terminal import print_all
 from harness.config import Configs
 from harness.errors import HistoryError, UsageError
-from harness.extensions.history.document import build_history_document
+from harness.extensions.history.document import build_history_document, list_facts
 from harness.extensions.history.exports import EXPORT_FORMATS, render_export, select_last_entries
 from harness.extensions.history.packing import pack_suite
 from harness.extensions.history.page import render
 from harness.extensions.history.timeline import build_timelines
 from harness.gate.decide_history import describe_other_files
 from harness.model.kept import History, HistoryEntry
-from harness.model.suite import Suite
+from harness.model.suite import Json, Suite
 from harness.options import OPTIONS, RunOptions
 from harness.report.output_files import refuse_inputs, write_output
 from harness.report.outputs import Output
@@ -82,10 +90,17 @@ def command() -> None:
     type=OutputType(_KINDS, "html=history.html"),
     help="Write a page: html=FILE.",
 )
+@json_option
 @config_options
 @root_option
 def show(
-    suite: Path, request: str | None, index: str | None, last: int, outputs: tuple[Output, ...], **arguments: Any
+    suite: Path,
+    request: str | None,
+    index: str | None,
+    last: int,
+    outputs: tuple[Output, ...],
+    as_json: bool,
+    **arguments: Any,
 ) -> int:
     """
     Show how the measures of a suite went over its runs: lines, steps and drifts, and what changed before them.
@@ -104,7 +119,12 @@ def show(
     timelines = build_timelines(entries, loaded, most=last)
     delivery = Delivery()
     with delivery.printing():
-        print_all(print_document(build_history_document(timelines)))
+        if as_json:
+            facts: list[Json] = [list_facts(timeline) for timeline in timelines]
+            files = [str(output.path) for output in outputs]
+            print_result(CommandResult("history show", files=files, facts={"timelines": facts}))
+        else:
+            print_all(print_document(build_history_document(timelines)))
     for output in outputs:
         with delivery.writing():
             write_output(output, render(timelines), "the page")
@@ -122,8 +142,9 @@ def show(
     show_default=True,
     help="Leave the latest N runs of each suite in files of their own.",
 )
+@json_option
 @config_options
-def pack(keep: int, **arguments: Any) -> None:
+def pack(keep: int, as_json: bool, **arguments: Any) -> None:
     """
     Join the old runs of each suite in one file, an entry a line.
 
@@ -136,8 +157,13 @@ def pack(keep: int, **arguments: Any) -> None:
     for packed in packed_suites:
         if packed is not None:
             packed.write()
-            click.echo(f"packed {count(packed.entries, 'run')} into {packed.path.as_posix()}")
-    if not any(packed_suites):
+            if not as_json:
+                click.echo(f"packed {count(packed.entries, 'run')} into {packed.path.as_posix()}")
+    if as_json:
+        files = [packed.path.as_posix() for packed in packed_suites if packed is not None]
+        runs: list[Json] = [packed.entries for packed in packed_suites if packed is not None]
+        print_result(CommandResult("history pack", files=files, facts={"runs": runs}))
+    elif not any(packed_suites):
         click.echo(
             f"nothing to pack: no suite in {folder.as_posix()} has more than {count(keep, 'run')} in files of their own"
         )

@@ -9,6 +9,7 @@ from statistics import mean, median
 
 from harness.extensions.history.model import ChangeKind, Drift, Step, Timeline, TimelinePoint
 from harness.extensions.history.steps import WINDOW
+from harness.model.suite import Json
 from harness.report.document import (
     Block,
     Cell,
@@ -46,6 +47,50 @@ def build_history_document(timelines: Sequence[Timeline]) -> Document:
     """All that is said of *timelines*, which are those of one suite, and at least one."""
     closing = make_notes([write_history_closing(timelines)], Tone.QUIET)
     return Document(write_timeline_headline(timelines[0]), closing, tuple(map(_build_section, timelines)))
+
+
+def list_facts(timeline: Timeline) -> dict[str, Json]:
+    """The runs of *timeline* with their means and what changed before them, and its steps and drifts: for programs."""
+    runs: list[Json] = []
+    for point in timeline.points:
+        entry = point.entry
+        means: dict[str, Json] = {measure: point.find_mean(measure) for measure in timeline.measures}
+        of_day: dict[str, Json] = {measure: figure.mean for measure, figure in entry.measures.items()}
+        changes: list[Json] = [str(change.kind) for change in point.changes]
+        runs.append(
+            {
+                "created": entry.created,
+                "commit": entry.commit,
+                "means": means,
+                "means_of_the_day": of_day,
+                "changes": changes,
+            }
+        )
+    steps: list[Json] = []
+    drifts: list[Json] = []
+    for measure in timeline.measures:
+        steps += [
+            {"measure": measure, "run": step.place, "before": step.before, "after": step.after}
+            for step in timeline.steps.get(measure, ())
+        ]
+        drifts += [
+            {
+                "measure": measure,
+                "first": drift.first,
+                "last": drift.last,
+                "before": drift.before,
+                "after": drift.after,
+            }
+            for drift in timeline.drifts.get(measure, ())
+        ]
+    return {
+        "suite": timeline.suite,
+        "request": timeline.request,
+        "index": timeline.chosen_index,
+        "runs": runs,
+        "steps": steps,
+        "drifts": drifts,
+    }
 
 
 def _build_section(timeline: Timeline) -> Section:

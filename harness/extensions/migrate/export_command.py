@@ -12,7 +12,7 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_given_suites
 from harness.cli.headings import Command
-from harness.cli.shared_options import config_options, make_run_options, root_option, suites_argument
+from harness.cli.shared_options import config_options, json_option, make_run_options, root_option, suites_argument
 from harness.cli.written_files import print_written
 from harness.config import Configs
 from harness.extensions.migrate.formats import FORMATS, export_suites
@@ -48,8 +48,15 @@ FORMATS_HELP = f"\b\nFormats:\n{SUMMARIES}"
     help="Write the grades of machines beside people's; CSV and JSON lines say whose they are.",
 )
 @strict_option
+@json_option
 def command(
-    kind: str, suites: Sequence[Path], output: Path, machine_grades: bool, strict: bool, **arguments: Any
+    kind: str,
+    suites: Sequence[Path],
+    output: Path,
+    machine_grades: bool,
+    strict: bool,
+    as_json: bool,
+    **arguments: Any,
 ) -> int:
     """
     Write suites as TREC files, CSV or JSON lines, which other systems read.
@@ -61,4 +68,5 @@ def command(
     options = make_run_options(**arguments)
     found, configs = find_given_suites(suites, options.root), Configs.from_options(options, os.environ)
     loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
-    return print_written(export_suites(kind, loaded, output, machine_grades=machine_grades), strict=strict)
+    written = export_suites(kind, loaded, output, machine_grades=machine_grades)
+    return print_written(written, strict=strict, command=f"export {kind}" if as_json else "")

@@ -15,7 +15,7 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
 from harness.cli.headings import Command, Group, rare_option
-from harness.cli.shared_options import add_options, config_options, existing_file
+from harness.cli.shared_options import add_options, config_options, existing_file, json_option
 from harness.cli.written_files import print_written
 from harness.config import Configs
 from harness.extensions.migrate.clicks import (
@@ -92,6 +92,7 @@ OUTPUT_OPTIONS = (
         "--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text."
     ),
     strict_option,
+    json_option,
 )
 
 MATCHING_OPTION = rare_option(
@@ -180,13 +181,15 @@ def _import_files(
     sources: Sequence[str],
     output: Path,
     strict: bool,
+    as_json: bool,
     matching: str | None = None,
     grades: dict[str, float] | None = None,
     **arguments: Any,
 ) -> int:
     options = _read_options(**arguments)
     options = replace(options, matching=None if matching is None else IdMatching(matching), grades=grades)
-    return print_written(import_suites(kind, sources, output, options), strict=strict)
+    migrated = import_suites(kind, sources, output, options)
+    return print_written(migrated, strict=strict, command=f"import {kind}" if as_json else "")
 
 
 def _import_clicks(
@@ -195,6 +198,7 @@ def _import_clicks(
     sources: Sequence[str],
     output: Path,
     strict: bool,
+    as_json: bool,
     name: str | None,
     index: str | None,
     request_file: Path | None,
@@ -215,7 +219,7 @@ def _import_clicks(
     model = _make_click_model(click_arguments)
     import_options = _read_options(name, index, request_file)
     migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
-    return print_written(migrated, strict=strict)
+    return print_written(migrated, strict=strict, command=f"import {kind}" if as_json else "")
 
 
 def _read_options(name: str | None, index: str | None, request_file: Path | None) -> ImportOptions:

@@ -13,7 +13,8 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.exits import COMMAND
 from harness.cli.headings import Command
-from harness.cli.shared_options import config_options, existing_file
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import config_options, existing_file, json_option
 from harness.cli.written_files import print_written
 from harness.config import find_index_problem
 from harness.drafts.writing import DraftOptions, write_drafts
@@ -44,8 +45,15 @@ from harness.suites.schema_file import refuse_foreign_schema, update_schema
     type=existing_file,
     help="Queries: plain lines, CSV, JSON lines or TREC topics; by default a few titles.",
 )
+@json_option
 def command(
-    folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None, **arguments: Any
+    folder: Path,
+    url: str | None,
+    cluster: str | None,
+    index: str | None,
+    queries: Path | None,
+    as_json: bool,
+    **arguments: Any,
 ) -> int:
     """
     Write a suite for your own index, or a small one with documents that runs at once on the embedded engine.
@@ -63,15 +71,15 @@ def command(
         problem = find_index_problem(index)
         if problem:
             raise click.UsageError(f"--index: found {index!r}, {problem}")
-        return _write_suite_of_index(folder, index, queries, options)
+        return _write_suite_of_index(folder, index, queries, options, as_json=as_json)
     if queries is not None:
         raise click.UsageError("--queries belongs to a suite from an index; give --index too")
     if url is not None or cluster is not None:
-        return _list_indexes(folder, options)
-    return _write_first_suite(folder)
+        return _list_indexes(folder, options, as_json=as_json)
+    return _write_first_suite(folder, as_json=as_json)
 
 
-def _write_first_suite(folder: Path) -> int:
+def _write_first_suite(folder: Path, *, as_json: bool) -> int:
     """Write the suite with documents of its own."""
     suite = folder / "products.relevance.yaml"
     run_command = ("run", str(suite), "--embedded", "--allow-write")
@@ -80,11 +88,31 @@ def _write_first_suite(folder: Path) -> int:
     schema = update_schema(folder)
     if schema is not None:
         written.append(schema)
+    ignored, note = _keep_out_of_git(folder)
+    written += ignored
+    if as_json:
+        return print_result(_describe_result(written, [note], [run_command]))
     for path in written:
         click.echo(f"wrote {path}")
-    _keep_out_of_git(folder)
+    _print_note(note)
     click.echo(f"\nRun it:\n{_format_command(*run_command)}")
     return 0
+
+
+def _describe_result(written: Sequence[Path], notes: Sequence[str], commands: Sequence[Sequence[str]]) -> CommandResult:
+    """The result of this command: the files, what to know, and the commands of `relevance` to go on with."""
+    return CommandResult(
+        "init",
+        files=[str(path) for path in written],
+        remarks=[note for note in notes if note],
+        next=[["relevance", *words] for words in commands],
+    )
+
+
+def _print_note(note: str) -> None:
+    """Print *note* on standard error, if there is one."""
+    if note:
+        click.echo(make_loggable(f"note: {note}"), err=True)
 
 
 def _suggest_going_on(suite: Path, run_command: Sequence[str]) -> str:
@@ -95,21 +123,21 @@ def _suggest_going_on(suite: Path, run_command: Sequence[str]) -> str:
     return f"to go on with this suite, run\n{_format_command(*run_command)}\n{anew}"
 
 
-def _keep_out_of_git(folder: Path) -> None:
-    """Let git ignore what is of this machine only, or say what is to be added for that."""
+def _keep_out_of_git(folder: Path) -> tuple[list[Path], str]:
+    """Let git ignore what is of this machine only: the file that was written, or what is to be added to it."""
     written = keep_out_of_git(folder)
     if written is not None:
-        click.echo(f"wrote {written}")
-        return
+        return [written], ""
     lines = list_not_ignored(folder)
-    if lines:
-        ignored = " ".join(lines)
-        note = f"note: add to {folder / IGNORE_FILE} what relevance keeps for this machine only: {ignored}"
-        click.echo(make_loggable(note), err=True)
+    if not lines:
+        return [], ""
+    return [], f"add to {folder / IGNORE_FILE} what relevance keeps for this machine only: {' '.join(lines)}"
 
 
-def _list_indexes(folder: Path, options: RunOptions) -> int:
+def _list_indexes(folder: Path, options: RunOptions, *, as_json: bool) -> int:
     indexes = list_index_names(folder, options, environ=os.environ)
+    if as_json:
+        return print_result(CommandResult("init", facts={kind: list(names) for kind, names in indexes.items()}))
     for kind, names in indexes.items():
         for name in names:
             click.echo(make_loggable(f"{name}  ({kind})"))
@@ -117,18 +145,27 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
     return 0
 
 
-def _write_suite_of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
+def _write_suite_of_index(folder: Path, index: str, queries: Path | None, options: RunOptions, *, as_json: bool) -> int:
     draft = draft_suite(folder, index, queries, options, environ=os.environ)
     planned = folder / f"{draft.name}{SUITE_SUFFIX}"
     migrated = write_drafts([draft], folder, DraftOptions(), remedy=_suggest_going_on(planned, ("run", str(planned))))
-    print_written(migrated, strict=False)
-    _keep_out_of_git(folder)
+    if migrated.problems or not as_json:
+        print_written(migrated)
+    ignored, note = _keep_out_of_git(folder)
+    unread = ""
     if draft.unread:
-        note = f"note: {draft.unread}; the request is made from the names and types of the fields alone"
-        click.echo(make_loggable(note), err=True)
+        unread = f"{draft.unread}; the request is made from the names and types of the fields alone"
     suite = str(migrated.written[0])
-    click.echo(f"\nRun it, and grade the hits on a page in the browser:\n{_format_command('run', suite)}")
-    click.echo(_format_command("judge", suite, "--depth", "5"))
+    commands = (("run", suite), ("judge", suite, "--depth", "5"))
+    if as_json:
+        return print_result(_describe_result([*migrated.written, *ignored], [note, unread], commands))
+    for path in ignored:
+        click.echo(f"wrote {path}")
+    _print_note(note)
+    _print_note(unread)
+    click.echo("\nRun it, and grade the hits on a page in the browser:")
+    for words in commands:
+        click.echo(_format_command(*words))
     return 0
 
 

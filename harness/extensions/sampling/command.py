@@ -12,7 +12,8 @@ import click
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.headings import Group, rare_option
-from harness.cli.shared_options import existing_file
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import existing_file, json_option
 from harness.cli.terminal import print_all
 from harness.cli.written_files import print_written
 from harness.drafts.writing import DraftOptions, write_drafts
@@ -24,6 +25,7 @@ from harness.extensions.sampling.logs import LogOptions, ReadLog, read_logs
 from harness.extensions.sampling.query_files import format_queries_csv, format_queries_json_lines
 from harness.extensions.sampling.tally import QueryTally
 from harness.files.paths import refuse_repeated
+from harness.model.suite import Json
 from harness.report.output_files import write_output
 from harness.report.outputs import Output
 from harness.report.safe_text import make_loggable
@@ -88,6 +90,7 @@ def command() -> None:
     help="Write the queries (.csv, .jsonl), or a suite with them (.yaml).",
 )
 @click.option("--index", metavar="NAME", help="Of a suite: the index that it searches.")
+@json_option
 def sample(
     logs: tuple[Path, ...],
     way: str,
@@ -96,6 +99,7 @@ def sample(
     keep_numbers: bool,
     output: Path | None,
     index: str | None,
+    as_json: bool,
     **columns: Any,
 ) -> int:
     """
@@ -120,17 +124,41 @@ def sample(
         raise UsageError(f"no query is left to draw from: {', '.join(left_out) or 'the log has no search'}")
     drawn = draw_sample(counted.queries, SamplePlan(Way(way), size, seed))
     delivery = Delivery()
-    with delivery.printing():
-        print_all(print_document(build_sample_document(read, counted, drawn, lists_queries=output is None)))
-    if output is None:
-        return delivery.report_errors(0)
-    if output.suffix.lower() in SUITE_SUFFIXES:
+    if not as_json:
+        with delivery.printing():
+            print_all(print_document(build_sample_document(read, counted, drawn, lists_queries=output is None)))
+    written: list[str] = []
+    if output is not None and output.suffix.lower() in SUITE_SUFFIXES:
         draft = draft_sample(drawn, logs[0].name.partition(".")[0])
-        print_written(write_drafts([draft], output, DraftOptions(index=index)), strict=False)
-    else:
+        drafted = write_drafts([draft], output, DraftOptions(index=index))
+        written = [str(path) for path in drafted.written]
+        if drafted.problems or not as_json:
+            print_written(drafted)
+    elif output is not None:
         write_output(Output("queries", output), _WRITERS[output.suffix.lower()](drawn), "the file of queries")
-        click.echo(f"wrote {make_loggable(str(output))}")
+        written = [str(output)]
+        if not as_json:
+            click.echo(f"wrote {make_loggable(str(output))}")
+    if as_json:
+        with delivery.printing():
+            print_result(CommandResult("queries sample", files=written, facts={"queries": _list_drawn(drawn)}))
     return delivery.report_errors(0)
+
+
+def _list_drawn(sample: Sample) -> list[Json]:
+    """The queries of *sample*, for programs."""
+    drawn: list[Json] = []
+    for drawn_query in sample.queries:
+        query = drawn_query.query
+        drawn.append(
+            {
+                "text": query.text,
+                "searches": query.traffic,
+                "stratum": drawn_query.stratum.value,
+                "weight": drawn_query.weight,
+            }
+        )
+    return drawn
 
 
 def _check_output(output: Path | None, index: str | None) -> None:

@@ -14,11 +14,13 @@ import click
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
 from harness.cli.headings import Command
-from harness.cli.shared_options import make_run_options, server_options
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import json_option, make_run_options, server_options
 from harness.config import Configs
 from harness.errors import SearchError
 from harness.extensions.start.doctor import Diagnosis, Health, examine_server
 from harness.model.request import Cluster
+from harness.model.suite import Json
 from harness.options import RunOptions
 from harness.pages import format_links
 from harness.report.safe_text import make_loggable
@@ -38,7 +40,8 @@ HEALTH_WIDTH = max(map(len, Health))
 @click.option("--cluster", metavar="NAME", help="The cluster of this name in relevance.toml. Default: default.")
 @click.option("--index", metavar="NAME", help="An index, an alias or a pattern; without it indexes are listed.")
 @server_options
-def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
+@json_option
+def command(cluster: str | None, index: str | None, as_json: bool, **arguments: Any) -> int:
     """
     Check a server: connection, login, engine, clock, index, privileges and fields.
 
@@ -47,10 +50,13 @@ def command(cluster: str | None, index: str | None, **arguments: Any) -> int:
     """
     options = make_run_options(cluster=cluster, **arguments)
     findings = list(_examine_cluster(options, index))
+    status = NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
+    if as_json:
+        return print_result(_describe_findings(findings, status))
     _print_findings(findings)
     for line in format_links(topic for finding in findings for topic in finding.topics):
         click.echo(line, err=True)
-    return NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
+    return status
 
 
 def _examine_cluster(options: RunOptions, index: str | None) -> Iterator[Diagnosis]:
@@ -76,6 +82,14 @@ def _describe_login(cluster: Cluster) -> str:
     """Which login is sent, without its value."""
     variables = cluster.secret_variables
     return f"login of {', '.join(variables)}" if variables else "no login"
+
+
+def _describe_findings(findings: Sequence[Diagnosis], status: int) -> CommandResult:
+    facts: list[Json] = [
+        {"code": finding.name.replace(" ", "-"), "health": finding.health.value, "text": finding.text}
+        for finding in findings
+    ]
+    return CommandResult("doctor", status, facts={"findings": facts})
 
 
 def _print_findings(findings: Sequence[Diagnosis]) -> None:

@@ -12,6 +12,8 @@ import click
 from harness import __version__
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import json_option
 from harness.config import Config, Configs
 from harness.embedded import status as running_nodes
 from harness.errors import HarnessError
@@ -28,7 +30,8 @@ _REQUIREMENT = re.compile(r"""(?P<package>[A-Za-z0-9._-]+).*;.*extra == ["'](?P<
 
 
 @click.command("info", cls=Command, epilog=format_examples("relevance info"))
-def command() -> None:
+@json_option
+def command(as_json: bool) -> None:
     """
     Print versions, extras, plugins and the configuration that counts, for an issue report.
 
@@ -43,6 +46,9 @@ def command() -> None:
         "relevance.toml": _describe_configuration(),
         "embedded": _describe_nodes(),
     }
+    if as_json:
+        print_result(CommandResult("info", facts=lines))
+        return
     width = max(map(len, lines))
     for name, text in lines.items():
         click.echo(make_loggable(f"{name:{width}}  {text}"))

@@ -1,5 +1,6 @@
 """``relevance history`` from a folder of entries to what is printed and written."""
 
+import json
 import re
 from pathlib import Path
 
@@ -152,3 +153,15 @@ def test_an_export_needs_a_run(history, folder):
     (folder / "shop.relevance.yaml").write_text(SUITE.replace("suite: shop", "suite: other"))
     status, _, err = history("export", "shop.relevance.yaml", "--history", "history", "--format", "bencher")
     assert (status, "has no run of the suite 'other'; keep runs with relevance run" in err) == (2, True)
+
+
+def test_programs_read_the_runs_and_the_steps(history):
+    status, out, _ = history("show", "shop.relevance.yaml", "--history", "history", "--json")
+    [timeline] = json.loads(out)["facts"]["timelines"]
+    assert (status, timeline["suite"], timeline["request"], len(timeline["runs"])) == (0, "shop", "current", 12)
+    [step] = [step for step in timeline["steps"] if step["measure"] == "nDCG@3"]
+    means = [run["means"]["nDCG@3"] for run in timeline["runs"]]
+    assert (step["run"], step["before"], step["after"]) == (6, means[0], means[-1])
+    status, out, _ = history("pack", "--history", "history", "--keep", "5", "--json")
+    result = json.loads(out)
+    assert (status, result["facts"], len(result["files"])) == (0, {"runs": [7]}, 1)

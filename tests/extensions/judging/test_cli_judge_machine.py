@@ -148,6 +148,20 @@ def test_a_dry_run_prints_calls_tokens_and_cost_and_sends_nothing(folder, model,
     assert "; the budget is 0.50\nnothing was sent\n" in out
 
 
+def test_programs_read_the_cost_and_what_was_graded(folder, model, capsys):
+    configure(folder, model, input_price=2.5, output_price=10)
+    assert run("--dry-run", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["facts"]["to_ask"] == 3
+    assert result["facts"]["cost"] > 0
+    assert run("--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["facts"]["graded"], [Path(file).name for file in result["files"]]) == (
+        3,
+        ["shop.judged-by.gpt.jsonl"],
+    )
+
+
 def test_a_dry_run_needs_no_client(folder, model, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     assert run("--dry-run") == 0

@@ -175,3 +175,11 @@ def test_what_found_nothing_is_drawn_alone(tmp_path, monkeypatch, capsys):
     assert written == ["id,text,weight,tags", "xq-1,xq 1,7,head", "flights,flights,3,tail"]
     assert main(["queries", "sample", "log.csv", "--results-column", "results"]) == 2
     assert "--results-column belongs to --zero-hits" in capsys.readouterr().err
+
+
+def test_programs_read_what_was_drawn_and_written(capsys, log):
+    status, out, _ = sample(capsys, log.name, "--size", 3, "--by", "frequency", "--output", "queries.csv", "--json")
+    result = json.loads(out)
+    assert (status, result["files"]) == (0, ["queries.csv"])
+    assert result["facts"]["queries"][0] == {"text": "tent 0", "searches": 1050, "stratum": "head", "weight": 1050}
+    assert log.with_name("queries.csv").exists()

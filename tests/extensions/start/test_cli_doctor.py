@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -137,3 +138,9 @@ def test_info_names_what_an_extra_lacks(capsys, monkeypatch):
     assert main(["info"]) == 0
     lines = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
     assert lines["extras"].strip() == "arrays; more lacks not-there-at-all"
+
+
+def test_programs_read_info(capsys):
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert {"harness", "packages", "extras", "relevance.toml"} <= set(facts)

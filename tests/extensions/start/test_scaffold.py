@@ -224,3 +224,13 @@ def test_empty_index_name_refused(init):
     status, told = init(["title"], "books,")
     assert status == 2
     assert "--index: found 'books,', expected the name of an index before and after each comma" in told
+
+
+def test_programs_read_what_was_written_and_what_to_do_next(tmp_path, capsys):
+    folder = tmp_path / "shop"
+    assert main(["init", str(folder), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    suite = str(folder / "products.relevance.yaml")
+    assert suite in result["files"]
+    assert all(Path(file).exists() for file in result["files"])
+    assert result["next"] == [["relevance", "run", suite, "--embedded", "--allow-write"]]

@@ -46,6 +46,18 @@ def test_a_suite_is_saved_and_what_was_saved_is_said(folder, engine, capsys):
     assert "RR@3 1.0000, was 0.7500" in capsys.readouterr().out
 
 
+def test_programs_read_what_was_saved_and_what_there_is(folder, engine, capsys):
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    [saved] = result["facts"]["baselines"]
+    assert result["files"] == ["shop.baseline.json"]
+    assert (saved["request"], saved["queries"]) == ("current", 2)
+    assert saved["means"] == {"RR@3": {"mean": 0.75, "counted": 2}}
+    assert harness_baseline("show", "shop.relevance.yaml", "--json") == 0
+    [shown] = json.loads(capsys.readouterr().out)["facts"]["baselines"]
+    assert shown == {key: value for key, value in saved.items() if key != "notes"}
+
+
 def test_a_mean_over_some_of_the_queries_says_over_how_many(folder, engine, capsys):
     path = folder / "shop.relevance.yaml"
     path.write_text(path.read_text().replace("{b: 1}", "{b: 0}").replace("thresholds:", "undefined: skip\nthresholds:"))

@@ -15,6 +15,7 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
 from harness.cli.found_suites import find_given_suites, find_one_suite, print_left_out
 from harness.cli.headings import Group, rare_option
+from harness.cli.results import CommandResult, print_result
 from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
     OutputType,
@@ -46,6 +47,7 @@ from harness.extensions.judging.remap.remapping import RemapOptions, find_remap,
 from harness.extensions.judging.remap.sentences import describe_remap
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
+from harness.model.suite import Json
 from harness.report.output_files import refuse_inputs, write_output
 from harness.report.outputs import Output
 from harness.report.safe_text import make_loggable
@@ -86,12 +88,14 @@ def command() -> None:
     type=OutputType(POOL_KINDS, "csv=unjudged.csv"),
     help="Write the unjudged documents: csv=FILE or yaml=FILE; may be repeated.",
 )
+@json_option
 @quiet_option
 def pool(
     suites: Sequence[Path],
     depth: int | None,
     snippet: str | None,
     outputs: tuple[Output, ...],
+    as_json: bool,
     quiet: bool,
     **arguments: Any,
 ) -> int:
@@ -109,12 +113,28 @@ def pool(
     with run_progress(quiet=quiet) as progress:
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
     delivery = Delivery()
+    status = NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0
     with delivery.printing():
-        print_all(print_document(build_pool_document(pools)))
+        if as_json:
+            facts: list[Json] = [_count_pool(suite_pool) for suite_pool in pools]
+            files = [str(output.path) for output in outputs]
+            print_result(CommandResult("judgments pool", status, files, {"pools": facts}))
+        else:
+            print_all(print_document(build_pool_document(pools)))
     _write_pools(pools, outputs, delivery, quiet=quiet)
     if not quiet:
         print_left_out(found)
-    return delivery.report_errors(NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0)
+    return delivery.report_errors(status)
+
+
+def _count_pool(pool: Pool) -> dict[str, Json]:
+    """What *pool* has, for programs: its unjudged documents, each with its ranks."""
+    documents: list[Json] = []
+    for document in pool.documents:
+        ranks: dict[str, Json] = dict(document.ranks)
+        documents.append({"query": document.query, "document": document.document, "ranks": ranks})
+    unanswered = sorted({query for query, _ in pool.unanswered})
+    return {"suite": pool.suite, "file": pool.path, "documents": documents, "unanswered": list(unanswered)}
 
 
 def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:

@@ -19,8 +19,9 @@ from harness.agreement import Pair
 from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
 from harness.cli.headings import Command, rare_option
+from harness.cli.results import CommandResult, print_result
 from harness.cli.running import make_run_choices
-from harness.cli.shared_options import cell_options, engine_options, quiet_option
+from harness.cli.shared_options import cell_options, engine_options, json_option, quiet_option
 from harness.cli.terminal import make_bars, run_progress
 from harness.config import find_machine_judge
 from harness.config.addresses import uses_tls
@@ -57,6 +58,7 @@ from harness.extensions.judging.texts import TextOptions
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, build_judge_path, describe_outdated
 from harness.model.judging import JudgeAnswer, MachineJudge
+from harness.model.suite import Json
 from harness.report.safe_text import make_loggable
 from harness.search.login import is_this_machine
 from harness.words import count, format_exactly, listed, shorten
@@ -97,6 +99,7 @@ LARGEST_PROMPT = 2**16
 @fields_option
 @scale_option
 @folder_option
+@json_option
 def command(
     suite: Path,
     judge: str,
@@ -111,6 +114,7 @@ def command(
     dry_run: bool,
     batch: bool,
     quiet: bool,
+    as_json: bool,
     **arguments: Any,
 ) -> int:
     """
@@ -130,7 +134,7 @@ def command(
         read_key(model, os.environ)
     pooling = PoolOptions(run, matrix, depth, TextOptions(fields=split_names(fields)))
     task = TaskOptions(pooling, model, TaskDocuments(selection), sample, seed, scale)
-    options = MachineOptions(task, again=again, dry_run=dry_run, batch=batch, quiet=quiet)
+    options = MachineOptions(task, again=again, dry_run=dry_run, batch=batch, quiet=quiet, as_json=as_json)
     path = build_judge_path(judged.path, model.name, folder)
     if dry_run:
         return _run_machine(judged, options, JudgeFile.read(path, judged.questions, judged.roots))
@@ -151,6 +155,24 @@ class MachineOptions:
     dry_run: bool
     batch: bool
     quiet: bool
+    as_json: bool
+
+    def print_line(self, line: str) -> None:
+        """Print *line*, on standard error if standard output is for programs."""
+        click.echo(make_loggable(line), err=self.as_json)
+
+    def report(self, file: JudgeFile, plan: AskingPlan, estimate: CostEstimate, status: int) -> int:
+        """Print the result for programs if it is wanted; returns the exit status *status*."""
+        if not self.as_json:
+            return status
+        facts: dict[str, Json] = {
+            "judge": self.task.judge.name,
+            "to_ask": len(plan.to_ask),
+            "graded": len(file.grades),
+            "tokens": estimate.likely.input + estimate.likely.output,
+            "cost": None if estimate.prices is None else estimate.prices.compute_cost(estimate.likely),
+        }
+        return print_result(CommandResult("judge machine", status, [str(file.path)], facts))
 
 
 def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) -> int:
@@ -177,11 +199,11 @@ def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) 
     _list_documents(task.unshown, "left out, as nothing of it can be shown")
     _list_documents(list(plan.old), "old, not used", list(plan.old.values()))
     for line in describe_plan(judge, task, plan, estimate):
-        click.echo(make_loggable(line))
+        options.print_line(line)
     incomplete = NO_ANSWER if task.unanswered else 0
     if options.dry_run:
-        click.echo("nothing was sent")
-        return incomplete
+        options.print_line("nothing was sent")
+        return options.report(file, plan, estimate, incomplete)
     status = 0
     # A run that was killed has no end, which this one writes though nothing may be left to ask.
     if plan.old or file.is_open or (plan.to_ask and not options.batch):
@@ -198,7 +220,7 @@ def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) 
         status = _ask_for_grades(options, prompt, plan, file)
     _end_run(file)
     _list_no_grades(plan.without_grade)
-    return status or incomplete
+    return options.report(file, plan, estimate, status or incomplete)
 
 
 def _ask_for_grades(
@@ -248,10 +270,10 @@ def _ask_for_grades(
             _print_message(f"{count(len(answers), 'answer')} kept in {file.path}; {remedy}")
             return INTERRUPTED_STATUS
     for line in describe_results(asking, answers, len(asked), time.perf_counter() - start):
-        click.echo(make_loggable(line))
+        options.print_line(line)
     _list_no_grades({(answer.query, answer.document): answer for answer in answers if answer.grade is None})
     _list_documents(list(failures), "not asked to the end", list(failures.values()))
-    click.echo(make_loggable(f"kept in {file.path}"))
+    options.print_line(f"kept in {file.path}")
     unanswered = len(asked - {(answer.query, answer.document) for answer in answers})
     if unanswered:
         _print_unanswered(unanswered, len(asked), asking.ended)

@@ -15,7 +15,8 @@ from harness.cli.examples import format_examples
 from harness.cli.exits import INTERRUPTED_STATUS, NO_ANSWER
 from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command
-from harness.cli.shared_options import root_option
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import json_option, root_option
 from harness.extensions.judging.commands.judged_suite import JudgedSuite, folder_option, list_roots, suite_argument
 from harness.extensions.judging.commands.pages import (
     GradingPeople,
@@ -134,7 +135,8 @@ def _read_people(judges: tuple[str, ...], overlap: int | None, settler: str | No
 @click.argument("judges", metavar="NAME…", nargs=-1, required=True)
 @folder_option
 @root_option
-def revoke(suite: Path, judges: tuple[str, ...], folder: Path | None, root: Path | None) -> int:
+@json_option
+def revoke(suite: Path, judges: tuple[str, ...], folder: Path | None, root: Path | None, as_json: bool) -> int:
     """
     End the links of judges, also while the page of `relevance judge team` is served.
 
@@ -144,7 +146,10 @@ def revoke(suite: Path, judges: tuple[str, ...], folder: Path | None, root: Path
     access = AccessFile.read(BesideFile(build_access_path(path, folder), list_roots(path, folder, root)))
     for name in judges:
         access.revoke(name)
-        click.echo(make_loggable(f"the link of {name} does not hold any more"))
+        if not as_json:
+            click.echo(make_loggable(f"the link of {name} does not hold any more"))
+    if as_json:
+        return print_result(CommandResult("judge revoke", facts={"judges": list(judges)}))
     return 0
 
 

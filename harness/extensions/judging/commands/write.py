@@ -9,7 +9,8 @@ import click
 
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command
-from harness.cli.shared_options import config_options, make_run_options, root_option
+from harness.cli.results import CommandResult, print_result
+from harness.cli.shared_options import config_options, json_option, make_run_options, root_option
 from harness.extensions.judging.commands.judged_suite import (
     JudgedSuite,
     WritingOptions,
@@ -31,7 +32,8 @@ from harness.report.safe_text import make_loggable
 @folder_option
 @config_options
 @root_option
-def command(suite: Path, settler: str | None, folder: Path | None, **arguments: Any) -> int:
+@json_option
+def command(suite: Path, settler: str | None, folder: Path | None, as_json: bool, **arguments: Any) -> int:
     """
     Write the grades of all judges to the suite, when judging on the page or as a team ended without that.
 
@@ -43,6 +45,9 @@ def command(suite: Path, settler: str | None, folder: Path | None, **arguments: 
     if settler is not None:
         judged.check_has_graded(settler)
         judged.add_people([settler])
-    for line in options.make_target(judged, settler).write():
+    lines = list(options.make_target(judged, settler).write())
+    if as_json:
+        return print_result(CommandResult("judge write", remarks=lines))
+    for line in lines:
         click.echo(make_loggable(line))
     return 0
