@@ -226,7 +226,7 @@ def test_empty_index_name_refused(init):
     assert "--index: found 'books,', expected the name of an index before and after each comma" in told
 
 
-def test_programs_read_what_was_written_and_what_to_do_next(tmp_path, capsys):
+def test_result_for_programs(tmp_path, capsys):
     folder = tmp_path / "shop"
     assert main(["init", str(folder), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
