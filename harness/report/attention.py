@@ -205,6 +205,11 @@ def is_hardly_judged(hits: int, judged: int) -> bool:
     return hits > 0 and judged / hits < _LEAST_JUDGED
 
 
+def lacks_judgments(suite: SuiteReport) -> bool:
+    """Whether so few hits of *suite* are judged that its scores say little; without scores no judgment is needed."""
+    return bool(suite.summaries) and is_hardly_judged(suite.hits, suite.judged_hits)
+
+
 def list_looked_at(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Those of *verdicts* whose status needs attention, the worst first."""
     return [verdict for verdict in order_verdicts(verdicts) if verdict.status in LOOKED_AT]

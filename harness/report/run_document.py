@@ -25,6 +25,7 @@ from harness.report.attention import (
     find_repeated_causes,
     is_hardly_judged,
     is_passed_of_query,
+    lacks_judgments,
     needs_attention,
     order_verdicts,
     split_unanswered,
@@ -191,7 +192,7 @@ def has_figures(suite: SuiteReport) -> bool:
 def build_warnings(suite: SuiteReport) -> Notes:
     """What is probably wrong with the set-up of *suite*, or makes its figures say little."""
     warnings = list(describe_causes(suite.queries, suite.checks))
-    if is_hardly_judged(suite.hits, suite.judged_hits):
+    if lacks_judgments(suite):
         warnings.append(describe_judged(suite))
     return Notes(make_notes(warnings, Tone.WARNING))
 

@@ -6,7 +6,7 @@ from harness.model.report import Report, SuiteReport
 from harness.model.run import Status
 from harness.model.scores import Outcome
 from harness.pages import Topic
-from harness.report.attention import is_hardly_judged
+from harness.report.attention import lacks_judgments
 
 TOPICS_OF_OUTCOMES = {
     Outcome.UNDEFINED: Topic.OUTCOMES_OF_QUERIES,
@@ -32,6 +32,6 @@ def find_suite_topics(suite: SuiteReport) -> list[Topic]:
     """The topics of *suite*, as often as something has them."""
     topics = [TOPICS_OF_OUTCOMES[query.outcome] for query in suite.unscored if query.outcome in TOPICS_OF_OUTCOMES]
     topics += [TOPICS_OF_STATUSES[verdict.status] for verdict in suite.verdicts if verdict.status in TOPICS_OF_STATUSES]
-    if is_hardly_judged(suite.hits, suite.judged_hits):
+    if lacks_judgments(suite):
         topics.append(Topic.UNJUDGED_DOCUMENTS)
     return topics

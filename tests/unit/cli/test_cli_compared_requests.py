@@ -52,7 +52,10 @@ BOTH = ["exact red shoes", "exact rubber boots", "red shoes", "rubber boots"]
 
 def test_a_suite_without_judgments_runs_with_the_other_request(engine, capsys):
     assert run(engine, "--output", "json=report.json") == 0
-    assert "passed  mean overlap@3 with request exact >= 0.9  1.0000" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "passed  mean overlap@3 with request exact >= 0.9  1.0000" in printed.out
+    assert "judged" not in printed.out
+    assert "judgments" not in printed.err
     assert list_sent(engine) == BOTH
     [suite] = json.loads(Path("report.json").read_text())["suites"]
     assert (suite["request"], [verdict["status"] for verdict in suite["verdicts"]]) == ("approximate", ["passed"])
@@ -177,3 +180,20 @@ def test_all_requests_have_their_agreement_and_latency_in_one_table(engine, caps
     assert heading.split("overlap@3 with exact")[1].split() == ["p95", "ms", "queries", "held", "failed", "errors"]
     [row] = [line.split() for line in printed.splitlines() if "approximate  " in line and "0.6667" in line]
     assert row[:3] == ["shop", "approximate", "0.6667"]
+
+
+def test_the_other_request_may_be_of_another_index(engine):
+    exact = '  exact: {query: {match: {title: "exact {{text}}"}}}\n'
+    write_suite((exact, '  exact: {body: {query: {match: {title: "{{text}}"}}}, index: copy}\n'))
+    assert run(engine, "-q") == 0
+    engine.on_index = {("copy", "red shoes"): ["x", "y", "z"]}
+    assert run(engine, "-q") == 1
+
+
+def test_a_resumed_run_sends_no_answered_request_again(engine):
+    engine.broken["rubber boots"] = 500
+    assert run(engine, "-q", "--journal", "run.journal") == 3
+    del engine.broken["rubber boots"]
+    engine.asked.clear()
+    assert run(engine, "-q", "--journal", "run.journal", "--resume") == 0
+    assert list_sent(engine) == ["rubber boots"]
