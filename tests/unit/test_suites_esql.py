@@ -11,6 +11,7 @@ import pytest
 from builders.refusals import list_problems
 from harness.model.suite import Suite
 from harness.suites import load_suite
+from harness.suites.parameters import fill_parameters
 from harness.suites.requests import build_requests, move_to_index
 
 GOOD = (
@@ -98,6 +99,15 @@ def test_params_beside_the_text_may_be_values_and_placeholders(load: Callable[..
     body = build(load(text, "{esql: 'TEXT', params: {words: '{{text}}', boost: 2.5}}")).body
 
     assert body["params"] == {"words": 'a "quoted" | ?brand', "boost": 2.5, "brand": "acme"}
+
+
+def test_a_param_beside_the_text_may_be_tuned(load: Callable[..., Suite]) -> None:
+    text = GOOD.replace("?text", '?text, {"boost": ?boost}')
+    form = "{esql: 'TEXT', params: {boost: '{{param:boost}}'}}"
+    suite = load(text, form, measures="tune: {parameters: {boost: {from: 1, to: 5, today: 2}}}\nmeasures")
+
+    assert build(suite).body["params"]["boost"] == 2
+    assert build(fill_parameters(suite, {"boost": 3.5})).body["params"]["boost"] == 3.5
 
 
 def test_the_index_is_that_of_from_or_the_one_that_is_chosen(load: Callable[..., Suite]) -> None:

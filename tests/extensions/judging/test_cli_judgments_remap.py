@@ -12,7 +12,9 @@ import pytest
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
+from harness.errors import UsageError
 from harness.extensions.judging.graded_documents import GradedDocument, build_record_path, write_graded_documents
+from harness.extensions.judging.writing import GradedFiles
 from harness.files.beside import BesideFile
 from harness.masking import fingerprint
 
@@ -123,6 +125,33 @@ def test_swapped_ids_are_not_swapped_back(engine: IndexedEngine, capsys: pytest.
     assert remap(engine) == 0
     assert "2 ids such as 'a' moved to products-v2 on" in capsys.readouterr().out
     assert Path("shop.qrels").read_bytes() == written
+
+
+def test_a_file_of_two_suites_is_not_written_twice(engine: IndexedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert remap(engine, "--write") == 0
+    written = Path("shop.qrels").read_bytes()
+    suite = "suite: other\ntarget: {index: products}\ndisplay: {title: title}\njudgments: shop.qrels\n"
+    request = 'request: {query: {match: {title: "{{text}}"}}}\n'
+    queries = "queries: [{id: shoes, text: red shoes, judgments: {e: 1}}]\n"
+    Path("other.relevance.yaml").write_text(suite + request + queries, encoding="utf-8")
+
+    words = ["judgments", "remap", "other.relevance.yaml", "--url", engine.url, "--index", "products-v2", "--write"]
+    assert main(words) == 2
+    assert "shop.remapped-ids.json: 3 ids such as 'a' moved to products-v2 on" in capsys.readouterr().err
+    assert Path("shop.qrels").read_bytes() == written
+
+
+def test_no_map_stays_where_nothing_was_written(
+    engine: IndexedEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise UsageError("the disk is full")
+
+    monkeypatch.setattr(GradedFiles, "replace_all", refuse)
+
+    assert remap(engine, "--write") == 2
+    assert "the disk is full" in capsys.readouterr().err
+    assert not Path("shop.remapped-ids.json").exists()
 
 
 def test_an_export_says_what_documents_were_like(engine: IndexedEngine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ class KeptRemap:
     fields: tuple[str, ...]
     ids: Mapping[str, str]
     """The old id to the new one."""
+    files: tuple[str, ...] = ()
+    """The files that were edited, relative to the folder of the suite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,9 @@ class KeptRemaps:
 MAPS = VersionedJson(KeptRemaps, "map of ids", remedy="restore the file", is_merged=True, is_strict=True)
 
 
+_SUFFIX = ".remapped-ids.json"
+
+
 def build_map_path(suite: Path) -> Path:
     """
     The file with the ids that moved, beside *suite*.
@@ -64,7 +70,7 @@ def build_map_path(suite: Path) -> Path:
     >>> str(build_map_path(Path("shop.relevance.yaml")))
     'shop.remapped-ids.json'
     """
-    return suite.with_name(f"{cut_suffix(suite)}.remapped-ids.json")
+    return suite.with_name(f"{cut_suffix(suite)}{_SUFFIX}")
 
 
 def read_maps(file: BesideFile) -> KeptRemaps:
@@ -77,20 +83,28 @@ def read_maps(file: BesideFile) -> KeptRemaps:
     return MAPS.read(file) if file.exists() else KeptRemaps()
 
 
-def explain_repeated(file: BesideFile, new_ids: NewIds) -> str:
+def explain_repeated(file: BesideFile, new_ids: NewIds, paths: Collection[Path]) -> str:
     """
-    Why *new_ids* must not be written once more: ids that were swapped would be swapped back. Empty where they may be.
+    Why *new_ids* must not be written to *paths* once more: ids that were swapped would be swapped back.
+
+    Empty where they may be. *file* has the map of the suite; maps of other suites in its folder count for the files
+    that both suites name.
 
     Raises:
-        FormatError: The map in *file* cannot be read.
+        FormatError: A map cannot be read.
     """
-    for remap in read_maps(file).remaps:
-        repeated = [old for old, new in new_ids.items() if remap.ids.get(old) == new]
-        if repeated:
-            return (
-                f"{file.path}: {count(len(repeated), 'id')} such as {repeated[0]!r} moved to {remap.index} on "
-                f"{remap.day} already; if the files have the ids of before again, remove that entry"
-            )
+    folder = file.path.parent
+    real_paths = {os.path.realpath(path) for path in paths}
+    for path in sorted({file.path, *folder.glob(f"*{_SUFFIX}")}):
+        for remap in read_maps(replace(file, path=path)).remaps:
+            repeated = [old for old, new in new_ids.items() if remap.ids.get(old) == new]
+            shared = [name for name in remap.files if os.path.realpath(folder / name) in real_paths]
+            if repeated and (path == file.path or shared):
+                what = f"{shared[0]} has them" if shared else "the files have them"
+                return (
+                    f"{path}: {count(len(repeated), 'id')} such as {repeated[0]!r} moved to {remap.index} on "
+                    f"{remap.day}, and {what} since; if it has the ids of before again, remove that entry"
+                )
     return ""
 
 

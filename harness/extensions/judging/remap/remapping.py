@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,6 +86,10 @@ class Remap:
     def map_file(self) -> BesideFile:
         """The file that keeps the map."""
         return BesideFile(build_map_path(Path(self.suite.path)), self.suite.roots)
+
+    def explain_repeated(self) -> str:
+        """Why the new ids were written before; empty if they were not. Raises FormatError for a broken map."""
+        return explain_repeated(self.map_file, self.fates.moved, self.files.graded.contents.keys())
 
 
 def find_remap(
@@ -272,21 +277,41 @@ def write_remap(remap: Remap, options: RemapOptions) -> list[str]:
         raise UsageError(
             f"{path}: names {documents[0]!r}, and ids are not edited in a file of queries; edit it by hand"
         )
-    repeated = explain_repeated(remap.map_file, new_ids)
+    repeated = remap.explain_repeated()
     if repeated:
         raise UsageError(repeated)
     contents = remap.files.edit(new_ids)
     kept = read_maps(remap.map_file)
-    entry = KeptRemap(options.run.day().isoformat(), remap.index, remap.fields, dict(sorted(new_ids.items())))
+    folder = Path(remap.suite.path).parent
+    entry = KeptRemap(
+        day=options.run.day().isoformat(),
+        index=remap.index,
+        fields=remap.fields,
+        ids=dict(sorted(new_ids.items())),
+        files=tuple(Path(os.path.relpath(path, folder)).as_posix() for path in contents),
+    )
     # The map comes first: what was written in part can be told from it, and is not written twice.
     MAPS.write(remap.map_file, KeptRemaps((*kept.remaps, entry)))
-    remap.files.graded.replace_all(contents)
+    try:
+        remap.files.graded.replace_all(contents)
+    except UsageError:
+        if not any(path.read_bytes() == content for path, content in contents.items()):
+            _restore_map(remap.map_file, kept)
+        raise
     lines = [f"wrote {len(new_ids):,} new ids to {' and '.join(map(str, contents))}"]
     lines.append(f"kept the map in {remap.map_file.path}")
     baseline = build_baseline_path(remap.suite.path)
     if baseline.exists():
         lines.append(f"{baseline} has the ids of before: save it again with relevance baseline save")
     return lines
+
+
+def _restore_map(file: BesideFile, kept: KeptRemaps) -> None:
+    """Put the maps of before into *file*, as no id was written."""
+    if kept.remaps:
+        MAPS.write(file, kept)
+    else:
+        file.remove()
 
 
 def list_fates(fates: Fates) -> Iterator[tuple[Fate, list[str]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.extensions.judging.remap.files import explain_repeated
 from harness.extensions.judging.remap.pairing import Fate
 from harness.extensions.judging.remap.remapping import Remap, list_fates
 from harness.words import count, listed
@@ -39,7 +38,7 @@ def describe_remap(remap: Remap) -> Iterator[str]:
         if len(ids) > _SHOWN:
             yield f"  {_WORDS[fate]}  and {len(ids) - _SHOWN:,} more"
     yield _describe_score(remap)
-    repeated = explain_repeated(remap.map_file, fates.moved)
+    repeated = remap.explain_repeated()
     if repeated:
         yield repeated
     for path, documents in remap.elsewhere.items():
