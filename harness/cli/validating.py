@@ -20,7 +20,7 @@ from harness.config import Configs
 from harness.gate.conditions import gates_anything
 from harness.means import are_weighted
 from harness.metrics.measures import measures_of
-from harness.model.suite import Json, Measure, Suite
+from harness.model.suite import Json, Measure, Suite, select_scored
 from harness.report.safe_text import make_loggable
 from harness.suites import load_suites
 from harness.suites.schema_file import SCHEMA_NAME, SchemaState, read_schema_state
@@ -76,7 +76,7 @@ def _count_contents(suite: Suite) -> dict[str, Json]:
         "file": suite.path,
         "suite": suite.name,
         "queries": len(queries),
-        "unjudged": sum(not (query.judgments or query.quotes) for query in queries),
+        "unjudged": sum(not (query.judgments or query.quotes) for query in select_scored(queries)),
         "judgments": sum(len(query.judgments) for query in queries),
         "ungraded": suite.ungraded,
         "quotes": sum(len(query.quotes) for query in queries),

@@ -126,3 +126,12 @@ def test_another_problem_has_nothing_to_do_with_conftest(first_suite, capsys):
     suite.write_text(suite.read_text().replace("measures:", "mesures:"))
     assert main(["validate", str(suite)]) == 2
     assert HINT not in capsys.readouterr().err
+
+
+def test_queries_with_nothing_to_find_are_not_unjudged(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    queries = "queries:\n- {id: a, text: a, judgments: {d: 1}}\n- {id: b, text: b, nothing: true}\n"
+    request = 'suite: s\ntarget: {index: i}\nrequest: {query: {match: {t: "{{text}}"}}}\n'
+    (tmp_path / "s.relevance.yaml").write_text(request + queries, encoding="utf-8")
+    assert main(["validate", "s.relevance.yaml"]) == 0
+    assert "2 queries, 1 judgment, 1 measure" in capsys.readouterr().out
