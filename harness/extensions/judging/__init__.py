@@ -21,6 +21,7 @@ EXTENSION = Extension(
         "guides/judging.md",
         "guides/judging-together.md",
         "guides/machine-judges.md",
+        "evidence/machine-judges.md",
     ),
     remedies={
         Remedy.GRADE: "relevance judge",
