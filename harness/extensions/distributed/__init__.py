@@ -36,6 +36,6 @@ EXTENSION = Extension(
             (AddedOption("scheduler", "ADDRESS", "Score the files of a folder on the workers of this Dask cluster."),),
         ),
     ),
-    pages=("guides/scale.md",),
+    pages=("guides/scale.md", "evidence/scale.md"),
     remedies={Remedy.MERGE: "relevance merge"},
 )
