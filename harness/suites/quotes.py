@@ -29,7 +29,9 @@ def read_quotes(
         quote = make_quote(str(shape.text), grade, document, shape.text.mark)
         if quote.key in quotes:
             first = quotes[quote.key].mark
-            problems.note(quote.mark, f"the quote {shorten(quote.text)!r} is given twice, first at {first}", "duplicate")
+            problems.note(
+                quote.mark, f"the quote {shorten(quote.text)!r} is given twice, first at {first}", "duplicate"
+            )
         else:
             quotes[quote.key] = quote
     return tuple(quotes.values())

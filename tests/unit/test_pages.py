@@ -51,7 +51,13 @@ SELF_EXPLAINING_PROBLEMS = {
     "duplicate",
     "unreadable-file",
 }
-SELF_EXPLAINING_OUTCOMES = {Outcome.SCORED, Outcome.ZERO_HITS, Outcome.SKIPPED}
+SELF_EXPLAINING_OUTCOMES = {
+    Outcome.SCORED,
+    Outcome.ZERO_HITS,
+    Outcome.SKIPPED,
+    Outcome.NOTHING_FOUND,
+    Outcome.FALSE_HITS,
+}
 SELF_EXPLAINING_STATUSES = {
     Status.PASSED,
     Status.FAILED,
