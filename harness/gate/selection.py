@@ -283,9 +283,15 @@ def list_read_fields(suite: Suite, request: str) -> tuple[str, ...]:
     for threshold in iterate_thresholds(suite):
         if isinstance(threshold.condition, FieldExpectation) and is_for_request(threshold, suite, request):
             fields[threshold.condition.field] = None
-    if suite.display.text is not None and any(query.quotes for query in suite.queries):
-        fields[suite.display.text] = None
+    quoted_field = find_quoted_field(suite)
+    if quoted_field is not None:
+        fields[quoted_field] = None
     return tuple(fields)
+
+
+def find_quoted_field(suite: Suite) -> str | None:
+    """The field in which quotes are looked for; None where no query of *suite* has quotes."""
+    return suite.display.text if any(query.quotes for query in suite.queries) else None
 
 
 def is_per_query(condition: Condition) -> bool:

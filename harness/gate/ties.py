@@ -216,7 +216,7 @@ def _compute_range(
     shares: dict[str, Mapping[str, float]] = {}
     for ranking in reversed(rankings):
         shares |= {document: {} for document in ranking.ids}
-        shares |= find_quotes(query, ranking, suite.display.text or "").shares
+        shares |= find_quotes(query, ranking, suite.display.text or "", with_tail=True).shares
     found = FoundQuotes(shares=shares)
     return find_tie_range_of_quotes(measure, groups, query, found, depth=depth, gain=suite.gain, profile=suite.profile)
 

@@ -99,9 +99,11 @@ def look_for_quotes(quotes: Iterable[Quote], texts: Mapping[str, Sequence[str]])
     return FoundQuotes(tuple(folded_quotes), shares)
 
 
-def find_quotes(query: Query, ranking: Ranking, field: str) -> FoundQuotes:
+def find_quotes(query: Query, ranking: Ranking, field: str, *, with_tail: bool = False) -> FoundQuotes:
     """
     The quotes of *query* that the hits of *ranking* hold, in the texts of *field*; those of a kept ranking as kept.
+
+    *with_tail* looks at the hits of the tail too, which may take the places of the last hits.
 
     Raises:
         MeasureError: The text of a hit is not known, no hit has one, or a kept ranking was not searched for a quote.
@@ -113,7 +115,7 @@ def find_quotes(query: Query, ranking: Ranking, field: str) -> FoundQuotes:
             raise MeasureError(f"the hits were kept before the quote {unknown[0].text!r} was added")
         return known
     texts: dict[str, list[str]] = {}
-    hits = (*ranking.hits, *ranking.tail)
+    hits = (*ranking.hits, *ranking.tail) if with_tail else ranking.hits
     for hit in hits:
         if hit.values is None:
             raise MeasureError(f"the text of the hit {hit.id!r} is not known, so quotes cannot be looked for in it")

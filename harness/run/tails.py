@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.selection import list_read_fields
+from harness.gate.selection import find_quoted_field, list_read_fields
 from harness.gate.ties import group_ties, truncate_ranking
 from harness.model.request import SearchRequest
 from harness.model.run import Hit, Ranking, Response, Run, TailSearch
@@ -134,7 +134,12 @@ def _make_deeper(request: SearchRequest, suite: Suite, size: int, size_searched:
     size = min(size, dialect.find_deepest_size(request))
     if size <= max(count_requested_hits(request, suite), size_searched):
         return None
-    return dialect.deepen(request, size)
+    deeper_request = dialect.deepen(request, size)
+    quoted_field = find_quoted_field(suite)
+    if quoted_field is not None and dialect.has_indexes:
+        # A document that ties with the last hit may hold what that lacks.
+        deeper_request = replace(deeper_request, value_fields=(quoted_field,))
+    return deeper_request
 
 
 def _add_tail(response: Response, deep: Response, request: SearchRequest, dialect: Dialect) -> Response:

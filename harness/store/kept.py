@@ -59,8 +59,10 @@ def _keep_quotes(suite: Suite, query: Query, ranking: Ranking) -> FoundQuotes | 
     """The quotes in *ranking*, which is kept without texts; None where there are none, or the texts are not known."""
     if not query.quotes:
         return None
-    with suppress(MeasureError):
-        return find_quotes(query, ranking, suite.display.text or "")
+    # Nothing is looked up for the tail alone: a search template has no texts there.
+    for with_tail in (True, False):
+        with suppress(MeasureError):
+            return find_quotes(query, ranking, suite.display.text or "", with_tail=with_tail)
     return None
 
 

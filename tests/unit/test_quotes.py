@@ -166,7 +166,9 @@ def hit(name, *texts):
 def test_quotes_are_found_in_the_named_field_of_hits_and_tail():
     query = Query("q", "q", quotes=(ONE,))
     ranking = Ranking((hit("a", "none"), hit("b")), tail=(hit("c", "One"),))
-    assert find_quotes(query, ranking, "body").shares == {"c": {ONE.key: 1.0}}
+    assert find_quotes(query, ranking, "body", with_tail=True).shares == {"c": {ONE.key: 1.0}}
+    ranking = Ranking((hit("a", "one"),), tail=(Hit("c"),))
+    assert find_quotes(query, ranking, "body").shares == {"a": {ONE.key: 1.0}}
 
 
 @pytest.mark.parametrize(
