@@ -28,10 +28,13 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
     """
     The DCG of *ranking* by rank, for the query's first nDCG or DCG, else for `DEFAULT_MEASURE`.
 
-    None where the profile of *suite* has a formula of its own for the measure, or a grade has no gain.
+    None where the profile of *suite* has a formula of its own for the measure, a grade has no gain, or only quotes are
+    judged.
     """
     from harness.model.inspection import Contributions
 
+    if query.quotes and not query.judgments:
+        return None
     measure = parse_measure(DEFAULT_MEASURE)
     for measure_of_query in measures_of(suite, query):
         if measure_of_query.name in DISCOUNTED:
