@@ -20,7 +20,7 @@ from harness.gate.selection import QueryFilter, select
 from harness.gate.variants import remove_variants
 from harness.local_server.addresses import Address
 from harness.masking import Masker, fingerprint
-from harness.metrics import parse_measure
+from harness.metrics import is_of_novelty, parse_measure
 from harness.metrics.measures import DEFAULT_MEASURE, common_measures
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Engine, Failure, Ranking, Run
@@ -176,7 +176,14 @@ def open_material(options: TryOptions, environ: Mapping[str, str], runner: Runne
         raise UsageError(f"found {options.against!r}, expected request:NAME or baseline")
     live_request = find_request(suite, live_name or None) if kind != "baseline" else None
     request = find_request(suite, options.request or live_request)
-    measure = (common_measures(suite) or (parse_measure(DEFAULT_MEASURE),))[0]
+    measures = common_measures(suite) or (parse_measure(DEFAULT_MEASURE),)
+    scored = [measure for measure in measures if not is_of_novelty(measure)]
+    if not scored:
+        # What a try found is kept without the texts of hits.
+        raise UsageError(
+            f"{options.path}: {measures[0]} reads quotes, which a try does not score; name a measure of ids"
+        )
+    measure = scored[0]
     suite = replace(suite, depth=max(suite.depth, measure.cutoff or 0))
     active = select(suite, QueryFilter.from_options(options.run), options.run.day()).active
     hold_out, notes = _load_hold_out(options, suite)
