@@ -307,6 +307,10 @@ class BaselineError(HarnessError):
     topic: ClassVar[Topic | None] = Topic.UNUSABLE_BASELINES
 
 
+class MissingBaseline(BaselineError):
+    """There is no baseline of the suite, or none of the request."""
+
+
 class UnwritableBaseline(BaselineError):
     """A run cannot be saved as a baseline: the file cannot be written, or the run does not belong to what it has."""
 

@@ -36,7 +36,7 @@ from harness.gate.ties import RunBands
 from harness.metrics.run_scores import gain_text
 from harness.model.kept import History, Reference
 from harness.model.report import SuiteReport
-from harness.model.run import Run, Status, UnstableQuery, Verdict
+from harness.model.run import Cause, Run, Status, UnstableQuery, Verdict
 from harness.model.scores import Score, index_scores
 from harness.model.suite import (
     PEOPLE,
@@ -138,7 +138,7 @@ def decide(
             continue
         skip = find_first_in_force(today, *threshold.skips)
         if skip is not None:
-            finding = Finding(Status.SKIPPED, f"skipped{format_until(skip)}: {skip.reason}")
+            finding = Finding(Status.SKIPPED, f"skipped{format_until(skip)}: {skip.reason}", cause=Cause.SKIPPED)
             verdicts.append(_make_verdict(threshold, finding, skip))
             continue
         scope = select_scope(threshold, suite)
@@ -148,7 +148,7 @@ def decide(
         # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
         if target_change and finding.status in (Status.PASSED, Status.FAILED):
             reason = f"{target_change}; {finding.reason}"
-            finding = replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=())
+            finding = replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(), cause=Cause.MOVING_INDEX)
         waiver = None
         if report_only:
             finding = replace(finding, status=Status.NOT_DECIDED)
@@ -204,7 +204,8 @@ def decide_threshold(threshold: GatedThreshold, queries: Sequence[Query], inputs
         return _decide_change(condition, queries, inputs, of_query=is_of_query)
     if isinstance(condition, UnresolvedCondition):
         names = ", ".join(condition.variables)
-        return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
+        reason = f"cannot be decided: the suite was loaded without values for {names}"
+        return Finding(Status.ERROR, reason, cause=Cause.NOT_LOADED)
     return _decide_expectation(threshold, condition, queries, inputs)
 
 
@@ -232,7 +233,8 @@ def _decide_expectation(
     if query is None:
         if isinstance(condition, HitCount | FieldExpectation):
             return decide_each_query(condition, queries, inputs)
-        return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
+        reason = "cannot be decided: a rank expectation belongs to one query, not to a suite"
+        return Finding(Status.ERROR, reason, cause=Cause.NOT_LOADED)
     response = inputs.run.responses.get(query.id)
     if isinstance(condition, FieldExpectation):
         return decide_field_expectation(condition, query, response, inputs)

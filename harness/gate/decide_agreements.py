@@ -15,11 +15,11 @@ from harness.gate.decide_answers import (
 from harness.gate.decide_scores import Extremes, decide_scores_with_ties
 from harness.gate.finding import Finding, Scope, describe_tie_changes, read_weights, split_skipped
 from harness.gate.inputs import GateInputs
-from harness.gate.pairs import explain_unusable, suggest_tie_remedy
+from harness.gate.pairs import explain_unusable, find_cause_of_refusal, suggest_tie_remedy
 from harness.gate.ties import list_possible_orders, restore_tie_order, truncate_ranking
 from harness.metrics.agreement import agreement_value, find_agreement_range
 from harness.model.kept import Reference
-from harness.model.run import Ranking, Response, Status
+from harness.model.run import Cause, Ranking, Response, Status
 from harness.model.suite import AgreementCondition, Measure, Query
 from harness.words import count, listed
 
@@ -43,12 +43,14 @@ def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], in
         return _refuse_without_ranking(condition, without_ranking)
     reference = inputs.reference
     if reference is not None and reference.updating:
-        return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=name)
+        reason = "not compared: this run is saved as the baseline"
+        return Finding(Status.SKIPPED, reason, measure=name, cause=Cause.NOT_COMPARED)
     needed = condition.agreement.cutoff or inputs.suite.depth
     problem = explain_unusable(reference, active, needed)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if inputs.suite.baseline_optional else Status.FAILED
-        return Finding(status, f"{name} cannot be decided: {problem}", None, condition.required, name)
+        reason = f"{name} cannot be decided: {problem}"
+        return Finding(status, reason, None, condition.required, name, cause=find_cause_of_refusal(reference))
     without_ranking = list_without_ranking(active, reference.run.responses, f" in {reference.called}")
     if without_ranking:
         return _refuse_without_ranking(condition, without_ranking)
@@ -60,7 +62,7 @@ def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], in
         hits = listed([f"{query} ({incomplete[query]})" for query in blamed])
         size = count(len(blamed), "query")
         reason = f"{name} cannot be decided: more documents may match than were returned for {size}: {hits}"
-        return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed)
+        return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed, cause=Cause.MORE_HITS)
     rankings = _pair_rankings(active, inputs, reference)
     return _decide_rankings(condition, rankings, inputs, reference, skipped)
 
@@ -69,7 +71,8 @@ def _refuse_without_ranking(condition: AgreementCondition, unanswered: Mapping[s
     """The finding that queries have no ranking, with the reason of each of them."""
     name = condition.agreement.text
     reason = f"{name} cannot be decided: {describe_without_ranking(unanswered)}"
-    return Finding(Status.ERROR, reason, None, condition.required, name, tuple(unanswered))
+    blamed = tuple(unanswered)
+    return Finding(Status.ERROR, reason, None, condition.required, name, blamed, cause=Cause.UNANSWERED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from harness.gate.finding import (
 )
 from harness.id_forms import describe_invisible
 from harness.metrics.run_scores import failure_text
-from harness.model.run import Failure, Ranking, Response, Run, Status, TargetChecks, Unit
+from harness.model.run import Cause, Failure, Ranking, Response, Run, Status, TargetChecks, Unit
 from harness.model.suite import Before, HitCount, InTop, LatencyCondition, Operator, Query, Suite
 from harness.words import count, listed
 
@@ -96,7 +96,8 @@ def decide_expectation(
         it would pass but for a document that could not be looked up; else PASSED or FAILED.
     """
     if not isinstance(response, Ranking):
-        return Finding(Status.ERROR, f"cannot be decided: {explain_no_ranking(response)}", blamed=(query.id,))
+        reason = f"cannot be decided: {explain_no_ranking(response)}"
+        return Finding(Status.ERROR, reason, blamed=(query.id,), cause=Cause.UNANSWERED)
     if isinstance(condition, HitCount):
         return _decide_hit_count(condition, query, response, requested)
     documents = list_named_documents(condition)
@@ -105,7 +106,8 @@ def decide_expectation(
         absent = [document for document in documents if document in checks.absent]
         if absent:
             sentences = [describe_invisible(document, checks.target, checks.absent[document]) for document in absent]
-            return Finding(Status.ERROR, f"cannot be decided: {'; '.join(sentences)}", blamed=(query.id,))
+            reason = f"cannot be decided: {'; '.join(sentences)}"
+            return Finding(Status.ERROR, reason, blamed=(query.id,), cause=Cause.NOT_VISIBLE)
     if isinstance(condition, Before):
         finding = _decide_before(condition, query, response, requested)
     else:
@@ -115,7 +117,7 @@ def decide_expectation(
     unread = [document for document in documents if document in checks.unread]
     if unread:
         reason = f"cannot be decided: whether {unread[0]} is visible is unknown, as it could not be looked up"
-        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
+        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,), cause=Cause.NOT_VISIBLE)
     return finding
 
 
@@ -132,7 +134,7 @@ def _decide_in_top(condition: InTop, query: Query, ranking: Ranking, requested: 
         if ranking.returned >= requested.depth:
             # Hits that repeat a document take a rank of the response, and none of the ranking.
             reason += f", set `depth: {condition.k + len(ranking.duplicates)}`"
-        return replace(undecided, reason=reason, blamed=(query.id,))
+        return replace(undecided, reason=reason, blamed=(query.id,), cause=Cause.MORE_HITS)
     is_in_top = rank is not None and rank <= condition.k
     finding = replace(undecided, reason=f"{_describe_rank(condition.document, ranking)}, {requirement}", observed=rank)
     return _complete_finding(finding, query, passed=is_in_top != condition.negated)
@@ -147,7 +149,7 @@ def _decide_before(condition: Before, query: Query, ranking: Ranking, requested:
         reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {incomplete_hits}"
         if ranking.returned >= requested.depth:
             reason += ", increase `depth`"
-        return replace(undecided, reason=reason, blamed=(query.id,))
+        return replace(undecided, reason=reason, blamed=(query.id,), cause=Cause.MORE_HITS)
     reason = f"{_describe_rank(condition.document, ranking)}, {_describe_rank(condition.other, ranking)}"
     finding = replace(undecided, reason=reason, observed=rank)
     if rank is None:
@@ -164,7 +166,7 @@ def _decide_hit_count(condition: HitCount, query: Query, ranking: Ranking, reque
     requirement = f"required {operator} {condition.required}"
     if ranking.total_doubt:
         reason = f"cannot be decided: {ranking.total_doubt}, {requirement}"
-        return replace(undecided, reason=reason, blamed=(query.id,))
+        return replace(undecided, reason=reason, blamed=(query.id,), cause=Cause.MORE_HITS)
     if ranking.total is None or ranking.total_is_lower_bound:
         least = ranking.total
         if least is None:
@@ -198,7 +200,7 @@ def _decide_lower_bound(
             return _complete_finding(undecided, query, passed=False)
     if ranking.total is None:
         reason = f"cannot be decided: the answer has no number of matching documents, {undecided.reason}"
-        return replace(undecided, reason=reason, blamed=(query.id,))
+        return replace(undecided, reason=reason, blamed=(query.id,), cause=Cause.MORE_HITS)
     remedy = "set `track_total_hits: true` in the request"
     if ranking.stopped_early:
         remedy = "remove `terminate_after` from the request"
@@ -206,7 +208,7 @@ def _decide_lower_bound(
     if of_service:
         server, remedy = "service", "make it count all"
     reason = f"cannot be decided: the {server} counted {undecided.reason}; {remedy}"
-    return replace(undecided, reason=reason, blamed=(query.id,))
+    return replace(undecided, reason=reason, blamed=(query.id,), cause=Cause.MORE_HITS)
 
 
 def _complete_finding(undecided: Finding, query: Query, *, passed: bool) -> Finding:
@@ -318,11 +320,14 @@ def decide_latency(
     )
     if untimed:
         are_all_answered = all(isinstance(responses.get(query), Ranking) for query in untimed)
-        status = Status.INCONCLUSIVE if are_all_answered else Status.ERROR
+        status, cause = Status.ERROR, Cause.UNANSWERED
+        if are_all_answered:
+            status, cause = Status.INCONCLUSIVE, Cause.NO_TIME
         reason = f"{name} cannot be decided: {list_by_cause(untimed)}"
-        return replace(finding, status=status, reason=reason, blamed=tuple(untimed))
+        return replace(finding, status=status, reason=reason, blamed=tuple(untimed), cause=cause)
     if not times:
-        return replace(finding, reason=f"{name} has nothing to decide: {explain_nothing_left(skipped)}")
+        reason = f"{name} has nothing to decide: {explain_nothing_left(skipped)}"
+        return replace(finding, reason=reason, cause=Cause.NOTHING_TO_DECIDE)
     for query in times:
         response = responses[query]
         if isinstance(response, Ranking) and response.took is None:

@@ -28,7 +28,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.pairs import Pairs
 from harness.means import mean
 from harness.model.comparison import POWER
-from harness.model.run import Status, Unit
+from harness.model.run import Cause, Status, Unit
 from harness.model.suite import BaselineCondition, DropCondition, Operator, SignificanceCondition, WorseCondition
 from harness.words import count, counted, format_rounded_up, listed
 
@@ -284,7 +284,7 @@ def _decide_significance(condition: SignificanceCondition, pairs: Pairs) -> Find
     if find_spec("numpy") is None:
         remedy = f"`{pip_install('statistics')}` brings"
         reason = f"the drop of {pairs.name} cannot be tested without numpy, which {remedy}"
-        return replace(finding, status=Status.ERROR, reason=reason, required=None)
+        return replace(finding, status=Status.ERROR, reason=reason, required=None, cause=Cause.MISSING_PACKAGE)
     from harness.statistics.tests import sign_flip
 
     differences = [-drop for drop in pairs.weigh_drops().values()]
@@ -335,7 +335,7 @@ def _decide_untested(
     if detectable is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
         reason += unjudged
-        return replace(finding, reason=reason, required=None, blamed=blamed)
+        return replace(finding, reason=reason, required=None, blamed=blamed, cause=Cause.TOO_FEW_QUERIES)
     limit = detectable.difference
     finding = replace(finding, required=limit)
     if is_met(fall, Operator.AT_MOST, limit):
@@ -427,7 +427,12 @@ def _refuse_ties(condition: BaselineCondition, pairs: Pairs, sentence: str, reme
     ]
     finding = _start_finding(condition, pairs)
     return replace(
-        finding, status=Status.INCONCLUSIVE, reason="; ".join(parts), blamed=tuple(widest_first), operator=None
+        finding,
+        status=Status.INCONCLUSIVE,
+        reason="; ".join(parts),
+        blamed=tuple(widest_first),
+        operator=None,
+        cause=Cause.TIES,
     )
 
 

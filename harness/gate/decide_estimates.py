@@ -19,7 +19,7 @@ from harness.gate.finding import Finding, format_number, is_met, name_mean, read
 from harness.gate.inputs import GateInputs
 from harness.gate.pairs import pair_scores
 from harness.metrics.run_scores import gain_text, score_of
-from harness.model.run import Ranking, Run, Status, Unit
+from harness.model.run import Cause, Ranking, Run, Status, Unit
 from harness.model.suite import (
     PEOPLE,
     DropCondition,
@@ -54,7 +54,8 @@ def decide_estimate(condition: ScoreCondition | DropCondition, queries: Sequence
     finding = Finding(Status.INCONCLUSIVE, "", None, condition.required, measure.text, operator=condition.operator)
     if scope.unanswered:
         reason = f"the estimate of {measure} cannot be decided: {scope.no_score}"
-        return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(scope.unanswered))
+        blamed = tuple(scope.unanswered)
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
     gain = gain_text(measure, inputs.suite)
     counted = [query for query in queries if query.id not in scope.skipped]
     figures = _collect_figures(counted, measure, inputs.suite, [inputs.run])
@@ -241,7 +242,8 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
         remarks += f"; {remark}"
     problem = _explain_too_few(figures, look, undefined)
     if problem:
-        return replace(finding, reason=f"{name} cannot be estimated {basis}: {problem}{remarks}")
+        too_few = Cause.TOO_FEW_QUERIES if look.queries else Cause.SAMPLE_NOT_JUDGED
+        return replace(finding, reason=f"{name} cannot be estimated {basis}: {problem}{remarks}", cause=too_few)
     weights = all_weights = None
     if figures.weights:
         weights = [figures.weights[query] for query in look.queries]
@@ -257,7 +259,8 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     by_people = estimate_by_people(sample, level=look.level)
     finding = replace(finding, observed=estimate.mean)
     if estimate.low is None or estimate.high is None:
-        return replace(finding, reason=f"{name} cannot be estimated {basis}: the sample's scores are equal{remarks}")
+        reason = f"{name} cannot be estimated {basis}: the sample's scores are equal{remarks}"
+        return replace(finding, reason=reason, cause=Cause.TOO_FEW_QUERIES)
     status = _compare(finding, estimate.low, estimate.high)
     assert finding.required is not None, "a threshold that is estimated requires a number"
     reason = (
@@ -267,13 +270,15 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     )
     if by_people.low is not None and by_people.high is not None:
         reason += f"; people alone: between {by_people.low:.4f} and {by_people.high:.4f}"
+    cause: Cause | None = None
     if status is Status.PASSED and (undefined or figures.unscored) and not suite.skip_undefined:
         # Without an estimate the same threshold fails, as queries are left out only if the suite says so.
-        status = Status.INCONCLUSIVE
+        status, cause = Status.INCONCLUSIVE, Cause.UNDEFINED
         reason += "; judge a relevant document for each query, or set `undefined: skip` to leave such queries out"
     elif status is Status.INCONCLUSIVE:
+        cause = Cause.ESTIMATE_TOO_WIDE
         reason += f"; {_advise(look, len(figures.by_machine))}"
-    return replace(finding, status=status, reason=reason + remarks)
+    return replace(finding, status=status, reason=reason + remarks, cause=cause)
 
 
 def _convert_figures(figures: Mapping[str, float | None], queries: Iterable[str]) -> list[float]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.gate.decide_answers import describe_without_ranking, list_without_ranking
 from harness.gate.finding import Finding, add_left_out, explain_nothing_left, is_met, split_skipped
 from harness.gate.inputs import GateInputs
-from harness.model.run import Ranking, Response, Status, Unit
+from harness.model.run import Cause, Ranking, Response, Status, Unit
 from harness.model.suite import FalseHitsCondition, Operator, Query
 from harness.words import count, listed
 
@@ -35,16 +35,19 @@ def decide_false_hits(condition: FalseHitsCondition, queries: Sequence[Query], i
     without_ranking = list_without_ranking([query.id for query in active], responses, "")
     if without_ranking:
         reason = f"false hits cannot be decided: {describe_without_ranking(without_ranking)}"
-        return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(without_ranking))
+        blamed = tuple(without_ranking)
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
     if not active:
-        return replace(finding, reason=f"false hits have nothing to decide: {explain_nothing_left(skipped)}")
+        reason = f"false hits have nothing to decide: {explain_nothing_left(skipped)}"
+        return replace(finding, reason=reason, cause=Cause.NOTHING_TO_DECIDE)
     hidden = [query.id for query in active if _hides_hits(responses[query.id])]
     if hidden:
         reason = (
             "false hits cannot be decided: the answer has no hit, and says that documents match, "
             f"for {count(len(hidden), 'query')}: {listed(hidden)}"
         )
-        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(hidden))
+        blamed = tuple(hidden)
+        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=blamed, cause=Cause.MORE_HITS)
     return add_left_out(_compare_share(finding, active, responses, inputs.suite.depth), skipped)
 
 

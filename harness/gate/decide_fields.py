@@ -29,7 +29,7 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.gate.inputs import GateInputs
-from harness.model.run import CheckedField, FieldScalar, Hit, Ranking, Response, Run, Status, Unit
+from harness.model.run import Cause, CheckedField, FieldScalar, Hit, Ranking, Response, Run, Status, Unit
 from harness.model.suite import (
     DistinctValues,
     FieldExpectation,
@@ -65,9 +65,9 @@ def decide_field_expectation(
         that no document can meet the requirement; INCONCLUSIVE where hits that may follow could decide otherwise; else
         PASSED or FAILED. A pass has a caveat where nothing shows that there is such a field.
     """
-    error = Finding(Status.ERROR, "", blamed=(query.id,))
+    error = Finding(Status.ERROR, "", blamed=(query.id,), cause=Cause.FIELD)
     if not isinstance(response, Ranking):
-        return replace(error, reason=f"cannot be decided: {explain_no_ranking(response)}")
+        return replace(error, reason=f"cannot be decided: {explain_no_ranking(response)}", cause=Cause.UNANSWERED)
     field = condition.field
     hits = response.hits[: condition.k]
     unread = [hit.id for hit in hits if hit.values is None]
@@ -120,7 +120,7 @@ class _Decision:
         """
         if incomplete_hits and not self.is_final:
             reason = f"cannot be decided: {self.reason}; other hits may follow the {incomplete_hits}{remedy}"
-            undecided = replace(self.figures, status=Status.INCONCLUSIVE, observed=None)
+            undecided = replace(self.figures, status=Status.INCONCLUSIVE, observed=None, cause=Cause.MORE_HITS)
             return replace(undecided, reason=reason, blamed=(query.id,))
         finding = replace(self.figures, reason=self.reason, counted=1)
         if self.passed:
@@ -418,7 +418,8 @@ def decide_each_query(condition: FieldExpectation | HitCount, queries: Sequence[
         Status.FAILED, "", required=0, left_out=len(skipped), unit=Unit.QUERIES, operator=Operator.AT_MOST
     )
     if not findings:
-        return replace(of_suite, reason=f"has nothing to decide: {explain_nothing_left(skipped)}")
+        reason = f"has nothing to decide: {explain_nothing_left(skipped)}"
+        return replace(of_suite, reason=reason, cause=Cause.NOTHING_TO_DECIDE)
     size = count(len(findings), "query")
     for status in (Status.ERROR, Status.FAILED, Status.INCONCLUSIVE):
         reasons = {query: finding.reason for query, finding in findings.items() if finding.status is status}
@@ -428,7 +429,8 @@ def decide_each_query(condition: FieldExpectation | HitCount, queries: Sequence[
         if status is not Status.FAILED:
             causes = {query: reason.removeprefix("cannot be decided: ") for query, reason in reasons.items()}
             reason = f"cannot be decided for {len(causes)} of {size}: {list_by_cause(causes)}"
-            return replace(of_suite, status=status, reason=reason, blamed=blamed)
+            # One cause, as a program that mends it looks again: that of the first query.
+            return replace(of_suite, status=status, reason=reason, blamed=blamed, cause=findings[blamed[0]].cause)
         reason = f"not met by {len(reasons)} of {size}: {list_by_cause(reasons)}"
         failed = replace(of_suite, reason=reason, blamed=blamed, observed=len(reasons), counted=len(findings))
         return add_left_out(failed, skipped)

@@ -18,7 +18,7 @@ from harness.gate.pairs import Pairs, pair_scores, suggest_tie_remedy
 from harness.gate.ties import replace_scores, truncate_ranking
 from harness.means import mean_of
 from harness.model.kept import History, Reference, RescoredEntry
-from harness.model.run import ComparedRun, Ranking, Response, Run, Status
+from harness.model.run import Cause, ComparedRun, Ranking, Response, Run, Status
 from harness.model.scores import index_scores
 from harness.model.suite import DropCondition, Measure, Query, Suite, WorseCondition, is_in_force
 from harness.words import count, counted, listed
@@ -62,7 +62,14 @@ def decide_since(
         f"cannot be decided: {describe_later(history)}; if they did, {finding_with_later.reason}; "
         f"without them, {finding.reason}"
     )
-    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, caveat="", blamed=finding_with_later.blamed)
+    return replace(
+        finding,
+        status=Status.INCONCLUSIVE,
+        reason=reason,
+        caveat="",
+        blamed=finding_with_later.blamed,
+        cause=Cause.LATER_RUNS,
+    )
 
 
 def _decide_runs(
@@ -78,7 +85,7 @@ def _decide_runs(
     runs = condition.since or 1
     entries = sorted(history_entries[-runs:], key=lambda entry: entry.number)
     if len(entries) < runs:
-        return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs))
+        return _refuse(condition, queries, inputs, explain_too_few(inputs.history, runs), Cause.NO_BASELINE)
     shared = [query for query in queries if _is_shared(query, entries, inputs)]
     shared_ids = {query.id for query in shared}
     absent = [query.id for query in queries if query.id not in shared_ids]
@@ -204,10 +211,15 @@ def describe_later(history: History | None) -> str:
 
 
 def _refuse(
-    condition: DropCondition | WorseCondition, queries: Sequence[Query], inputs: GateInputs, problem: str
+    condition: DropCondition | WorseCondition,
+    queries: Sequence[Query],
+    inputs: GateInputs,
+    problem: str,
+    cause: Cause = Cause.UNUSABLE_BASELINE,
 ) -> Finding:
     """The finding that *queries* cannot be compared, or that one of them has no answer."""
-    reference = Reference(problem=problem, name=f"the last {count(condition.since or 1, 'run')}")
+    name = f"the last {count(condition.since or 1, 'run')}"
+    reference = Reference(problem=problem, cause=cause, name=name)
     finding = pair_scores(replace(inputs, reference=reference), queries, condition.measure)
     assert isinstance(finding, Finding), "nothing is paired with no run"
     return finding
@@ -226,10 +238,11 @@ def _refuse_absent(
         return replace(finding, left_out=finding.left_out + len(absent))
     now = scope_scores(queries, condition.measure.text, inputs.scores, inputs.today)
     if now.unanswered:
-        return _refuse(condition, queries, inputs, now.no_score)
+        return _refuse(condition, queries, inputs, now.no_score, Cause.UNANSWERED)
     undefined = tuple(query for query in now.undefined if query in absent)
     if undefined and not inputs.suite.skip_undefined:
-        finding = _refuse(condition, queries, inputs, f"it {describe_undefined(undefined, now.size)}")
+        problem = f"it {describe_undefined(undefined, now.size)}"
+        finding = _refuse(condition, queries, inputs, problem, Cause.UNDEFINED)
         return replace(finding, status=Status.FAILED, blamed=undefined)
     return None
 

@@ -20,7 +20,7 @@ from harness.gate.finding import (
 )
 from harness.gate.inputs import GateInputs
 from harness.means import mean_of
-from harness.model.run import Status, Unit
+from harness.model.run import Cause, Status, Unit
 from harness.model.scores import ScoreTable
 from harness.model.suite import KappaCondition, MachineShareCondition, Operator, Query
 from harness.words import count, listed
@@ -62,14 +62,16 @@ def decide_machine_share(condition: MachineShareCondition, queries: Sequence[Que
     )
     if scope.unanswered:
         reason = f"{name} cannot be decided: {scope.no_score}"
-        return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(scope.unanswered))
+        blamed = tuple(scope.unanswered)
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
     if scope.undefined and not inputs.suite.skip_undefined:
         # Their grades are in no score: with them the share may be any.
         reason = f"{name} {describe_undefined(scope.undefined, scope.size)}"
-        return replace(finding, reason=reason, blamed=scope.undefined)
+        return replace(finding, reason=reason, blamed=scope.undefined, cause=Cause.UNDEFINED)
     if not scope.counted:
         why = explain_nothing_left(scope.skipped, scope.undefined)
-        return replace(finding, reason=f"{name} has nothing to decide: {why}", blamed=scope.undefined)
+        reason = f"{name} has nothing to decide: {why}"
+        return replace(finding, reason=reason, blamed=scope.undefined, cause=Cause.NOTHING_TO_DECIDE)
     shares = {}
     for query in scope.counted:
         shares[query] = inputs.scores[query][measure].machine_share or 0.0
@@ -125,9 +127,11 @@ def decide_kappa(condition: KappaCondition, queries: Sequence[Query], inputs: Ga
     without_ranking = list_without_ranking([query.id for query in active], inputs.run.responses, "")
     if without_ranking:
         reason = f"{finding.measure} cannot be decided: {describe_without_ranking(without_ranking)}"
-        return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(without_ranking))
+        blamed = tuple(without_ranking)
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
     if not active:
-        return replace(finding, reason=f"{finding.measure} has nothing to decide: {explain_nothing_left(skipped)}")
+        reason = f"{finding.measure} has nothing to decide: {explain_nothing_left(skipped)}"
+        return replace(finding, reason=reason, cause=Cause.NOTHING_TO_DECIDE)
     return add_left_out(_compare_grades(condition, finding, active, inputs.suite.grades.values()), skipped)
 
 
@@ -148,11 +152,11 @@ def _compare_grades(
     shared = f"over {count(len(grades), 'document')} that people and {machine} graded"
     if len(grades) < condition.fewest:
         reason = f"{name} cannot be decided {shared}: expected at least {condition.fewest:,}"
-        return replace(finding, status=Status.INCONCLUSIVE, reason=reason)
+        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, cause=Cause.TOO_FEW_DOCUMENTS)
     kappa = cohen_kappa(grades, scale, weights=Weights.QUADRATIC)
     if kappa is None:
         reason = f"{name} cannot be decided {shared}: all have the same grade"
-        return replace(finding, status=Status.INCONCLUSIVE, reason=reason)
+        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, cause=Cause.TOO_FEW_DOCUMENTS)
     status, comparison = Status.FAILED, f"not {condition.operator}"
     if is_met(kappa, condition.operator, condition.required):
         status, comparison = Status.PASSED, f"{condition.operator}"

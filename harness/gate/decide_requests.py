@@ -30,7 +30,7 @@ from harness.gate.two_rankings import (
     find_range_of_loss,
 )
 from harness.metrics.run_scores import gain_text, score_of
-from harness.model.run import Ranking, Response, Run, Status
+from harness.model.run import Cause, Ranking, Response, Run, Status
 from harness.model.suite import (
     Measure,
     Query,
@@ -59,22 +59,23 @@ def decide_with_request(condition: RequestCondition, queries: Sequence[Query], i
     other = inputs.run.others.get(condition.request)
     if other is None:
         reason = f"{name} cannot be decided: the request {condition.request} was not sent"
-        return Finding(Status.ERROR, reason, None, required, name)
+        return Finding(Status.ERROR, reason, None, required, name, cause=Cause.UNANSWERED)
     active, skipped = split_skipped(queries, inputs.today)
     unanswered = _list_unanswered([query.id for query in active], inputs.run, other)
     if unanswered:
         reason = f"{name} cannot be decided: {describe_without_ranking(unanswered)}"
-        return Finding(Status.ERROR, reason, None, required, name, tuple(unanswered))
+        return Finding(Status.ERROR, reason, None, required, name, tuple(unanswered), cause=Cause.UNANSWERED)
     incomplete = _list_incomplete([query.id for query in active], score_condition.measure, inputs, other)
     if incomplete:
         hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
         reason = f"{name} cannot be decided: more documents may match than were returned: {hits}"
-        return Finding(Status.INCONCLUSIVE, reason, None, required, name, tuple(incomplete))
+        return Finding(Status.INCONCLUSIVE, reason, None, required, name, tuple(incomplete), cause=Cause.MORE_HITS)
     compared = [query for query in active if _has_hits(query, inputs.run) or _has_hits(query, other)]
     without_hits = [query.id for query in active if query not in compared]
     if active and not compared:
         reason = f"{name} has nothing to decide: neither request finds anything for {listed(without_hits)}"
-        return Finding(Status.FAILED, reason, None, required, name, tuple(without_hits))
+        blamed = tuple(without_hits)
+        return Finding(Status.FAILED, reason, None, required, name, blamed, cause=Cause.NOTHING_TO_DECIDE)
 
     gain = ""
     if isinstance(condition, RequestAgreementCondition):
@@ -109,7 +110,8 @@ def decide_with_request(condition: RequestCondition, queries: Sequence[Query], i
     finding = replace(finding, reason="; ".join(sentences))
     change = explain_changed_target(inputs.run, other)
     if change and finding.status in (Status.PASSED, Status.FAILED):
-        finding = replace(finding, status=Status.INCONCLUSIVE, reason=f"{change}; {finding.reason}", blamed=())
+        reason = f"{change}; {finding.reason}"
+        finding = replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(), cause=Cause.MOVING_INDEX)
     return finding
 
 

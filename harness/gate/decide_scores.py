@@ -27,7 +27,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
 from harness.means import mean_of
 from harness.metrics.run_scores import score_of
-from harness.model.run import Hit, Ranking, Response, Status, Unit
+from harness.model.run import Cause, Hit, Ranking, Response, Status, Unit
 from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, Suite, select_by_id
 from harness.words import count, counted, listed
 
@@ -65,13 +65,15 @@ def decide_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_un
     )
     if scope.unanswered:
         reason = f"{name} cannot be decided: {scope.no_score}"
-        return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(scope.unanswered))
+        blamed = tuple(scope.unanswered)
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
     if scope.undefined and not skip_undefined:
         reason = f"{name} {describe_undefined(scope.undefined, scope.size)}"
-        return replace(finding, reason=reason, blamed=scope.undefined)
+        return replace(finding, reason=reason, blamed=scope.undefined, cause=Cause.UNDEFINED)
     if not scope.counted:
         why = explain_nothing_left(scope.skipped, scope.undefined)
-        return replace(finding, reason=f"{name} has nothing to decide: {why}", blamed=scope.undefined)
+        reason = f"{name} has nothing to decide: {why}"
+        return replace(finding, reason=reason, blamed=scope.undefined, cause=Cause.NOTHING_TO_DECIDE)
     return _compare(condition, scope, name, finding)
 
 
@@ -119,7 +121,14 @@ def _refuse_ties(finding: Finding, reason: str, moved_by_ties: Sequence[str], re
     parts = [reason, f"the order of tied documents decides in {counted(moved_by_ties, 'query')}"]
     if remedy:
         parts.append(remedy)
-    return replace(finding, status=Status.INCONCLUSIVE, reason="; ".join(parts), blamed=tuple(moved_by_ties), caveat="")
+    return replace(
+        finding,
+        status=Status.INCONCLUSIVE,
+        reason="; ".join(parts),
+        blamed=tuple(moved_by_ties),
+        caveat="",
+        cause=Cause.TIES,
+    )
 
 
 def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Finding) -> Finding:
@@ -371,7 +380,8 @@ def add_short_rankings(finding: Finding, condition: ScoreCondition, scope: Scope
                 values[query.id] = value
         if not _meets_bound(condition, _aggregate(condition, values, scope.weights)):
             reason = f"cannot be decided: {why}; {finding.reason}"
-            return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(short_rankings))
+            blamed = tuple(short_rankings)
+            return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=blamed, cause=Cause.MORE_HITS)
     return finding
 
 

@@ -39,7 +39,7 @@ from harness.gate.two_rankings import (
 from harness.metrics.grammar import read_agreement
 from harness.metrics.measures import measures_of
 from harness.metrics.run_scores import gain_text
-from harness.model.run import Ranking, Status
+from harness.model.run import Cause, Ranking, Status
 from harness.model.suite import (
     Condition,
     LossCondition,
@@ -86,7 +86,7 @@ def decide_variants(
     skipped = tuple(query.id for query in queries if query.variants and query.id not in variants)
     if not variants:
         reason = f"{name} has nothing to decide: no query in its scope has a variant that was sent"
-        return Finding(Status.FAILED, reason, None, score_condition.required, name)
+        return Finding(Status.FAILED, reason, None, score_condition.required, name, cause=Cause.NOTHING_TO_DECIDE)
     compared = select_by_id(active, variants)
     problem = _find_missing_rankings(score_condition, variants, inputs)
     if problem is None:
@@ -170,7 +170,7 @@ def _find_missing_rankings(
         return None
     reason = f"{name} cannot be decided: {'; '.join(parts)}"
     blamed = _list_blamed(variants, {**queries, **others})
-    return Finding(Status.ERROR, reason, None, condition.required, name, blamed)
+    return Finding(Status.ERROR, reason, None, condition.required, name, blamed, cause=Cause.UNANSWERED)
 
 
 def _list_variant_ids(variants: Mapping[str, Sequence[Variant]]) -> list[str]:
@@ -193,7 +193,7 @@ def _find_incomplete_rankings(
     hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
     reason = f"{name} cannot be decided: more documents may match than were returned: {hits}"
     blamed = _list_blamed(variants, incomplete)
-    return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed)
+    return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed, cause=Cause.MORE_HITS)
 
 
 def _list_blamed(variants: Mapping[str, Sequence[Variant]], found: Mapping[str, str]) -> tuple[str, ...]:

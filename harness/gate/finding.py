@@ -12,7 +12,7 @@ from unicodedata import normalize
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model.kept import Question
-from harness.model.run import ComparedRun, Status, Unit
+from harness.model.run import Cause, ComparedRun, Status, Unit
 from harness.model.scores import Outcome, Score, ScoreTable
 from harness.model.suite import Json, Operator, Query, is_in_force
 from harness.words import count, grouped, listed
@@ -46,6 +46,7 @@ class Finding:
     spread: tuple[float, float] | None = None
     if_judged: tuple[float, float] | None = None
     runs: tuple[ComparedRun, ...] = ()
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from harness.metrics import measure_range
 from harness.metrics.run_scores import gain_text
 from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
 from harness.model.kept import Reference
-from harness.model.run import Ranking, Status
+from harness.model.run import Cause, Ranking, Status
 from harness.model.suite import Measure, Query
 from harness.statistics.paired import pair_defined
 from harness.words import count, counted, listed
@@ -154,28 +154,31 @@ def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) 
     today = scope_scores(queries, measure.text, inputs.scores, inputs.today)
     pairing = _Pairing(inputs, queries, measure, today)
     if today.unanswered:
-        return pairing.refuse(Status.ERROR, today.no_score, tuple(today.unanswered))
+        return pairing.refuse(Status.ERROR, today.no_score, Cause.UNANSWERED, tuple(today.unanswered))
     reference = inputs.reference
     if reference is not None and reference.updating:
-        return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=measure.text)
+        reason = "not compared: this run is saved as the baseline"
+        return Finding(Status.SKIPPED, reason, measure=measure.text, cause=Cause.NOT_COMPARED)
     answered = (*today.counted, *today.undefined)
     problem = explain_unusable(reference, answered, measure.cutoff or suite.depth)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if suite.baseline_optional else Status.FAILED
-        return pairing.refuse(status, problem)
+        return pairing.refuse(status, problem, find_cause_of_refusal(reference))
     earlier = scope_scores(queries, measure.text, inputs.reference_scores, inputs.today)
     without_score = [query for query in earlier.unanswered if query in answered]
     if without_score:
         sentence = f"{reference.called} has no score for {count(len(without_score), 'query')}: {listed(without_score)}"
-        return pairing.refuse(Status.ERROR, sentence, tuple(without_score))
+        return pairing.refuse(Status.ERROR, sentence, Cause.UNANSWERED, tuple(without_score))
     undefined_ids = {*today.undefined, *earlier.undefined}
     undefined = tuple(query.id for query in queries if query.id in undefined_ids)
     if undefined and not suite.skip_undefined:
-        return pairing.refuse(Status.FAILED, f"it {describe_undefined(undefined, today.size)}", undefined)
+        sentence = f"it {describe_undefined(undefined, today.size)}"
+        return pairing.refuse(Status.FAILED, sentence, Cause.UNDEFINED, undefined)
     paired = pair_defined(earlier.counted, today.counted)
     if not paired:
         why = explain_nothing_left(today.skipped, undefined)
-        return pairing.refuse(Status.FAILED, f"no query is left to compare: {why}", undefined)
+        sentence = f"no query is left to compare: {why}"
+        return pairing.refuse(Status.FAILED, sentence, Cause.NOTHING_TO_DECIDE, undefined)
     before = {query: score_before for query, (score_before, _) in paired.items()}
     return pairing.pair(reference, before, undefined)
 
@@ -197,7 +200,7 @@ class _Pairing:
             return self.measure.text
         return f"{self.measure.text} (gain {gain})"
 
-    def refuse(self, status: Status, sentence: str, blamed: tuple[str, ...] = ()) -> Finding:
+    def refuse(self, status: Status, sentence: str, cause: Cause, blamed: tuple[str, ...] = ()) -> Finding:
         """The finding that they cannot be compared."""
         against = "the baseline"
         if self.inputs.reference is not None:
@@ -209,6 +212,7 @@ class _Pairing:
             blamed=blamed,
             counted=len(self.scope.counted),
             left_out=len(self.scope.skipped),
+            cause=cause,
         )
 
     def pair(self, reference: Reference, before: Mapping[str, float], undefined: tuple[str, ...]) -> Pairs:
@@ -337,6 +341,15 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
     if reference.depth < needed:
         return f"{subject} keeps {count(reference.depth, 'hit')} per query, but {needed} are needed{remedy}"
     return ""
+
+
+def find_cause_of_refusal(reference: Reference | None) -> Cause:
+    """Why *reference* cannot be compared with, for programs; `explain_unusable` has the sentence."""
+    if reference is None:
+        return Cause.NO_BASELINE
+    if reference.run is None:
+        return reference.cause
+    return Cause.UNUSABLE_BASELINE
 
 
 def _describe_absent(reference: Reference, absent: Sequence[str]) -> str:

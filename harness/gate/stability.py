@@ -15,7 +15,18 @@ from typing import TypeVar
 
 from harness.gate.finding import Finding, format_number
 from harness.gate.ties import is_tie, suggest_tie_break
-from harness.model.run import IndexState, Instability, Ranking, Repeat, Response, Run, Status, Unit, UnstableQuery
+from harness.model.run import (
+    Cause,
+    IndexState,
+    Instability,
+    Ranking,
+    Repeat,
+    Response,
+    Run,
+    Status,
+    Unit,
+    UnstableQuery,
+)
 from harness.model.suite import Query, RequestTemplate
 from harness.model.timing import ShardCopy
 from harness.words import count, listed
@@ -350,7 +361,14 @@ def decide_repeats(
     reasons_of_undecided = [finding.reason for finding in findings if finding.status not in _STATUS_WORDS]
     parts += [*reasons_of_undecided[:1], first.reason]
     reason = "; ".join(dict.fromkeys(filter(None, parts)))
-    return replace(first, status=Status.INCONCLUSIVE, reason=reason, blamed=(), repeats=observed_range)
+    return replace(
+        first,
+        status=Status.INCONCLUSIVE,
+        reason=reason,
+        blamed=(),
+        repeats=observed_range,
+        cause=Cause.UNSTABLE,
+    )
 
 
 def _find_observed_range(findings: Sequence[Finding]) -> tuple[float, float] | None:

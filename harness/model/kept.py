@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.model.run import FoundQuotes, IndexFacts, Run
+from harness.model.run import Cause, FoundQuotes, IndexFacts, Run
 from harness.model.scores import Outcome, Score
 from harness.model.suite import Json, Profile
 
@@ -259,6 +259,8 @@ class Reference:
     """Sentences on what changed since then."""
     problem: str = ""
     """Why there is no *run*."""
+    cause: Cause = Cause.UNUSABLE_BASELINE
+    """The same, for programs."""
     remedy: str = ""
     """How to solve *problem*."""
     updating: bool = False

@@ -486,6 +486,57 @@ class Status(StrEnum):
         return self in (Status.INCONCLUSIVE, Status.ERROR)
 
 
+class Cause(StrEnum):
+    """
+    Why a threshold has the verdict that it has, where that is not what its figure is; for programs.
+
+    docs/reference/outcomes.md lists them. They are part of the JSON of reports, and stay what they are.
+    """
+
+    UNANSWERED = "unanswered"
+    """A query, its variant, or the run that it is compared with has no answer or no score."""
+    UNDEFINED = "undefined"
+    """A query has no defined score, and the suite does not leave such queries out."""
+    NOTHING_TO_DECIDE = "nothing-to-decide"
+    """No query is left."""
+    NO_BASELINE = "no-baseline"
+    """There is no baseline, or the history has fewer runs than are compared with."""
+    UNUSABLE_BASELINE = "unusable-baseline"
+    """The baseline, or a run of the history, cannot be read or compared with."""
+    NOT_COMPARED = "not-compared"
+    """The run becomes the baseline itself."""
+    TIES = "ties"
+    """The order of tied documents decides."""
+    MORE_HITS = "more-hits"
+    """More documents may match than were returned, or were counted, and they may decide."""
+    NOT_VISIBLE = "not-visible"
+    """A document that is named is not in the target, or it is not known whether it is."""
+    FIELD = "field"
+    """The values of a field are unknown, or cannot be compared with what is required."""
+    NO_TIME = "no-time"
+    """An answer has no time."""
+    TOO_FEW_QUERIES = "too-few-queries"
+    """A test or an estimate needs more queries."""
+    TOO_FEW_DOCUMENTS = "too-few-documents"
+    """People and the machine graded too few of the same documents, or all of these alike."""
+    SAMPLE_NOT_JUDGED = "sample-not-judged"
+    """People have not judged as much of the sample as an estimate needs, or no sample was drawn."""
+    ESTIMATE_TOO_WIDE = "estimate-too-wide"
+    """What is required lies between the bounds of the estimate."""
+    MOVING_INDEX = "moving-index"
+    """The index changed during the run."""
+    UNSTABLE = "unstable"
+    """The repeats of the run decide differently."""
+    LATER_RUNS = "later-runs"
+    """Runs of the history that are dated later than now would decide otherwise."""
+    SKIPPED = "skipped"
+    """A waiver leaves it out."""
+    MISSING_PACKAGE = "missing-package"
+    """The test needs a package that is not installed."""
+    NOT_LOADED = "not-loaded"
+    """The suite was loaded without what it needs."""
+
+
 class Unit(StrEnum):
     """The unit or kind of the figures of a verdict that are not scores."""
 
@@ -556,6 +607,8 @@ class Verdict:
     """
     runs: tuple[ComparedRun, ...] = ()
     """The runs of the history that it was compared with, in the order in which they were kept."""
+    cause: Cause | None = None
+    """Why it has this status, for programs; None where the observed value decided, compared with what is required."""
 
     @property
     def is_unexpected_pass(self) -> bool:

@@ -15,6 +15,7 @@ from harness.model.report import QueryReport, Report
 from harness.model.run import Unit, Verdict
 from harness.model.suite import Json, Measure
 from harness.model.timing import LatencyFigures
+from harness.report.run_sentences import list_next_commands
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import RunScores
@@ -45,7 +46,7 @@ def dump_report_parts(report: Report) -> Iterator[str]:
 
     Figures of verdicts that depend on latencies are in their `timing`.
     """
-    suites = tuple(replace(suite, queries=()) for suite in report.suites)
+    suites = tuple(replace(suite, queries=(), next=list_next_commands(suite)) for suite in report.suites)
     rest = _REPORT_FORM.dumps(_change_verdicts(replace(report, suites=suites), _separate_latency))
     for suite in report.suites:
         before, _, rest = rest.partition(NO_QUERIES)
@@ -79,7 +80,8 @@ def loads_report(text: str, *, path: str | None = None) -> Report:
 
 def _join_latency(report: Report) -> Report:
     joined = _change_verdicts(report, _merge_latency)
-    return replace(joined, suites=tuple(replace(suite, queries=tuple(suite.queries)) for suite in joined.suites))
+    suites = tuple(replace(suite, queries=tuple(suite.queries), next=()) for suite in joined.suites)
+    return replace(joined, suites=suites)
 
 
 def _change_verdicts(report: Report, change: Callable[[Verdict], Verdict]) -> Report:

@@ -127,6 +127,13 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     return ""
 
 
+def list_next_commands(suite: SuiteReport) -> tuple[tuple[str, ...], ...]:
+    """The commands that a report of *suite* names to go on with, each once, as the list of its words."""
+    commands = [suggest_why(suite)]
+    commands += [suggest_command(suite, verdict) for verdict in suite.verdicts]
+    return tuple(tuple(shlex.split(command)) for command in dict.fromkeys(commands) if command)
+
+
 def suggest_why(suite: SuiteReport) -> str:
     """
     The command that finds which difference to the request of the baseline moved the results of *suite*.

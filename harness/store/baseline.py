@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness import __version__
-from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
+from harness.errors import BaselineError, MissingBaseline, UnansweredBaseline, UnwritableBaseline, UsageError
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import needs_baseline
 from harness.gate.ties import compute_bands
@@ -19,7 +19,7 @@ from harness.masking import Masker, keep_small
 from harness.metrics.measures import DEFAULT_MEASURE, common_measures, measures_of
 from harness.metrics.run_scores import score_run
 from harness.model.kept import Baseline, BaselineFile, KeptQuery, Reference
-from harness.model.run import IndexFacts, Ranking, Run
+from harness.model.run import Cause, IndexFacts, Ranking, Run
 from harness.model.scores import Outcome, Score, index_scores
 from harness.model.suite import Json, Query, Suite
 from harness.store.baseline_files import (
@@ -74,7 +74,8 @@ def find_reference(
         baselines = read_baselines(path, choose_roots(suite, file))
         entry = choose_entry(baselines, path, suite, run.request)
     except BaselineError as error:
-        return Reference(problem=f"{error}; {remedy}", remedy=remedy)
+        cause = Cause.NO_BASELINE if isinstance(error, MissingBaseline) else Cause.UNUSABLE_BASELINE
+        return Reference(problem=f"{error}; {remedy}", cause=cause, remedy=remedy)
     reference = make_reference(entry, suite, run, others)
     changes = reference.changes
     if run.request not in baselines.requests:
@@ -102,7 +103,7 @@ def choose_entry(baselines: BaselineFile, path: Path, suite: Suite, request: str
     baselines = rename_baselines(baselines, suite)
     if request not in baselines.requests:
         known = ", ".join(sorted(baselines.requests)) or "none"
-        raise BaselineError(f"there is no baseline of the request {request!r}: {path.as_posix()} has {known}")
+        raise MissingBaseline(f"there is no baseline of the request {request!r}: {path.as_posix()} has {known}")
     entry = baselines.requests[request]
     refuse_contradictions(entry, path.as_posix(), request, suite)
     return entry

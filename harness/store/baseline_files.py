@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from harness.errors import BaselineError, FormatError, UnwritableBaseline
+from harness.errors import BaselineError, FormatError, MissingBaseline, UnwritableBaseline
 from harness.files.beside import BesideFile
 from harness.files.border import Border
 from harness.files.versioned import MOST_READ, VersionedJson, read_limited
@@ -107,7 +107,7 @@ def read_baselines(path: Path, roots: Sequence[str] | None = None) -> BaselineFi
     try:
         content = read_limited(path) if file is None else file.read(MOST_READ)
     except FileNotFoundError:
-        raise BaselineError(f"there is no baseline: {path.as_posix()} does not exist") from None
+        raise MissingBaseline(f"there is no baseline: {path.as_posix()} does not exist") from None
     except OSError as error:
         raise BaselineError(f"the baseline {path.as_posix()} cannot be read: {error.strerror or error}") from None
     return loads(content, path.as_posix())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from harness.cli import main
+from harness.extensions.start import doctor
 from harness.extensions.start.doctor import Health, examine_server
 from harness.model.run import Engine, Failure, FailureKind, IndexFacts, Ranking
 from harness.search.protocol import IndexField, Inspector, Search, StreamedResponse
@@ -144,3 +147,12 @@ def test_programs_read_info(capsys):
     assert main(["info", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["facts"]
     assert {"harness", "packages", "extras", "relevance.toml"} <= set(facts)
+
+
+def test_the_page_lists_the_codes_of_findings():
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
+    listed = re.search(r"^\| `doctor` \| `findings`: a code \((.*?)\)", page, re.MULTILINE)[1]
+    folder = Path(doctor.__file__).parent
+    sources = [(folder / name).read_text(encoding="utf-8") for name in ("doctor.py", "doctor_command.py")]
+    names = re.findall(r'(?:Diagnosis|_ask)\(\s*"([^"]+)"', "".join(sources))
+    assert set(re.findall(r"`([^`]+)`", listed)) == {name.replace(" ", "-") for name in names}

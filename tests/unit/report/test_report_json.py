@@ -50,6 +50,16 @@ def test_the_schema_refuses_another_version(report):
         make_validator(json.report_schema).validate(raw)
 
 
+def test_the_commands_to_go_on_with_are_lists_of_words_each_once(report):
+    [suite] = report.suites
+    failed = replace(suite.verdicts[0], blamed=("red shoes",))
+    suite = replace(suite, path="a b.yaml", searched={"url": "http://shop"}, verdicts=(failed, failed))
+    text = json.dumps_report(replace(report, suites=(suite,)))
+    [written] = stdlib_json.loads(text)["suites"]
+    assert written["next"] == [["relevance", "show", "a b.yaml", "red shoes", "--url", "http://shop"]]
+    assert json.loads_report(text).suites == (suite,)
+
+
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_numbers_that_json_lacks_survive(report, value):
     query = replace(report.suites[0].queries[0], scores={"nDCG@10": value})
