@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from reference import arguments, commands, measures, plugin, settings, suite_keys
+from reference import arguments, commands, grammar, measures, plugin, settings, suite_keys
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 PARTS: Mapping[str, Callable[[], str]] = {
     **arguments.PARTS,
     **commands.PARTS,
+    **grammar.PARTS,
     **measures.PARTS,
     **plugin.PARTS,
     **settings.PARTS,
