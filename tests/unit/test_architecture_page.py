@@ -111,7 +111,7 @@ INVENTED = {
 """What the worked changes add."""
 
 
-OF_A_RELEASE = {"DOCUMENTATION_URL", "REGISTRY", "v1"}
+OF_A_RELEASE = {"RELEVANCE_REPOSITORY_URL", "REGISTRY", "v1"}
 """Variables of the workflow that releases, and the tag that it moves."""
 
 

@@ -251,3 +251,10 @@ def test_it_names_none_where_most_are_there_or_no_title_is_known(
     engine.hidden = {"e"}
     engine.rankings["red shoes"] = ["a", "b", "x", "t1"]
     assert lint(engine, capsys) == []
+
+
+def test_programs_read_the_map(engine: IndexedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert remap(engine, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert facts["moved"] == {"a": "b", "b": "a", "e": "e2"}
+    assert facts["others"] == {"t1": "ambiguous", "x": "gone"}

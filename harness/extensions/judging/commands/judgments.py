@@ -43,7 +43,7 @@ from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.model import Pool
 from harness.extensions.judging.pool_files import POOL_WRITERS
 from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
-from harness.extensions.judging.remap.remapping import RemapOptions, find_remap, write_remap
+from harness.extensions.judging.remap.remapping import Remap, RemapOptions, find_remap, write_remap
 from harness.extensions.judging.remap.sentences import describe_remap
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
@@ -292,6 +292,7 @@ def age(
 @server_options
 @root_option
 @request_options
+@json_option
 @quiet_option
 def remap(
     suite: Path,
@@ -299,6 +300,7 @@ def remap(
     before: Path | None,
     write: bool,
     folder: Path | None,
+    as_json: bool,
     quiet: bool,
     **arguments: Any,
 ) -> int:
@@ -313,11 +315,31 @@ def remap(
     path = find_one_suite(suite, arguments["root"])
     with run_progress(quiet=quiet) as progress:
         found = find_remap(path, options, environ=os.environ, progress=progress)
-    for line in describe_remap(found):
-        click.echo(make_loggable(line))
-    if write:
-        for line in write_remap(found, options):
+    status = NO_ANSWER if found.moved.unanswered else 0
+    lines = list(describe_remap(found))
+    if not as_json:
+        # What was found is said also where the files cannot be written.
+        for line in lines:
             click.echo(make_loggable(line))
-    elif found.fates.moved and not quiet:
+    written = write_remap(found, options) if write else []
+    if as_json:
+        return print_result(_describe_remap_result(found, status, [*lines, *written]))
+    for line in written:
+        click.echo(make_loggable(line))
+    if not write and found.fates.moved and not quiet:
         click.echo("nothing was written; --write edits the files", err=True)
-    return NO_ANSWER if found.moved.unanswered else 0
+    return status
+
+
+def _describe_remap_result(found: Remap, status: int, lines: Sequence[str]) -> CommandResult:
+    """What became of the ids, for programs."""
+    fates, moved = found.fates, found.moved
+    others: dict[str, Json] = {document: fate.value for document, (fate, _) in fates.others.items()}
+    facts: dict[str, Json] = {
+        "moved": dict(fates.moved),
+        "others": others,
+        "measure": str(moved.measure),
+        "before": moved.before,
+        "after": moved.after,
+    }
+    return CommandResult("judgments remap", status, facts=facts, remarks=lines)
