@@ -73,7 +73,7 @@ def run_and_report(
     deliver_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)
     # The journal stays until the report is written: a run whose report is lost goes on with it.
     if journal is not None:
-        is_answered = not any(suite.unanswered for suite in report.suites)
+        is_answered = not any(suite.lacks_answers for suite in report.suites)
         with delivery.writing():
             journal.finish(is_complete=is_answered and delivery.is_complete)
     if not quiet:

@@ -150,7 +150,8 @@ def list_comparisons(suite: Suite, query: Query, request: str) -> dict[str, Requ
 
 def _list_unanswered(queries: Sequence[str], run: Run, other: Run) -> dict[str, str]:
     """The queries that one of both requests has no ranking for, with the reason."""
-    unanswered = list_without_ranking(queries, other.responses, f" with request {other.request}")
+    unanswered = list_without_ranking(queries, other.responses, "")
+    unanswered = {query: f"with request {other.request}: {reason}" for query, reason in unanswered.items()}
     return unanswered | list_without_ranking(queries, run.responses, "")
 
 

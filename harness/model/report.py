@@ -395,6 +395,12 @@ class SuiteReport:
         return {query.id: query for query in self.unscored if query.outcome.is_unanswered}
 
     @property
+    def lacks_answers(self) -> bool:
+        """Whether a query has no ranking, or none of a request that thresholds compare it with."""
+        compared = [compared for query in self.queries for compared in query.compared]
+        return bool(self.unanswered) or any(comparison.hits is None for comparison in compared)
+
+    @property
     def unanswered_once(self) -> set[str]:
         """The queries without a ranking in the run, or in one of its repeats: without an answer the run fails."""
         queries = set(self.unanswered)

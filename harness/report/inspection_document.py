@@ -201,13 +201,14 @@ NO_CONTRIBUTION: tuple[Cell, ...] = (make_words("–"),) * 4
 
 
 def build_contributions_table(query: QueryReport, contributions: Contributions | None) -> Table:
-    """The ranking with what each rank adds to the DCG and loses against the ideal ranking."""
+    """The ranking with what each rank adds to the DCG and loses against the ideal ranking, if a result can be right."""
     ranks = contributions.ranks if contributions is not None else ()
     by_document = {rank.document: rank for rank in ranks if rank.document is not None}
     old_rank = find_old_ranks(query)
     has_ties = any(document.tied for document in query.ranking)
+    figures = [] if query.nothing else ["gain", "discount", "adds", "loses"]
     table_columns = make_ranking_columns(
-        ["grade", "gain", "discount", "adds", "loses", "score"],
+        ["grade", *figures, "score"],
         has_old_ranks=bool(old_rank),
         has_ties=has_ties,
     )
@@ -220,10 +221,10 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
             row.append(make_words(old_rank.get(document.id, ""), Tone.STRONG))
         row += [make_name(document.id), make_grade_cell(document)]
         rank = by_document.get(document.id)
-        if rank is None:
-            row += NO_CONTRIBUTION
-        else:
+        if rank is not None:
             row += _list_figures(rank)
+        elif figures:
+            row += NO_CONTRIBUTION
         row.append(make_words(format_hit_score(document.score)))
         if has_ties:
             row.append(make_words("tied" if document.tied else ""))

@@ -109,7 +109,7 @@ from harness.report.sentences import (
     list_missing_intervals,
     name_mean_column,
 )
-from harness.words import count, grouped
+from harness.words import count, grouped, shorten
 
 _FIGURE, _NAME, _SCORE, _TITLE, _WORD = (
     ColumnKind.FIGURE,
@@ -396,7 +396,7 @@ def build_variants_table(queries: Sequence[QueryReport], most: int | None = None
     for variant in variants[:most]:
         row = [make_name(variant.id), make_words(variant.text), make_words(variant.rule)]
         if variant.hits is None:
-            row.append(make_words(variant.reason, Tone.UNDECIDED))
+            row.append(make_words(shorten(variant.reason), Tone.UNDECIDED))
         else:
             row.append(make_words(f"{variant.hits:,}", Tone.PLAIN if variant.hits else Tone.BAD))
         row += [make_words(format_score(variant.agreements.get(name))) for name in agreements]
@@ -428,7 +428,7 @@ def build_compared_table(queries: Sequence[QueryReport]) -> Table:
     for query, compared in pairs[:COMPARED_SHOWN]:
         row = [make_name(query.id), make_name(compared.request)]
         if compared.hits is None:
-            row.append(make_words(compared.reason, Tone.UNDECIDED))
+            row.append(make_words(shorten(compared.reason), Tone.UNDECIDED))
         else:
             row.append(make_words(f"{len(compared.missed):,} of {compared.hits:,}"))
         row += [make_words(format_score(compared.agreements.get(name))) for name in agreements]

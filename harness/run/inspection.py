@@ -20,7 +20,7 @@ from harness.model.inspection import Explanation, QueryInspection, TiedDocuments
 from harness.model.report import QueryReport
 from harness.model.request import Cluster, Route, SearchRequest, SentRequest
 from harness.model.run import Ranking
-from harness.model.suite import Suite
+from harness.model.suite import RequestCondition, Suite
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.redaction import redact
@@ -65,14 +65,26 @@ def inspect_query(
 
 
 def _remove_thresholds(suite: Suite, query: str) -> Suite:
-    """*suite* with only the measures of *query*, without thresholds and waivers."""
+    """
+    *suite* with only the measures of *query*, without waivers, and without thresholds but those that compare *query*
+    with another request, of which hits that it misses are shown.
+    """
     by_id = {known.id: known for known in suite.queries}
     if query not in by_id:
         raise UsageError(f"{suite.path}: no query has the id {query!r}{did_you_mean(query, by_id)}")
+    shown = by_id[query]
+    compared = [
+        replace(threshold, tag=None, xfail=None, skip=None)
+        for threshold in (*suite.thresholds, *shown.thresholds)
+        if isinstance(threshold.condition, RequestCondition) and threshold.tag in (None, *shown.tags)
+    ]
+    kept = {query: () if shown.nothing else tuple(compared)}
     return replace(
         suite,
-        queries=tuple(replace(known, thresholds=(), xfail=None, skip=None) for known in suite.queries),
-        measures=measures_of(suite, by_id[query]) or (parse_measure(DEFAULT_MEASURE),),
+        queries=tuple(
+            replace(known, thresholds=kept.get(known.id, ()), xfail=None, skip=None) for known in suite.queries
+        ),
+        measures=measures_of(suite, shown) or (parse_measure(DEFAULT_MEASURE),),
         thresholds=(),
     )
 
@@ -101,7 +113,7 @@ def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequ
         engine=report.engine,
         query=report.queries[0],
         sent=_describe_request(answered, request, environ),
-        contributions=None if ranking is None else contributions_of(suite, query, ranking),
+        contributions=None if ranking is None or query.nothing else contributions_of(suite, query, ranking),
         ties=() if ranking is None else _list_ties(ranking),
         explanations=explanations,
         differences=find_part_differences(explanations[0].parts, explanations[1].parts) if has_two else (),

@@ -43,7 +43,7 @@ from harness.model.report import (
 from harness.model.request import SentRequest
 from harness.model.run import Failure, Highlight, Hit, Ranking, Response, Run, TargetChecks, Verdict
 from harness.model.scores import Outcome, Score, ScoreTable, index_scores
-from harness.model.suite import Before, Gain, InTop, Query, RequestTemplate, Suite
+from harness.model.suite import Before, Gain, InTop, Query, RequestTemplate, Suite, select_scored
 from harness.model.timing import QueryTiming, SuiteTiming
 from harness.run.notes import (
     describe_doubts,
@@ -109,7 +109,8 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
     if reference is not None:
         before = compare_queries(suite, run, decided.scores, reference, titles)
         if reference.run is not None:
-            baseline = BaselineSummary(reference.created, reference.changes, len(before), reference.diffs)
+            compared = sum(query.id in before for query in select_scored(suite.queries))
+            baseline = BaselineSummary(reference.created, reference.changes, compared, reference.diffs)
     checks = run.checks
     if checks is not None and titles:
         checks = replace(checks, untitled=None)  # titles were looked up since the check saw none
@@ -415,6 +416,8 @@ def _describe_compared(
     query: Query, response: Response | None, run: Run, shared: _SharedFacts
 ) -> tuple[ComparedRequest, ...]:
     """The requests that thresholds compare *query* with, whose *response* is that of the run."""
+    if response is None:
+        return ()  # the query is skipped
     reports = []
     for name, comparison in list_comparisons(shared.suite, query, run.request).items():
         if name not in run.others:
@@ -425,7 +428,7 @@ def _describe_compared(
             continue
         reason = explain_no_ranking(response)
         if not isinstance(other, Ranking):
-            reason = f"{explain_no_ranking(other)} with request {name}"
+            reason = f"with request {name}: {explain_no_ranking(other)}"
         reports.append(ComparedRequest(name, comparison.depth, reason=reason))
     return tuple(reports)
 

@@ -21,7 +21,7 @@ from harness.metrics.run_scores import score_run
 from harness.model.kept import Baseline, BaselineFile, KeptQuery, Reference
 from harness.model.run import Cause, IndexFacts, Ranking, Run
 from harness.model.scores import Outcome, Score, index_scores
-from harness.model.suite import Json, Query, Suite
+from harness.model.suite import Json, Query, Suite, select_scored
 from harness.store.baseline_files import (
     choose_roots,
     find_baseline,
@@ -422,7 +422,8 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
     merged = merge_entry(baselines, whole_suite, run.request, entry, partial=partial)
     notes += _note_changed_questions(merged.requests[run.request], whole_suite, run)
     notes += _note_other_states(merged.requests[run.request])
-    if not needs_baseline(whole_suite, run.request):
+    # Queries for which no result is right have no scores that a threshold could compare.
+    if select_scored(whole_suite.queries) and not needs_baseline(whole_suite, run.request):
         measure = next(iter(common_measures(whole_suite)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
     return BaselineUpdate(path, merged, run.request, before, tuple(notes), roots)

@@ -203,7 +203,7 @@ def test_a_query_that_only_one_request_answers_is_an_error(side):
     rankings[side]["q"] = Failure(FailureKind.TIMEOUT, "timed out after 30 s")
     verdict = decide_one(OVERLAP, rankings["found"], rankings["exact"])
     assert (verdict.status, verdict.blamed) == (Status.ERROR, ("q",))
-    assert ("with request exact)" in verdict.reason) == (side == "exact")
+    assert ("q (with request exact: timeout" in verdict.reason) == (side == "exact")
 
 
 def test_a_request_that_was_not_sent_is_an_error():

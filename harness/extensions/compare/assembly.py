@@ -86,7 +86,8 @@ def assemble_comparison(
     suite, names = scored.suite, (pair[0].name, pair[1].name)
     first, second = (run.responses for run in scored.runs)
     if not any(query.id in first and query.id in second for query in suite.queries):
-        raise UsageError(f"there is no query on which to compare {names[1]} with {names[0]}")
+        reason = f": {scored.false_hits}" if scored.false_hits else ""
+        raise UsageError(f"there is no query on which to compare {names[1]} with {names[0]}{reason}")
     read_depths(pair, suite).refuse_ranks(options.depth)
     depth = options.depth or scored.depth or USUAL_DEPTH
     check_thresholds(suite, judged=scored.is_judged, depth=scored.depth)
@@ -102,7 +103,10 @@ def assemble_comparison(
         measures = _add_ranges(measures, judged)
     verdicts = _decide_thresholds(pair, scored, depth, options)
     only_reference, only_candidate, absent = _list_incomplete(pair, scored)
-    notes = [*scored.notes, *untested]
+    notes = list(scored.notes)
+    if scored.false_hits:
+        notes.append(scored.false_hits)
+    notes += untested
     request = pair[0].request
     if not may_share_request(*pair) and request == pair[1].request:
         notes.append(f"the request {request} is not the same on both sides")

@@ -60,6 +60,8 @@ def plan_comparison(prepared: PreparedComparison, settings: PlanSettings) -> Pla
     if not any(plan.queries for plan in plans):
         raise UsageError(f"no query has a score of both {names[0]} and {names[1]}: nothing says how far scores differ")
     notes = list(scored.notes)
+    if scored.false_hits:
+        notes.append(scored.false_hits)
     compared = {query.id for query in scored.suite.queries}
     is_unanswered = False
     for side in pair:

@@ -153,6 +153,8 @@ class ScoredSides:
     The scores of the candidate with documents of equal score in the order of the reference; empty where that changes
     nothing.
     """
+    false_hits: str = ""
+    """How many hits each side has where no result is right, in words; empty without such queries."""
 
     @property
     def is_judged(self) -> bool:
@@ -189,21 +191,26 @@ def score_by_suite(
     )
     source = f"the suite {suite.name}" if suite.path else "the evaluation"
     notes = [f"the sides are scored with the judgments of {source}", *_list_unknown_queries(pair, suite)]
-    notes += _describe_false_hits(pair, [query.id for query in queries if query.nothing])
-    return _score_both(pair, scored_suite, notes, None)
+    false_hits = _describe_false_hits(pair, [query.id for query in queries if query.nothing])
+    return replace(_score_both(pair, scored_suite, notes, None), false_hits=false_hits)
 
 
-def _describe_false_hits(pair: Iterable[ComparedSide], queries: Sequence[str]) -> Iterator[str]:
+def _describe_false_hits(pair: Iterable[ComparedSide], queries: Sequence[str]) -> str:
     """On how many of *queries*, for which no result is right, each side has hits; they are in no other figure."""
     if not queries:
-        return
+        return ""
     sides = []
     for side in pair:
         rankings = [side.run.responses.get(query) for query in queries]
         answered = [ranking for ranking in rankings if isinstance(ranking, Ranking)]
         with_hits = sum(bool(ranking.ids) for ranking in answered)
         sides.append(f"{side.name} {with_hits} of {len(answered)} answered")
-    yield f"no result is right for {counted(queries, 'query')}, not compared; false hits: {', '.join(sides)}"
+    return f"no result is right for {counted(queries, 'query')}, not compared; false hits: {', '.join(sides)}"
+
+
+def _list_nothing(pair: Iterable[ComparedSide]) -> tuple[str, ...]:
+    """The queries of both sides for which one of them says that no result is right."""
+    return tuple(dict.fromkeys(query.id for side in pair for query in side.queries if query.nothing))
 
 
 def _list_unknown_queries(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
@@ -244,7 +251,8 @@ def score_by_judgments(
         notes.append(f"judged and in neither run: {counted(absent, 'query')}")
     if any(side.kind is SideKind.RUN and judged - side.run.responses.keys() for side in pair):
         notes.append("`--complete` counts a judged query that is not in a run file as one without hits")
-    return _score_both(pair, suite, notes, judgments)
+    scored = _score_both(pair, suite, notes, judgments)
+    return replace(scored, false_hits=_describe_false_hits(pair, _list_nothing(pair)))
 
 
 def _score_both(
@@ -337,7 +345,7 @@ def _join_queries(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gai
     """
     queries: dict[str, Query] = {}
     weights: dict[str, float] = {}
-    nothing = {query.id for side in pair for query in side.queries if query.nothing}
+    nothing = set(_list_nothing(pair))
     for side in pair:
         for query in side.queries:
             if query.id in nothing:
@@ -381,13 +389,15 @@ def use_stored_scores(
     runs = (truncate_run(reference.run, depth), truncate_run(candidate.run, depth))
     suite = _join_queries(pair, profile, gain)
     suite = replace(suite, thresholds=tuple(thresholds), depth=depth or _find_longest(*runs))
+    false_hits = _describe_false_hits(pair, _list_nothing(pair))
     unscored = [side.name for side in pair if not side.scores]
     if unscored:
         without = f"{' and '.join(unscored)} {'has' if len(unscored) == 1 else 'have'} no scores"
         if measures:
             names = ", ".join(measure.text for measure in measures)
             raise UsageError(f"{names} cannot be compared, as {without}; give ", SUITE, " or ", QRELS)
-        return ScoredSides(suite, runs, ((), ()), depth, (f"{without}, so only the rankings are compared",))
+        notes = [f"{without}, so only the rankings are compared"]
+        return ScoredSides(suite, runs, ((), ()), depth, tuple(notes), false_hits=false_hits)
     _refuse_unlike(reference, candidate)
     shared = _list_shared_measures(reference, candidate, add_threshold_measures(measures, thresholds))
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
@@ -400,7 +410,7 @@ def use_stored_scores(
     notes += _note_weights(reference, candidate)
     # A baseline has fingerprints of its judgments, and not the grades.
     grades_known = all(any(query.judgments for query in side.queries) for side in pair)
-    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known, settled=settled)
+    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known, settled=settled, false_hits=false_hits)
 
 
 def _refuse_unlike(reference: ComparedSide, candidate: ComparedSide) -> None:

@@ -105,6 +105,8 @@ def _check_suites(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) 
         elif id_fields:
             reason = f"'id_field' {id_fields[0]}, and _rank_eval knows documents by _id only"
             refusals.append(f"{suite.path}: the suite's target has {reason}")
+        elif not measures:
+            refusals.append(f"{suite.path}: the suite has no measure to verify")
         elif all(find_metric(measure, suite, nearest=True) is None for measure in measures):
             names = ", ".join(measure.text for measure in measures)
             refusals.append(f"{suite.path}: _rank_eval has none of the suite's measures: {names}")

@@ -70,6 +70,21 @@ def test_two_reports_of_runs_leave_them_out(shop, capsys):
     status, report = told(capsys, "a.json", "b.json")
     assert status == 0
     check_left_out(report)
+    false_hits = "false hits: report:a.json 1 of 1 answered, report:b.json 0 of 1 answered"
+    assert f"no result is right for 1 query (xq), not compared; {false_hits}" in report.notes
+
+
+def test_where_no_query_has_a_right_result_their_hits_are_all_that_is_told(shop, capsys):
+    path = Path("shop.relevance.yaml")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "id: q" not in line and "id: r" not in line), encoding="utf-8")
+    with ScriptedEngine() as engine:
+        engine.rankings = {"none": ["a"]}
+        assert main(["baseline", "save", "shop.relevance.yaml", "--url", engine.url, "-q"]) == 0
+        assert "no threshold" not in capsys.readouterr().out
+        assert main(["baseline", "diff", "shop.relevance.yaml", "--url", engine.url, "-q"]) == 2
+    reason = "no result is right for 1 query (xq), not compared; false hits: baseline 1 of 1 answered, "
+    assert f"there is no query on which to compare request:request with baseline: {reason}" in capsys.readouterr().err
 
 
 def test_a_baseline_is_compared_without_them(shop, capsys):
@@ -94,4 +109,6 @@ def test_a_baseline_stays_good_where_one_was_added(shop, capsys):
         path.write_text(thresholds, encoding="utf-8")
         engine.rankings["none"] = []
         assert main(["run", "shop.relevance.yaml", "--url", engine.url]) == 0
-    assert "false hits <= 0%" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "false hits <= 0%" in printed
+    assert "2 compared with the baseline" in printed

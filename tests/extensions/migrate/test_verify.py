@@ -196,6 +196,13 @@ def test_what_can_be_compared_with_nothing_is_refused(engine, tmp_path, capsys):
     path.write_text(SUITE.format(size=2).replace("P@2", "AP@2"))
     assert main(["verify", str(path), "--url", engine.url]) == 2
     assert "_rank_eval has none of the suite's measures: AP@2" in capsys.readouterr().err
+    path.write_text(
+        SUITE.format(size=2)
+        .replace('measures: ["P@2"]', "thresholds: [false hits <= 5%]")
+        .replace("judgments: {a: 1, b: 0}", "nothing: true")
+    )
+    assert main(["verify", str(path), "--url", engine.url]) == 2
+    assert "the suite has no measure to verify" in capsys.readouterr().err
     path.write_text(SUITE.format(size=2).replace("target: {", "target: {id_field: sku, "))
     assert main(["verify", str(path), "--url", engine.url]) == 2
     assert "'id_field' sku, and _rank_eval knows documents by _id only" in capsys.readouterr().err

@@ -91,7 +91,10 @@ def test_the_other_request_alone_decides_nothing_and_is_sent_alone(engine, capsy
 def test_a_query_that_the_other_request_does_not_answer_is_an_error(engine, capsys):
     engine.broken["exact red shoes"] = 500
     assert run(engine) == 3
-    assert "with request exact)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "no ranking for 1 query: shoes (with request exact: engine error (500): " in printed
+    [row] = [line.split() for line in printed.splitlines() if line.split()[:2] == ["shoes", "exact"]]
+    assert row[2:5] == ["with", "request", "exact:"]
 
 
 def test_an_index_that_is_named_is_that_of_both(engine):
@@ -190,10 +193,34 @@ def test_the_other_request_may_be_of_another_index(engine):
     assert run(engine, "-q") == 1
 
 
-def test_a_resumed_run_sends_no_answered_request_again(engine):
-    engine.broken["rubber boots"] = 500
+@pytest.mark.parametrize("text", ["rubber boots", "exact rubber boots"])
+def test_a_resumed_run_sends_no_answered_request_again(engine, text):
+    engine.broken[text] = 500
     assert run(engine, "-q", "--journal", "run.journal") == 3
-    del engine.broken["rubber boots"]
+    del engine.broken[text]
     engine.asked.clear()
     assert run(engine, "-q", "--journal", "run.journal", "--resume") == 0
-    assert list_sent(engine) == ["rubber boots"]
+    assert list_sent(engine) == [text]
+
+
+def test_a_query_that_is_skipped_is_compared_with_no_request(engine, capsys):
+    write_suite(("text: red shoes}", "text: red shoes, skip: {reason: out of season}}"))
+    assert run(engine, "--output", "json=report.json") == 0
+    assert "did not run" not in capsys.readouterr().out
+    [suite] = json.loads(Path("report.json").read_text())["suites"]
+    assert [len(query["compared"]) for query in suite["queries"]] == [0, 1]
+
+
+def test_show_has_the_hits_that_a_query_misses(engine, capsys):
+    engine.rankings["red shoes"] = ["a", "x", "y"]
+    assert main(["show", "shop.relevance.yaml", "shoes", "--url", engine.url]) == 0
+    printed = capsys.readouterr().out
+    assert "missed hit of exact" in printed
+    assert ["b", "2", "8"] in [line.split() for line in printed.splitlines()]
+    assert list_sent(engine) == ["exact red shoes", "red shoes"]
+
+
+def test_show_of_the_other_request_sends_it_alone(engine, capsys):
+    assert main(["show", "shop.relevance.yaml", "shoes", "--url", engine.url, "--request", "exact"]) == 0
+    assert "missed hit" not in capsys.readouterr().out
+    assert list_sent(engine) == ["exact red shoes"]
