@@ -7,6 +7,8 @@ makes subtopics of them, which measures of novelty score. Pure.
 
 from __future__ import annotations
 
+import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,16 +21,23 @@ from harness.model.suite import Mark, Query, Quote
 LEAST_SHARE = 0.5
 """The share of a quote below which a chunk that has a part of it does not count."""
 
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
+)
+"""Characters that nobody sees, such as a soft hyphen or a blank without width: Unicode's Default_Ignorable."""
+
 
 def fold_text(text: str) -> str:
     r"""
-    *text* as quotes are compared: compatible characters are one (NFKC), case is folded, blanks collapse.
+    *text* as quotes are compared: compatible characters are one (NFKC), case is folded, blanks collapse, and characters
+    that nobody sees are left out.
 
     >>> fold_text("The  VALVE\nopens at 3\u00a0\uff42ar")
     'the valve opens at 3 bar'
     """
     # Folding the case may take characters apart again.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    visible = _INVISIBLE.sub("", text)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
     return " ".join(folded.split())
 
 
@@ -59,24 +68,50 @@ def find_share(quote: str, text: str) -> float:
         if not (_cuts_word(text, place) or _cuts_word(text, place + len(quote))):
             return 1.0
         place = text.find(quote, place + 1)
-    for length in range(min(len(quote) - 1, len(text)), 0, -1):
-        if length / len(quote) < LEAST_SHARE:
-            return 0.0
-        # At the border itself a chunker may have cut within a word.
-        is_beginning = text.endswith(quote[:length]) and not _cuts_word(text, len(text) - length)
-        is_end = text.startswith(quote[-length:]) and not _cuts_word(text, length)
-        if is_beginning or is_end or (length == len(text) and text in quote):
-            return length / len(quote)
-    return 0.0
+    least = math.ceil(len(quote) * LEAST_SHARE)
+    if len(text) >= least and text in quote:
+        return len(text) / len(quote)
+    return max(_measure_beginning(quote, text, least), _measure_end(quote, text, least)) / len(quote)
+
+
+def _measure_beginning(quote: str, text: str, least: int) -> int:
+    """How many characters of the beginning of *quote*, but not all, *text* ends with; 0 for fewer than *least*."""
+    # At the border itself a chunker may have cut within a word, so only the other side is checked for that.
+    place = text.find(quote[:least], max(0, len(text) - len(quote) + 1))
+    while place >= 0:
+        if quote.startswith(text[place:]) and not _cuts_word(text, place):
+            return len(text) - place
+        place = text.find(quote[:least], place + 1)
+    return 0
+
+
+def _measure_end(quote: str, text: str, least: int) -> int:
+    """How many characters of the end of *quote*, but not all, *text* begins with; 0 for fewer than *least*."""
+    place = text.rfind(quote[-least:], 0, len(quote) - 1)
+    while place >= 0:
+        length = place + least
+        if quote.endswith(text[:length]) and not _cuts_word(text, length):
+            return length
+        place = text.rfind(quote[-least:], 0, length - 1)
+    return 0
 
 
 def _cuts_word(text: str, place: int) -> bool:
     """
-    Whether *place* is within a word or a number of *text*: "3 bar" is not in "13 bar".
+    Whether *place* is within a word or a number of *text*: "3 bar" is not in "13 bar", nor in "1.3 bar".
 
     Letters of scripts without case, of which many write no blanks between words, begin a word anywhere.
     """
-    return 0 < place < len(text) and all(_is_of_word(character) for character in text[place - 1 : place + 1])
+    if not 0 < place < len(text):
+        return False
+    if all(_is_of_word(character) for character in text[place - 1 : place + 1]):
+        return True
+    around = (text[max(0, place - 2) : place + 1], text[place - 1 : place + 2])
+    return any(_NUMBER_WITH_MARK.fullmatch(part) for part in around)
+
+
+_NUMBER_WITH_MARK = re.compile(r"\d[.,]\d")
+"""The middle of a number such as 3.5 or 3,000."""
 
 
 def _is_of_word(character: str) -> bool:

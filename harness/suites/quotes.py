@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.metrics.quotes import make_quote
+from harness.metrics.quotes import fold_text, make_quote
 from harness.model.suite import Display, Query, Quote
 from harness.suites.grades import read_written_grade
 from harness.suites.shape import QuoteShape
@@ -27,7 +27,9 @@ def read_quotes(
             continue
         document = "" if shape.document is None else str(shape.document)
         quote = make_quote(str(shape.text), grade, document, shape.text.mark)
-        if quote.key in quotes:
+        if not fold_text(quote.text):
+            problems.note(quote.mark, "the quote has no visible character; expected a text that a hit can hold")
+        elif quote.key in quotes:
             first = quotes[quote.key].mark
             problems.note(
                 quote.mark, f"the quote {shorten(quote.text)!r} is given twice, first at {first}", "duplicate"

@@ -24,6 +24,9 @@ VALVE = "the valve opens at 3 bar"
         ("\ufb01nd", "FIND"),
         ("\u0345\u0301", "\u0301\u0345"),
         ("5 \u212b", "5 \u00e5"),
+        # What nobody sees: a soft hyphen, blanks without width, a mark at the beginning of a file.
+        ("\ufeffthe val\u00adve o\u200bpens\u2060 at 3 bar", VALVE),
+        ("cafe\u00ad\u0301", "caf\u00e9"),
     ],
 )
 def test_forms_of_one_text_are_alike(text, other):
@@ -62,6 +65,29 @@ def test_the_share_of_a_quote_that_a_text_holds(text, share):
 def test_a_quote_that_begins_within_a_word_is_not_held():
     assert find_share("3 bar", "it opens at 13 bar") == 0
     assert find_share("3 bar", "it opens at 13 bar or at 3 bar") == 1
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "share"),
+    [
+        ("3 bar", "it opens at 1.3 bar", 0),
+        ("it opens at 3", "it opens at 3.5 bar", 0),
+        ("it costs 3,000", "it costs 3,000,000", 0),
+        ("it opens at 3", "it opens at 3, then", 1),
+        ("it opens at 3", "it opens at 3.", 1),
+        ("3 bar", "1. 3 bar", 1),
+    ],
+)
+def test_a_part_of_a_number_with_a_decimal_point_is_no_quote(quote, text, share):
+    assert find_share(quote, text) == share
+
+
+def test_a_long_quote_is_looked_for_once_and_not_once_a_length():
+    # A slice of half of it for each of a million lengths would take minutes.
+    quote = " ".join(map(str, range(150_000)))
+    assert find_share(quote, "x" * len(quote)) == 0
+    assert find_share(quote, f"x {quote[:-20]}") == pytest.approx(1, abs=0.001)
+    assert find_share(quote, f"{quote[20:]} x") == pytest.approx(1, abs=0.001)
 
 
 def test_scripts_without_blanks_are_searched_anywhere():

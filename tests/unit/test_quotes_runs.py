@@ -156,6 +156,7 @@ def test_ties_between_chunks_give_a_range(shop: CatalogueService) -> None:
     [
         ("{text: ' \u00a0 '}", "21:16", "found blank text"),
         ("{text: ''}", "21:16", "found blank text"),
+        (r'{text: "\u200b\u00ad"}', "21:16", "the quote has no visible character"),
         ("{document: manual-7}", "21:9", "text"),
         ("{text: 'The VALVE opens at\u00a0\uff13 bar'}", "21:16", "the quote 'The VALVE opens at"),
         ("{text: a, grade: great}", "21:26", "found 'great' as a grade"),
