@@ -1,4 +1,4 @@
-"""The requests that commands send to an engine only read, and are those that docs/engines/index.md lists."""
+"""The requests that commands send to an engine only read, and are those that docs/evidence/security.md lists."""
 
 import re
 from pathlib import Path
@@ -28,12 +28,12 @@ COMMANDS = [
     ["show", "shop.relevance.yaml", "shoes"],
     *list_cases("REQUESTS"),
 ]
-PAGE = Path(__file__).parents[2] / "docs" / "engines" / "index.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "security.md"
 
 
 def listed() -> list[re.Pattern[str]]:
     """The table of the page, INDEX and DOCUMENT being any name."""
-    section = PAGE.read_text(encoding="utf-8").partition("### Requests of the harness\n")[2].partition("\n### ")[0]
+    section = PAGE.read_text(encoding="utf-8").partition("## Requests to an engine\n")[2]
     found = re.findall(r"`((?:GET|POST|DELETE) /[^`]*)`", section)
     return [re.compile(re.sub("INDEX|DOCUMENT", "[^/?]+", one) + r"(\?.*)?") for one in found]
 
