@@ -16,7 +16,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 def read_table(heading):
     """The examples of the table below *heading*, each with the places where it may stand."""
     section = TEXT.split(f"## {heading}\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| [^|`]+ \| `(.+?)` \| .+ \| ([a-z, ]+) \|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| `(.+?)` \| .+ \| ([a-z, ]+) \|$", section, re.MULTILINE)
     return [(example, places.split(", ")) for example, places in rows]
 
 
