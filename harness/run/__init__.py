@@ -565,7 +565,7 @@ class Runner(Closing):
         with closing(AnsweredCells(cells, answer)) as answered_cells:
             for place, cell in enumerate(cells):
                 if cell.is_reported:
-                    with answered_cells.open(place) as answered:
+                    with answered_cells.answer(place) as answered:
                         yield answered
 
     def _open_record(

@@ -73,7 +73,7 @@ class AnsweredCells:
         self._places = {cell.key: place for place, cell in enumerate(cells)}
 
     @contextmanager
-    def open(self, place: int) -> Iterator[AnsweredCell]:
+    def answer(self, place: int) -> Iterator[AnsweredCell]:
         """The answers of the cell at *place*, with the runs that it is compared with; what it opened is closed then."""
         cell = self._cells[place]
         others: dict[str, Run] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from builders.gating import threshold
@@ -37,3 +38,11 @@ def make_suite(
         thresholds=tuple(threshold(gated) if isinstance(gated, str) else gated for gated in thresholds),
         **known,
     )
+
+
+def write_changed(text: str, *changes: tuple[str, str]) -> None:
+    """Write the suite *text* to shop.relevance.yaml of the working folder, with each of *changes*, old and new."""
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")

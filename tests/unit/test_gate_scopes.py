@@ -63,6 +63,8 @@ OF_SCORES = (
     Kind("machine nDCG@3 <= 90%"),
     Kind("loss nDCG@3 of variants <= 0.9"),
     Kind("loss every nDCG@3 of variants <= 1"),
+    Kind("loss nDCG@3 against request exact <= 0.9"),
+    Kind("loss every nDCG@3 against request exact <= 1"),
     Kind("drop nDCG@3 <= 0.9"),
     Kind("drop nDCG@3 <= 90%"),
     Kind("drop every nDCG@3 <= 1"),
@@ -79,6 +81,8 @@ OF_ANSWERS = (
     Kind("every overlap@3 >= 0"),
     Kind("mean RBO@3 of variants >= 0.1"),
     Kind("every overlap@3 of variants >= 0"),
+    Kind("mean RBO@3 with request exact >= 0.1"),
+    Kind("every overlap@3 with request exact >= 0"),
     Kind("p50 latency <= 10 ms"),
     Kind("max latency <= 10 ms"),
     Kind("hits >= 0", is_expectation=True),
@@ -156,7 +160,8 @@ def decide_kind(
     before = Run(earlier, Engine("fake"), "current", variants=variants)
     reference = Reference(before, score_run(suite, before), depth=3, created="2026-05-01", same_request=True)
     history = History(rescore(entries_of(suite, [before, before]), suite), "kept")
-    run = Run(responses, Engine("fake"), "current", variants=variants)
+    exact = Run(earlier, Engine("fake"), "exact")
+    run = Run(responses, Engine("fake"), "current", variants=variants, others={"exact": exact})
     [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, reference=reference, history=history)
     return verdict
 

@@ -55,6 +55,8 @@ NAMED = [
 ]
 OPENERS = {
     "extensions/judging/writing.py": "reads files of judgments, which are written again",
+    "extensions/judging/remap/files.py": "writes a copy of a file of judgments into a folder of its own",
+    "extensions/judging/remap/remapping.py": "sees whether files of judgments have their new ids",
     "extensions/judging/commands/machine.py": "reads the prompt that relevance.toml names",
 }
 OPENED_BESIDE = [

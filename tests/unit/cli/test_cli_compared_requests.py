@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.suites import write_changed
 from harness.cli import main
 
 SUITE = """\
@@ -25,17 +26,9 @@ RIGHT = {"exact red shoes": ["a", "b", "c"], "exact rubber boots": ["e", "d"]}
 @pytest.fixture
 def engine(working_folder, engine, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    write_suite()
+    write_changed(SUITE)
     engine.rankings |= RIGHT
     return engine
-
-
-def write_suite(*changes):
-    text = SUITE
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
 
 
 def run(engine, *words):
@@ -148,7 +141,7 @@ def test_parts_of_a_run_are_merged_with_those_of_the_other_request(engine, capsy
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_a_problem_of_the_suite(engine, capsys, changes, sentence):
-    write_suite(*changes)
+    write_changed(SUITE, *changes)
     assert main(["validate", "shop.relevance.yaml"]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -187,7 +180,7 @@ def test_all_requests_have_their_agreement_and_latency_in_one_table(engine, caps
 
 def test_the_other_request_may_be_of_another_index(engine):
     exact = '  exact: {query: {match: {title: "exact {{text}}"}}}\n'
-    write_suite((exact, '  exact: {body: {query: {match: {title: "{{text}}"}}}, index: copy}\n'))
+    write_changed(SUITE, (exact, '  exact: {body: {query: {match: {title: "{{text}}"}}}, index: copy}\n'))
     assert run(engine, "-q") == 0
     engine.on_index = {("copy", "red shoes"): ["x", "y", "z"]}
     assert run(engine, "-q") == 1
@@ -204,7 +197,7 @@ def test_a_resumed_run_sends_no_answered_request_again(engine, text):
 
 
 def test_a_query_that_is_skipped_is_compared_with_no_request(engine, capsys):
-    write_suite(("text: red shoes}", "text: red shoes, skip: {reason: out of season}}"))
+    write_changed(SUITE, ("text: red shoes}", "text: red shoes, skip: {reason: out of season}}"))
     assert run(engine, "--output", "json=report.json") == 0
     assert "did not run" not in capsys.readouterr().out
     [suite] = json.loads(Path("report.json").read_text())["suites"]

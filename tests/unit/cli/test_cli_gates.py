@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.extension_cases import needs_extension
+from builders.suites import write_changed
 from harness.cli import main
 
 SUITE = """\
@@ -34,18 +35,10 @@ OTHERS = "2 thresholds are for other requests than 'candidate': mean nDCG@3 >= 0
 @pytest.fixture
 def engine(working_folder, engine, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    write_suite()
+    write_changed(SUITE)
     engine.rankings |= {"new red shoes": ["b", "a"], "new rubber boots": ["d", "e"]}
     engine.rankings |= {"old red shoes": [], "old rubber boots": ["x"]}
     return engine
-
-
-def write_suite(*changes):
-    text = SUITE
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
 
 
 def run(engine, *words):
@@ -99,7 +92,7 @@ def test_a_query_of_a_helper_without_an_answer_is_shown_and_decides_nothing(engi
     ],
 )
 def test_a_run_of_such_a_request_alone_decides_nothing_and_does_not_pass(engine, capsys, changes, request_name):
-    write_suite(*changes)
+    write_changed(SUITE, *changes)
     assert run(engine, "--request", request_name) == 1
     printed = capsys.readouterr()
     assert f"the request '{request_name}' gates nothing" in printed.out
@@ -109,7 +102,7 @@ def test_a_run_of_such_a_request_alone_decides_nothing_and_does_not_pass(engine,
 
 
 def test_a_baseline_that_no_threshold_of_the_request_compares_with_is_not_missed(engine):
-    write_suite(("  - mean nDCG@3 >= 0.2\n", "  - {threshold: drop nDCG@3 <= 0.2, requests: [current]}\n"))
+    write_changed(SUITE, ("  - mean nDCG@3 >= 0.2\n", "  - {threshold: drop nDCG@3 <= 0.2, requests: [current]}\n"))
     assert run(engine, "--request", "current", "-q") == 1
     assert main(["baseline", "save", "shop.relevance.yaml", "--url", engine.url, "--force"]) == 0
     assert run(engine, "--all-requests", "-q") == 0
