@@ -15,6 +15,7 @@ from harness.model.suite import Json, RequestTemplate, Suite
 from harness.search.esql import (
     ESQL,
     KEEPS_ORDER,
+    Command,
     EsqlError,
     EsqlQuery,
     PieceKind,
@@ -204,11 +205,33 @@ def check_targets_of_esql(suite: Suite, reading: Reading, nodes: Mapping[str, No
             message = f"the ES|QL has no METADATA _id: expected FROM {query.index} METADATA _id, _score, "
             message += "or 'id_field' in the target"
             reading.problems.note_inside(text, query.commands[0].offset, message)
+        elif text is not None and query is not None:
+            id_column = target.id_field or "_id"
+            dropping = _find_dropping(query, id_column)
+            if dropping is not None:
+                message = (
+                    f"after this {dropping.name} no column {id_column} is left, which holds the ids of documents; "
+                )
+                reading.problems.note_inside(text, dropping.offset, f"{message}expected it to stay")
         refusal = explain_no_esql((target.engine or "").split(" ")[0])
         if refusal:
             reading.problems.note(
                 target.mark, f"the request {name!r} is ES|QL, and the engine {target.engine}: {refusal}"
             )
+
+
+def _find_dropping(query: EsqlQuery, id_column: str) -> Command | None:
+    """The command of *query* that takes away the column of ids; None if that stays, or is made anew."""
+    dropping = None
+    for command in query.commands:
+        names = {piece.name for piece in command.pieces}
+        if command.name == "KEEP" and id_column not in names:
+            # `KEEP *` and `KEEP s*` keep what is not known here.
+            if not any(piece.text == "*" for piece in command.pieces):
+                dropping = command
+        elif id_column in names:
+            dropping = command if command.name == "DROP" else None
+    return dropping
 
 
 def explain_own_index(template: RequestTemplate, index: str) -> str:

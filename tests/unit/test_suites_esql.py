@@ -185,6 +185,14 @@ REFUSED = {
         "▲" + GOOD.replace("METADATA _id, _score", "METADATA _score"),
         "the ES|QL has no METADATA _id: expected FROM products METADATA _id, _score, or 'id_field' in the target",
     ),
+    "ids that are not kept": (
+        f"{GOOD} | ▲KEEP title, brand",
+        "after this KEEP no column _id is left, which holds the ids of documents; expected it to stay",
+    ),
+    "ids that are dropped": (
+        f"{GOOD} | ▲DROP _id",
+        "after this DROP no column _id is left, which holds the ids of documents; expected it to stay",
+    ),
     "no scores": (
         GOOD.replace("_id, _score |", "_id |").replace("SORT", "▲SORT"),
         "found SORT by _score, expected METADATA _id, _score behind FROM",
@@ -214,6 +222,13 @@ def test_what_is_no_ranking_is_a_problem_at_its_place(load: Callable[..., Suite]
     column = 17 if text.startswith(HERE) else 18 + text.index(HERE)
 
     assert list_problems(load, text.replace(HERE, "")) == [f"3:{column} {problem}"]
+
+
+@pytest.mark.parametrize(
+    "more", ["KEEP _id, title", "KEEP title, *", "KEEP `_id`", "DROP title", "KEEP sku | RENAME sku AS _id"]
+)
+def test_ids_that_stay_are_no_problem(load: Callable[..., Suite], more: str) -> None:
+    assert load(f"{GOOD} | {more}").requests
 
 
 def test_a_problem_in_a_block_is_at_its_line(load: Callable[..., Suite]) -> None:

@@ -20,6 +20,7 @@ from harness.report.document import (
     Facts,
     Notes,
     Overflow,
+    Paragraph,
     Section,
     Span,
     Table,
@@ -99,7 +100,11 @@ def _build_section(timeline: Timeline) -> Section:
         Span("  request ", Tone.QUIET),
         Span(write_title(timeline), Tone.STRONG),
     )
-    blocks: list[Block] = [build_timeline_facts(timeline), build_measures(timeline)]
+    blocks: list[Block] = [build_timeline_facts(timeline)]
+    if timeline.measures:
+        blocks.append(build_measures(timeline))
+    else:
+        blocks.append(Paragraph(make_words("no query has a score: the suite has no measure")))
     movements = [describe_movement(timeline, movement) for movement in list_movements(timeline)]
     if movements:
         blocks.append(Notes(make_notes(movements, Tone.NOTED)))
