@@ -17,6 +17,7 @@ from harness.embedded import status as running_nodes
 from harness.embedded import up as start_node
 from harness.errors import UsageError
 from harness.model.suite import Json
+from harness.waits import show_work
 from harness.words import did_you_mean
 
 version_option = click.option("--engine-version", metavar="VERSION", help="Such as 3.8, which is the default, or 2.19.")
@@ -56,7 +57,8 @@ def down(engine_version: str | None, as_json: bool) -> None:
     if engine_version is not None and engine_version not in known_versions:
         hint = did_you_mean(engine_version, known_versions)
         raise UsageError(f"unknown version {engine_version!r}, only {' and '.join(known_versions)}{hint}")
-    stopped = stop_nodes(engine_version)
+    with show_work("stopping"):
+        stopped = stop_nodes(engine_version)
     if as_json:
         print_result(_describe_nodes("engine down", stopped))
         return

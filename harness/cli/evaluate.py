@@ -22,6 +22,7 @@ from harness.report.json import dump_scores
 from harness.report.run_sentences import describe_uncounted
 from harness.report.scores_document import build_scores_document
 from harness.report.terminal import print_document
+from harness.waits import show_work
 
 existing = click.Path(exists=True, path_type=Path)
 
@@ -65,7 +66,9 @@ def command(qrels: Path, run: Path, per_query: bool, as_json: bool, **choices: A
     files with the same names.
     """
     options = make_file_options(**choices)
-    print_evaluation(_score(qrels, run, options), options, qrels, run, per_query=per_query, as_json=as_json)
+    with show_work("scoring"):
+        evaluation = _score(qrels, run, options)
+    print_evaluation(evaluation, options, qrels, run, per_query=per_query, as_json=as_json)
 
 
 def make_file_options(

@@ -19,6 +19,7 @@ from harness.report.inspection_document import build_inspection_document
 from harness.report.json import dumps_inspection
 from harness.report.terminal import print_document
 from harness.run.inspection import inspect_query
+from harness.waits import show_work
 
 
 @click.command(
@@ -64,7 +65,8 @@ def command(
     documents = _join_documents(explained, others)
     options = make_run_options(**arguments)
     path = find_one_suite(suite, options.root)
-    inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
+    with show_work("asking the engine"):
+        inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
     delivery = Delivery()
     with delivery.printing():
         if as_json:

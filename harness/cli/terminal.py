@@ -118,7 +118,8 @@ class BarProgress:
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
-        self._task: TaskID | None = None
+        # A fixture is loaded, or an engine started, before the first query is sent.
+        self._task: TaskID | None = bars.add_task("starting", total=None)
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Start a suite's bar, in place of the one that a run has which starts anew."""

@@ -26,6 +26,7 @@ from harness.embedded.lock import Jar, Lock
 from harness.errors import EngineStartError, pip_install
 from harness.files.folders import Folder
 from harness.files.locks import hold_lock
+from harness.waits import is_free_terminal
 
 if TYPE_CHECKING:
     from requests import Response, Session
@@ -291,7 +292,7 @@ def show_download(title: str, jars: Sequence[Jar], *, quiet: bool) -> Iterator[C
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     size = sum(jar.size for jar in jars)
-    has_bar = not quiet and sys.stderr.isatty()
+    has_bar = not quiet and is_free_terminal(sys.stderr)
     has_lines = not quiet and not has_bar
     if has_lines:
         print(f"{title}: downloading {len(jars)} jars, {size / 1e6:.0f} MB, once", file=sys.stderr, flush=True)

@@ -24,6 +24,7 @@ from typing import Any
 from harness.embedded.jars import ensure_jars, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock
 from harness.errors import EngineStartError
+from harness.waits import show_work
 
 _START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
@@ -84,7 +85,7 @@ def launch(
         version: As for `start`.
         port: As for `start`.
         background: Whether the node outlives this process.
-        quiet: Whether the download of the jars on first use is not shown.
+        quiet: Whether neither the download of the jars on first use nor the start is shown.
 
     Returns:
         The node and its process, which the caller has to end.
@@ -104,7 +105,8 @@ def launch(
         (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
         process = _start_process(home, background=background)
         try:
-            ready = _wait_until_ready(process, home, lock.version)
+            with show_work(f"starting OpenSearch {lock.version}", quiet=quiet):
+                ready = _wait_until_ready(process, home, lock.version)
         except BaseException:
             _end_process(process)
             raise

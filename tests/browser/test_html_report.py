@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from builders.cells import cell
-from builders.pages import SCHEMES, contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
+from builders.pages import SCHEMES, contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown, unfold
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
@@ -76,6 +76,7 @@ def test_a_tag_s_link_shows_its_queries(show, report):
         TagSummary(None, 3, 0.6, figures),
     )
     page = show(replace(report, suites=(replace(suite, tags=tags),)))
+    page.get_by_role("heading", name="Tags").click()
     page.get_by_label("Find").fill("q1")
     assert shown(page) == ["q10", "q1"]
     page.get_by_role("table", name="Means of each tag").get_by_role("link", name="head").click()
@@ -214,6 +215,7 @@ def long_report(name):
 @pytest.mark.parametrize("name", ["shoes", LONG, "x" * 400], ids=["short", "words", "no blank"])
 def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width):
     page = show(long_report(name), viewport={"width": width, "height": 900})
+    unfold(page)
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -279,6 +281,7 @@ def test_without_javascript_rankings_open_by_themselves(show, report):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast_enough(show, report, scheme):
     page = show(report, "#products/q2", color_scheme=scheme)
+    unfold(page)
     ratios = contrasts(page)
     assert ratios
     assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
@@ -505,6 +508,7 @@ def test_a_strip_tells_grades_apart_without_colour(show, report):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_report_beside_a_baseline_has_contrast_enough(show, report, scheme):
     page = show(beside_a_baseline(report), "#products/q2", color_scheme=scheme)
+    unfold(page)
     page.locator(".diff summary").click()
     page.locator("tr.open .sent summary").click()
     ratios = contrasts(page)
@@ -514,6 +518,7 @@ def test_a_report_beside_a_baseline_has_contrast_enough(show, report, scheme):
 
 def test_the_difference_to_the_baseline_stands_in_the_page(show, report):
     page = show(beside_a_baseline(report), "#products/q2")
+    unfold(page)
     assert "-0.1000 over 4 vs baseline" in page.locator(".card p.mean").inner_text()
     detail = page.locator("tr.open .detail")
     assert "nDCG@10 0.1000 -0.4000" in detail.inner_text()
@@ -532,9 +537,107 @@ def test_the_request_is_shown_as_sent_and_copied(show, report):
     path, body = text.split("\n", 1)
     assert path == "POST /products/_search"
     assert json.loads(body) == {"query": {"match": {"title": "</pre>" + HOSTILE}}}
-    page.locator("tr.open .copy").click()
+    page.locator("tr.open .sent .copy").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == text
+
+
+def test_the_link_to_a_query_is_copied_and_opens_it_in_another_window(show, report, open_html):
+    page = show(report, permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="q10").click()
+    page.locator("tr.open:has([href='#products/q10']) .to-query .copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.endswith("#products/q10")
+    for width in (400, 1280):
+        other = show(report, link[link.index("#") :], viewport={"width": width, "height": 900})
+        assert opened(other) == ["q10"]
+        assert in_view(other, "q10")
+
+
+def test_a_link_opens_the_part_that_its_query_stands_in(show, report):
+    page = show(report)
+    page.get_by_role("heading", name="Queries").click()
+    assert shown(page) == []
+    page.locator(".first-queries").get_by_role("link", name="q2").click()
+    page.locator("tr.open .detail").wait_for()
+    assert in_view(page, "q2")
+
+
+@pytest.fixture
+def broken(report):
+    """40 queries, of which the last are the worst; seven thresholds fail, and others hold."""
+    [suite] = report.suites
+    queries = tuple(numbered_query(number, 1 - number / 40, ("head",)) for number in range(1, 41))
+    worst = tuple(query.id for query in reversed(queries))[:10]
+    failed, passed = products_verdicts()[0], products_verdicts()[2]
+    verdicts = [replace(failed, id=f"f{n}", reason=f"reason {n} of the failure", blamed=worst) for n in range(7)]
+    verdicts += [replace(passed, id=f"p{n}") for n in range(5)]
+    return replace(report, suites=(replace(suite, queries=queries, verdicts=tuple(verdicts)),))
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_first_screen_says_what_broke_and_why_and_the_rest_opens(show, broken, width):
+    page = show(broken, viewport={"width": width, "height": 900})
+    top = page.locator(".first-queries")
+    assert top.get_by_role("link").all_inner_texts() == ["q40", "q39", "q38"]
+    assert is_on_first_screen(top.get_by_role("link").last)
+    reasons = page.locator("table.thresholds >> nth=0").locator(".why")
+    assert [text.splitlines()[0] for text in reasons.all_inner_texts()] == [
+        f"reason {n} of the failure" for n in range(5)
+    ]
+    assert is_on_first_screen(reasons.nth(2))
+    folded = ["2 more thresholds to look at", "5 other thresholds"]
+    assert page.locator(".held > summary").all_inner_texts() == folded
+    assert page.locator(".part[open] > summary h3").all_inner_texts() == ["Thresholds", "Queries"]
+    assert page.get_by_text("reason 6 of the failure").is_hidden()
+    page.get_by_text("2 more thresholds to look at").click()
+    assert page.get_by_text("reason 6 of the failure").is_visible()
+
+
+def is_on_first_screen(locator):
+    box = locator.bounding_box()
+    return box["y"] >= 0 and box["y"] + box["height"] <= locator.page.viewport_size["height"]
+
+
+def test_a_narrow_window_lists_few_queries_until_more_are_wanted(show, broken):
+    page = show(broken, **NARROW)
+    assert len(shown(page)) == 5
+    assert page.locator("tr.open").count() == 0
+    show_more(page).click()
+    assert len(shown(page)) == 40
+
+
+def test_where_all_thresholds_hold_no_part_is_folded(show, report):
+    [suite] = report.suites
+    held = replace(suite, verdicts=products_verdicts()[2:3])
+    page = show(replace(report, suites=(held,), exit_status=0))
+    assert page.locator(".part:not([open])").count() == 0
+    assert page.locator(".first-queries").count() == 0
+
+
+def test_what_matters_is_printed_open_and_without_controls(show, broken):
+    page = show(broken)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.get_by_text("reason 6 of the failure").is_visible()
+    assert page.get_by_role("heading", name="Measures").is_visible()
+    assert page.locator(".card").first.is_visible()
+    assert opened(page) == ["q40", "q39", "q38"]
+    assert page.locator("tr.open .detail table").first.is_visible()
+    assert len(shown(page)) == 40
+    assert page.locator(":is(.filters, .copy, .more, .to-query):visible").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert opened(page) == ["q40"]
+    assert page.get_by_text("reason 6 of the failure").is_hidden()
+
+
+def test_without_javascript_what_is_folded_is_printed_too(show, broken):
+    page = show(broken, java_script_enabled=False)
+    page.emulate_media(media="print")
+    height = page.get_by_text("reason 6 of the failure").bounding_box()["height"]
+    assert height > 0
 
 
 def test_few_judged_hits_are_a_warning_and_many_are_a_remark(show, report):
@@ -543,6 +646,7 @@ def test_few_judged_hits_are_a_warning_and_many_are_a_remark(show, report):
     [suite] = report.suites
     page = show(replace(report, suites=(replace(suite, hits=20, judged_hits=10),)))
     assert page.locator(".warning").count() == 0
+    unfold(page)
     assert "10 of 20 hits are judged (50.0%)" in page.locator(".notes").inner_text()
 
 
@@ -558,6 +662,7 @@ def test_every_table_that_is_too_wide_scrolls_in_its_card(show, report, width):
     measures = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 13)]
     wide = measured(beside_a_baseline(report), measures)
     page = show(replace(wide, suites=wide.suites * 2), viewport={"width": width, "height": 900})
+    unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     boxes = page.locator(".scroll").evaluate_all(
         "boxes => boxes.map(b => [b.scrollWidth > b.clientWidth, b.offsetHeight])"

@@ -13,6 +13,11 @@ def shown(page):
     return [row.inner_text() for row in page.locator("table.queries > tbody > tr:visible > th").all()]
 
 
+def unfold(page):
+    """Open all parts of a report that are folded away."""
+    page.evaluate("document.querySelectorAll('.part, .held').forEach((part) => (part.open = true))")
+
+
 def contrasts(page):
     """Every text that can be seen, with the ratio of its colour to the one behind it, by the formula of WCAG 2."""
     return page.evaluate(_CONTRASTS)

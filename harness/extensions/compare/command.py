@@ -43,6 +43,7 @@ from harness.report.output_files import write_output
 from harness.report.outputs import Output
 from harness.run import Runner
 from harness.suites.inputs import RunInputs
+from harness.waits import show_work
 from harness.words import count
 
 SUITE_SUFFIXES = (".yaml", ".yml")
@@ -218,7 +219,8 @@ def _compare(request: ComparisonRequest, plan: WhyPlan | None, *, all_requests: 
             request = add_all_requests(request, os.environ)
         _refuse_one_side(request)
         prepared = prepare(request, runner.answer_suite, os.environ)
-    return prepared.make_report()
+    with show_work("comparing the sides", quiet=quiet):
+        return prepared.make_report()
 
 
 def _take_suite(sides: tuple[str, ...], suite: Path | None) -> tuple[tuple[str, ...], Path | None]:

@@ -27,6 +27,7 @@ from harness.extensions.compare.sentences import (
     describe_compared_query,
     describe_method,
     find_last_rank,
+    find_moved_queries,
     find_pool_command,
     is_shown_significant,
     list_compared_measures,
@@ -39,14 +40,13 @@ from harness.extensions.compare.sentences import (
 from harness.extensions.compare.why.document import list_why_blocks
 from harness.model.comparison import MovedDocument
 from harness.model.run import Verdict
-from harness.report.attention import BAD, order_verdicts
+from harness.report.attention import BAD, QUERIES_OF_SUITE, order_verdicts
 from harness.report.document import (
     Block,
     Document,
     Drawing,
     Fact,
     Facts,
-    Heading,
     Notes,
     Paragraph,
     Section,
@@ -55,7 +55,7 @@ from harness.report.document import (
     Thresholds,
     make_words,
 )
-from harness.report.html import Page, note_omissions, render_page
+from harness.report.html import Page, Part, note_omissions, render_page
 from harness.report.html.charts import (
     Bin,
     Plot,
@@ -66,8 +66,15 @@ from harness.report.html.charts import (
     plot_bins,
     round_up,
 )
-from harness.report.html.run import Limits, describe_omitted, find_worst_status, list_threshold_blocks
-from harness.report.sentences import format_score, format_value
+from harness.report.html.run import (
+    Limits,
+    describe_omitted,
+    encode_address,
+    find_worst_status,
+    link_first_queries,
+    list_threshold_blocks,
+)
+from harness.report.sentences import format_difference, format_score, format_tally, format_value
 from harness.statistics.paired import compute_change
 from harness.words import count, grouped
 
@@ -105,14 +112,11 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
 
 def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
     """All of the page, top down."""
-    facts = build_comparison_facts(report).facts
-    if report.suite:
-        facts = (Fact("suite", make_words(report.suite)), *facts)
-    yield Facts(facts)
+    verdicts = list_verdicts(report)
     views: tuple[ComparedQueryView, ...] = ()
     if not report.further:
         views = make_query_views(report, limits)
-    verdicts = list_verdicts(report)
+        yield from _list_first_queries(report, views)
     if verdicts:
         pool_command = find_pool_command(report)
         shown = order_verdicts(verdicts)[: limits.thresholds]
@@ -122,14 +126,35 @@ def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
             passed_of_queries=0,
             anchors={view.query.id: view.anchor for view in views if view.detailed},
         )
-        yield Heading("Thresholds")
-        yield from list_threshold_blocks(report.suite or "the comparison", verdicts, thresholds)
+        tally = format_tally(verdict.status for verdict in verdicts)
+        blocks = tuple(list_threshold_blocks(report.suite or "the comparison", thresholds))
+        yield Part("Thresholds", blocks, tally)
     yield from _list_measures(report)
     if report.why is not None:
         yield from list_why_blocks(report.why)
     yield from _list_agreement(report)
     yield from _list_notes(report, limits)
-    yield Heading("Queries", anchor="c-queries")
+    facts = build_comparison_facts(report).facts
+    if report.suite:
+        facts = (Fact("suite", make_words(report.suite)), *facts)
+    yield Part("Sides", (Facts(facts),), is_open=not verdicts)
+    yield Part("Queries", tuple(_list_queries(report, views, limits)), f"{len(report.queries):,}", "c-queries")
+
+
+def _list_first_queries(report: ComparisonReport, views: Iterable[ComparedQueryView]) -> Iterator[Block]:
+    """The queries that thresholds blame, and those that moved most, each with a link to its rankings."""
+    measures = list_compared_measures(report)
+    moved, more = find_moved_queries(report, QUERIES_OF_SUITE)
+    figures = {}
+    for query in moved:
+        change = compute_change(*query.scores.get(measures[0], (None, None))) if measures else None
+        figures[query.id] = "" if change is None else format_difference(change)
+    anchors = {view.query.id: view.anchor for view in views if view.detailed}
+    yield from link_first_queries(f"Δ {measures[0]}" if measures else "", figures, anchors, more)
+
+
+def _list_queries(report: ComparisonReport, views: Sequence[ComparedQueryView], limits: Limits) -> Iterator[Block]:
+    """The table of the queries of two sides, or the strips of several by measure."""
     if not report.further:
         yield ComparedQueries(
             queries=views,
@@ -153,28 +178,31 @@ def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
 def _list_measures(report: ComparisonReport) -> Iterator[Block]:
     if not list_compared_measures(report):
         return
-    yield Heading("Measures")
+    blocks: list[Block] = []
     method = describe_method(report)
     if method:
-        yield Paragraph(make_words(f"{method}."))
+        blocks.append(Paragraph(make_words(f"{method}.")))
         caption = "Measures of each side, and their difference from the reference"
         table = replace(build_comparison_table(report), caption=caption)
-        yield DifferenceTable(table, tuple(draw_intervals(report)))
+        blocks.append(DifferenceTable(table, tuple(draw_intervals(report))))
     measure_notes = build_measure_notes(report)
     if measure_notes.lines:
-        yield measure_notes
+        blocks.append(measure_notes)
+    yield Part("Measures", tuple(blocks))
     if not report.further:
-        yield SpreadCards(tuple(make_spreads(report)))
+        yield Part("Spread of the differences", (SpreadCards(tuple(make_spreads(report))),), is_open=False)
 
 
 def _list_agreement(report: ComparisonReport) -> Iterator[Block]:
     agreement = build_agreement(report)
     if not agreement.rows:
         return
-    yield Heading("Agreement of the rankings")
-    yield replace(agreement, caption="How far the rankings agree with those of the reference")
+    blocks: list[Block] = [replace(agreement, caption="How far the rankings agree with those of the reference")]
     if not report.further:
-        yield SpreadCards(tuple(make_agreement_spreads(report)))
+        blocks.append(SpreadCards(tuple(make_agreement_spreads(report))))
+    # Without judgments the agreement is all that there is.
+    is_open = not list_compared_measures(report)
+    yield Part("Agreement of the rankings", tuple(blocks), is_open=is_open)
 
 
 def _list_notes(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
@@ -184,13 +212,11 @@ def _list_notes(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
         left_out = list(describe_omitted(report.verdicts, len(report.queries), limits, *ends))
     notes = (*build_comparison_remarks(report).lines, *note_omissions(left_out))
     if notes:
-        yield Heading("Notes")
-        yield Notes(notes)
+        yield Part("Notes", (Notes(notes),), f"{len(notes):,}")
     differences = list(list_request_differences(report))
     if differences:
-        yield Heading("Requests")
-    for difference in differences:
-        yield replace(difference, is_open=not report.further)
+        folded = tuple(replace(difference, is_open=not report.further) for difference in differences)
+        yield Part("Requests", folded, is_open=not report.further)
 
 
 # The measures, each with its interval as drawn.
@@ -375,12 +401,12 @@ def make_query_views(report: ComparisonReport, limits: Limits) -> tuple[Compared
     for query in report.queries:
         greatest = max(greatest, find_greatest_gain(query.documents))
     sides = (report.reference, report.candidate)
-    numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
+    ordered = sorted(report.queries, key=lambda query: query.id not in blamed)
     views = []
-    for place, (number, query) in enumerate(numbered[: limits.rows]):
+    for place, query in enumerate(ordered[: limits.rows]):
         is_detailed = place < limits.details
         view = ComparedQueryView(
-            anchor=f"q{number}",
+            anchor=f"c/{encode_address(query.id)}",
             query=query,
             change=classify_change(query),
             known=_describe_query(query),

@@ -22,6 +22,7 @@ from harness.files.runs import read_measures
 from harness.process import gc_paused
 from harness.report.terminal import print_document
 from harness.run import Runner
+from harness.waits import show_work
 
 _MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may be repeated."
 
@@ -94,7 +95,8 @@ def command(
     with gc_paused():
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(comparison, runner.answer_suite, os.environ)
-        report = plan_comparison(prepared, settings)
+        with show_work("counting queries", quiet=quiet):
+            report = plan_comparison(prepared, settings)
     delivery = Delivery()
     with delivery.printing():
         if as_json:

@@ -24,6 +24,8 @@ from harness.report.outputs import Output
 from harness.run import Matrix, run_suites
 from harness.store.journal import read_content
 from harness.suites.inputs import RunInputs
+from harness.waits import show_work
+from harness.words import count
 
 journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -58,11 +60,13 @@ def command(
         for number, journal in enumerate(journals):
             if any(journal.samefile(other) for other in journals[:number]):
                 raise UsageError(f"{journal} is given twice")
-        merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
+        with show_work(f"reading {count(len(journals), 'journal')}", quiet=quiet):
+            merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
         options = merged.add_options(deciding)
         matrix = Matrix(**merged.matrix)
         with remove_outdated_on_error(outputs, RunInputs(merged.suites, options, os.environ, journals)):
-            report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
+            with show_work("scoring and deciding", quiet=quiet):
+                report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
             merged.check_all_taken()
     delivery = Delivery()
     deliver_report(report, delivery, step, outputs, as_json=as_json, quiet=quiet)

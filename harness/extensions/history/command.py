@@ -41,6 +41,7 @@ from harness.store.history import rename_entries
 from harness.store.history_files import list_suites, read_history, select_of_file
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
+from harness.waits import show_work
 from harness.words import count, did_you_mean, listed
 
 MOST_RUNS = 300
@@ -113,10 +114,12 @@ def show(
     folder = _find_folder(configs, options)
     refuse_inputs(outputs, RunInputs([path], options, os.environ))
     loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
-    entries = _select_entries(_read_entries(folder, loaded, path), loaded, request, index)
+    with show_work("reading the history"):
+        entries = _select_entries(_read_entries(folder, loaded, path), loaded, request, index)
     if not entries:
         raise _make_no_runs_error(folder, loaded, path)
-    timelines = build_timelines(entries, loaded, most=last)
+    with show_work(f"scoring {count(len(entries), 'run')} by the judgments of today"):
+        timelines = build_timelines(entries, loaded, most=last)
     delivery = Delivery()
     with delivery.printing():
         if as_json:
@@ -153,7 +156,8 @@ def pack(keep: int, as_json: bool, **arguments: Any) -> None:
     options = make_run_options(**arguments)
     folder = _find_folder(Configs.from_options(options, os.environ), options)
     # All suites are read before a file of one is written.
-    packed_suites = [pack_suite(suite_folder, keep=keep) for suite_folder in list_suites(folder)]
+    with show_work("reading the history"):
+        packed_suites = [pack_suite(suite_folder, keep=keep) for suite_folder in list_suites(folder)]
     for packed in packed_suites:
         if packed is not None:
             packed.write()
@@ -198,7 +202,8 @@ def export(suite: Path, format_name: str, **arguments: Any) -> None:
     configs = Configs.from_options(options, os.environ)
     folder = _find_folder(configs, options)
     loaded = load_suite(path, os.environ, needs_judgments=False, configs=configs)
-    entries = select_last_entries(_read_entries(folder, loaded, path))
+    with show_work("reading the history"):
+        entries = select_last_entries(_read_entries(folder, loaded, path))
     click.echo(render_export(entries, format_name), nl=False)
 
 

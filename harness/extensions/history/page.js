@@ -258,6 +258,8 @@
       const xs = timeline.runs.map((_, place) => (last ? LEFT + (place / last) * (width - LEFT - RIGHT) : (width + LEFT) / 2));
       for (const measure of timeline.measures) drawChart(measure, xs, width);
       drawMarks(xs, width);
+      // The legend names what is drawn, and nothing else.
+      for (const item of section.querySelectorAll("[data-drawn]")) item.hidden = !charts.querySelector("svg ." + item.dataset.drawn);
       guide();
     };
 

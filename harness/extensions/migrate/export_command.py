@@ -18,6 +18,8 @@ from harness.config import Configs
 from harness.extensions.migrate.formats import FORMATS, export_suites
 from harness.extensions.migrate.import_command import strict_option
 from harness.suites import load_suites
+from harness.waits import show_work
+from harness.words import count
 
 WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 
@@ -67,6 +69,7 @@ def command(
     """
     options = make_run_options(**arguments)
     found, configs = find_given_suites(suites, options.root), Configs.from_options(options, os.environ)
-    loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
-    written = export_suites(kind, loaded, output, machine_grades=machine_grades)
+    with show_work(f"exporting {count(len(found.suites), 'suite')}"):
+        loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
+        written = export_suites(kind, loaded, output, machine_grades=machine_grades)
     return print_written(written, strict=strict, command=f"export {kind}" if as_json else "")

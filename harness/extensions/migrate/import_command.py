@@ -32,6 +32,7 @@ from harness.extensions.migrate.matching import IdMatching
 from harness.files.tables import read_number
 from harness.options import RunOptions
 from harness.suites import load_suite
+from harness.waits import show_work
 
 
 class CutPoints(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
@@ -188,7 +189,8 @@ def _import_files(
 ) -> int:
     options = _read_options(**arguments)
     options = replace(options, matching=None if matching is None else IdMatching(matching), grades=grades)
-    migrated = import_suites(kind, sources, output, options)
+    with show_work(f"importing {kind}"):
+        migrated = import_suites(kind, sources, output, options)
     return print_written(migrated, strict=strict, command=f"import {kind}" if as_json else "")
 
 
@@ -212,13 +214,15 @@ def _import_clicks(
     options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
     documents = None
     if url is not None or cluster is not None:
-        documents = read_live_documents(output.parent, sources, options, environ=os.environ)
+        with show_work("reading the documents of the indexes"):
+            documents = read_live_documents(output.parent, sources, options, environ=os.environ)
     suite = None
     if suite_path is not None:
         suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.from_options(options, os.environ))
     model = _make_click_model(click_arguments)
     import_options = _read_options(name, index, request_file)
-    migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
+    with show_work(f"importing {kind}"):
+        migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
     return print_written(migrated, strict=strict, command=f"import {kind}" if as_json else "")
 
 

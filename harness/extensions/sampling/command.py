@@ -30,6 +30,7 @@ from harness.report.output_files import write_output
 from harness.report.outputs import Output
 from harness.report.safe_text import make_loggable
 from harness.report.terminal import print_document
+from harness.waits import show_work
 from harness.words import count, one_of
 
 _WRITERS: Mapping[str, Callable[[Sample], str]] = {".csv": format_queries_csv, ".jsonl": format_queries_json_lines}
@@ -116,8 +117,9 @@ def sample(
     log_options = _read_log_options(columns)
     refuse_repeated([str(path) for path in logs])
     tally = QueryTally(keep_numbers)
-    read = read_logs(logs, log_options, tally)
-    counted = tally.count()
+    with show_work(f"reading {count(len(logs), 'log')}"):
+        read = read_logs(logs, log_options, tally)
+        counted = tally.count()
     _print_wrong_lines(read)
     if not counted.queries:
         left_out = [f"{count(part.queries, 'query')} with {part.reason.value}" for part in counted.left_out]

@@ -25,6 +25,7 @@ from harness.options import RunOptions
 from harness.pages import format_links
 from harness.report.safe_text import make_loggable
 from harness.run.connections import Connections
+from harness.waits import show_work
 
 NAME_WIDTH = 14
 HEALTH_WIDTH = max(map(len, Health))
@@ -49,7 +50,8 @@ def command(cluster: str | None, index: str | None, as_json: bool, **arguments: 
     server cannot be searched, else 0.
     """
     options = make_run_options(cluster=cluster, **arguments)
-    findings = list(_examine_cluster(options, index))
+    with show_work("asking the server"):
+        findings = list(_examine_cluster(options, index))
     status = NO_ANSWER if any(finding.health is Health.BROKEN for finding in findings) else 0
     if as_json:
         return print_result(_describe_findings(findings, status))

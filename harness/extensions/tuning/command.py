@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -18,7 +18,7 @@ from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import OutputType, ReadText, json_option, make_run_options, query_options, quiet_option
-from harness.cli.terminal import print_all
+from harness.cli.terminal import make_bars, print_all
 from harness.drafts.suite_texts import FileChange
 from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
@@ -36,6 +36,9 @@ from harness.report.terminal import print_document
 from harness.run import Runner
 from harness.suites.inputs import RunInputs
 from harness.words import count
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
 
 
 def _read_share(text: str) -> float:
@@ -231,21 +234,25 @@ def report_progress(*, quiet: bool) -> Iterator[TrialLines | None]:
     if quiet:
         yield None
         return
-    lines = TrialLines(sys.stderr)
-    try:
-        yield lines
-    except KeyboardInterrupt:
-        lines.tell_interrupt()
-        raise
+    with make_bars(sys.stderr, "trials") as bars:
+        # While a bar is shown, standard error prints above it.
+        lines = TrialLines(sys.stderr, bars)
+        try:
+            yield lines
+        except KeyboardInterrupt:
+            lines.tell_interrupt()
+            raise
 
 
 class TrialLines:
-    """A line for each trial that is better than all before it, and one now and then."""
+    """A line for each trial that is better than all before it, and one now and then; a terminal has a bar too."""
 
     EVERY = 25
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, bars: Bars) -> None:
         self._stream = stream
+        self._bars = bars
+        self._bar = bars.add_task("starting", total=None)
         self._trials = 0
         self._best: int | None = None
         self._made = 0
@@ -253,12 +260,14 @@ class TrialLines:
     def study_opened(self, kept: int, trials: int) -> None:
         """Print what there is."""
         self._trials, self._made = trials, kept
+        self._bars.update(self._bar, description="tuning", total=trials, completed=kept)
         if kept:
             self._print(f"the study has {count(kept, 'trial')}, {max(trials - kept, 0)} to make")
 
     def trial_done(self, trial: TuningTrial, best: TuningTrial | None) -> None:
         """Print *trial* if it is the best so far."""
         self._made = trial.number + 1
+        self._bars.update(self._bar, completed=self._made)
         is_better = best is not None and best.number != self._best
         if best is not None:
             self._best = best.number
@@ -268,6 +277,7 @@ class TrialLines:
 
     def deciding(self, queries: int) -> None:
         """Print that the hold-out is looked at."""
+        self._bars.update(self._bar, description="deciding")
         self._print(f"deciding on {count(queries, 'query')} of the hold-out")
 
     def tell_interrupt(self) -> None:

@@ -76,6 +76,28 @@ class Columns(Drawing):
 
 
 @dataclass(frozen=True, slots=True)
+class FirstQueries(Drawing):
+    """A sentence with links to the queries to look at first, whose rankings are printed on paper too."""
+
+    template: ClassVar[str] = "blocks.html.jinja"
+
+    text: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Drawing):
+    """Blocks that open below their *heading*; *digest* says beside it what they come to."""
+
+    template: ClassVar[str] = "blocks.html.jinja"
+
+    heading: str
+    blocks: Sequence[Block]
+    digest: str = ""
+    anchor: str = ""
+    is_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A document, and what a page has around it."""
 

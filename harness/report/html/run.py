@@ -17,6 +17,7 @@ from harness.model.scores import Outcome
 from harness.pages import choose_one_of_each_page, find_site, format_link
 from harness.report.attention import (
     BAD,
+    find_attention,
     is_passed_of_query,
     measure_fall,
     order_verdicts,
@@ -32,7 +33,6 @@ from harness.report.document import (
     Drawing,
     Fact,
     Facts,
-    Heading,
     Link,
     Notes,
     Paragraph,
@@ -44,7 +44,7 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.html import Page, note_omissions, render_page
+from harness.report.html import FirstQueries, Page, Part, note_omissions, render_page
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -69,11 +69,12 @@ from harness.report.run_document import (
 )
 from harness.report.run_sentences import write_closing, write_headline
 from harness.report.sentences import (
+    format_score,
     format_tally,
     name_mean_column,
 )
 from harness.report.topics import find_suite_topics
-from harness.words import count, grouped
+from harness.words import count, grouped, shorten
 
 
 def describe_omitted(
@@ -225,6 +226,10 @@ class _Cell:
         return find_worst_status(self.suite.verdicts, compute_exit_status([self.suite]))
 
 
+MEANS_IN_DIGEST = 3
+"""Measures whose means stand beside their heading."""
+
+
 def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
     """The document's section of a suite, with what a page shows of all queries."""
     suite, anchor = cell.suite, cell.anchor
@@ -237,33 +242,38 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
         bins[summary.measure] = count_bins(query.scores.get(summary.measure) for query in suite.queries)
     queries = _make_query_views(cell.address, suite, tags, bins, limits)
 
-    blocks: list[Block] = [
-        Facts((Fact("suite", make_words(suite.path)), *build_facts(suite).facts)),
-        build_warnings(suite),
-        Heading("Thresholds"),
-        *_build_thresholds(cell, queries, limits),
-    ]
-    if has_figures(suite):
-        blocks += [Heading("Measures"), MeasureCards(suite.summaries, bins)]
-        by_tag = build_tag_table(suite, most=limits.tags, measures=limits.measures)
-        if by_tag is not None and by_tag.measures:
-            blocks += [Heading("Tags"), *_build_tags(by_tag, tags, anchor)]
-    variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
-    if variants.rows:
-        caption = "Variants of queries, those that agree least with their query first"
-        blocks += [Heading("Variants"), replace(variants, caption=caption)]
-    compared = build_compared_table(suite.queries)
-    if compared.rows:
-        caption = "Queries that miss hits of the request that they are compared with, those that agree least first"
-        blocks += [Heading("Compared requests"), replace(compared, caption=caption)]
+    # Where a threshold fails, it and the queries that it blames come first, and all else opens.
+    holds = not find_attention(suite).verdicts
+    blocks: list[Block] = [build_warnings(suite), *_build_first_queries(suite, queries)]
+    tally = format_tally(verdict.status for verdict in suite.verdicts)
+    blocks.append(Part("Thresholds", tuple(_build_thresholds(cell, queries, limits)), tally))
     ends = ("with the best scores", "with better scores than those shown")
     left_out = describe_omitted(suite.verdicts, len(suite.queries), limits, *ends)
     notes = (*build_notes(suite).lines, *note_omissions(left_out))
     if notes:
-        blocks += [Heading("Notes"), Notes(notes)]
-    blocks += _build_links(suite)
+        # What changed since a baseline may be the cause.
+        has_changes = suite.baseline is not None and bool(suite.baseline.changes)
+        blocks.append(Part("Notes", (Notes(notes),), f"{len(notes):,}", is_open=holds or has_changes))
     if suite.baseline:
         blocks += build_differences(suite.baseline.diffs)
+    if has_figures(suite):
+        means = [f"{summary.measure} {format_score(summary.mean)}" for summary in suite.summaries[:MEANS_IN_DIGEST]]
+        cards = MeasureCards(suite.summaries, bins)
+        blocks.append(Part("Measures", (cards,), ", ".join(means), is_open=holds))
+        by_tag = build_tag_table(suite, most=limits.tags, measures=limits.measures)
+        if by_tag is not None and by_tag.measures:
+            blocks.append(Part("Tags", tuple(_build_tags(by_tag, tags, anchor)), f"{len(tags):,}", is_open=holds))
+    variants = build_variants_table(suite.queries, VARIANTS_SHOWN)
+    if variants.rows:
+        caption = "Variants of queries, those that agree least with their query first"
+        blocks.append(Part("Variants", (replace(variants, caption=caption),), is_open=holds))
+    compared = build_compared_table(suite.queries)
+    if compared.rows:
+        caption = "Queries that miss hits of the request that they are compared with, those that agree least first"
+        blocks.append(Part("Compared requests", (replace(compared, caption=caption),), is_open=holds))
+    blocks += _build_links(suite)
+    facts = Facts((Fact("suite", make_words(suite.path)), *build_facts(suite).facts))
+    blocks.append(Part("Run", (facts,), suite.path, is_open=holds))
     table = QueryTable(
         anchor=anchor,
         title=cell.title,
@@ -277,9 +287,54 @@ def _build_suite(cell: _Cell, limits: Limits, *, opens_worst: bool) -> Section:
         opened=queries[0].anchor if opens_worst else None,
         limits=limits,
     )
-    blocks += [Heading("Queries", anchor=f"{anchor}-queries"), table]
+    blocks.append(Part("Queries", (table,), f"{len(suite.queries):,}", f"{anchor}-queries"))
     title = (Span(f"{cell.title} "), Span(cell.status, status=cell.status))
     return Section(title, tuple(blocks), anchor, address=f"{cell.address}/")
+
+
+def _build_first_queries(suite: SuiteReport, queries: Iterable[QueryView]) -> Iterator[Block]:
+    """The worst of the queries that thresholds blame, each with its score and a link to its ranking."""
+    attention = find_attention(suite)
+    if not attention.verdicts:
+        return
+    measure = suite.summaries[0].measure if suite.summaries else ""
+    worst = {}
+    for query in attention.queries:
+        worst[query.id] = format_score(query.scores[measure]) if measure in query.scores else ""
+    anchors = {view.query.id: view.anchor for view in queries if view.detailed}
+    yield from link_first_queries(measure, worst, anchors, attention.more_queries)
+
+
+LONGEST_FIRST_NAME = 40
+"""Characters of the id of a query in the first sentence of a page."""
+
+
+def link_first_queries(
+    measure: str, figures: Mapping[str, str], anchors: Mapping[str, str], more: int
+) -> Iterator[FirstQueries]:
+    """
+    A sentence with the queries to look at first; nothing where there are none.
+
+    Args:
+        measure: What the figures are of; empty where there is no measure.
+        figures: The figure of each query by its id, empty where it has none.
+        anchors: Where the page shows them, by id.
+        more: How many others are to be looked at.
+    """
+    if not figures:
+        return
+    heading = f"Queries to look at, with {measure}" if measure else "Queries to look at"
+    spans = [Span(heading, Tone.STRONG)]
+    for query, figure in figures.items():
+        spans.append(Span(": " if len(spans) == 1 else ", "))
+        link = Link(f"#{anchors[query]}") if query in anchors else None
+        spans.append(Span(shorten(query, LONGEST_FIRST_NAME), is_name=True, link=link))
+        if figure:
+            # A figure stays beside the name that it belongs to.
+            spans.append(Span(f"\N{NO-BREAK SPACE}{figure}"))
+    if more:
+        spans.append(Span(f" and {more:,} more"))
+    yield FirstQueries(tuple(spans))
 
 
 def _build_thresholds(cell: _Cell, queries: Iterable[QueryView], limits: Limits) -> Iterator[Block]:
@@ -296,19 +351,36 @@ def _build_thresholds(cell: _Cell, queries: Iterable[QueryView], limits: Limits)
         path=suite.path,
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
     )
-    yield from list_threshold_blocks(cell.title, suite.verdicts, thresholds)
+    yield from list_threshold_blocks(cell.title, thresholds)
 
 
-def list_threshold_blocks(title: str, verdicts: Iterable[Verdict], thresholds: Thresholds) -> Iterator[Block]:
-    """The statuses of all *verdicts* on *title*, then *thresholds*; the passed ones of single queries are folded."""
-    yield Paragraph(make_words(format_tally(verdict.status for verdict in verdicts)))
+FIRST_THRESHOLDS = 5
+"""Thresholds that need attention which stand on the page at once; the others open."""
+
+
+def list_threshold_blocks(title: str, thresholds: Thresholds) -> Iterator[Block]:
+    """*thresholds* of *title*: the first that need attention, or all where none does; the others are folded away."""
     passed = [line for line in thresholds.thresholds if is_passed_of_query(line.verdict)]
-    foremost = [line for line in thresholds.thresholds if not is_passed_of_query(line.verdict)]
-    yield replace(thresholds, thresholds=tuple(foremost), caption=f"Thresholds of {title} with their verdicts")
+    others = [line for line in thresholds.thresholds if not is_passed_of_query(line.verdict)]
+    bad = [line for line in others if line.needs_attention]
+    held = [line for line in others if not line.needs_attention]
+    more = bad[FIRST_THRESHOLDS:]
+    yield replace(
+        thresholds,
+        thresholds=tuple(bad[:FIRST_THRESHOLDS] or held),
+        caption=f"Thresholds of {title} with their verdicts",
+    )
+    folded = []
+    if more:
+        folded.append((f"{count(len(more), 'more threshold')} to look at", "More thresholds of {} to look at", more))
+    if bad and held:
+        folded.append((f"{count(len(held), 'other threshold')}", "Other thresholds of {}", held))
     if passed:
-        caption = f"Thresholds of single queries of {title} that passed"
-        folded = replace(thresholds, thresholds=tuple(passed), unanswered=0, caption=caption)
-        yield Details(f"{count(len(passed), 'threshold')} of single queries that passed", (folded,))
+        summary = f"{count(len(passed), 'threshold')} of single queries that passed"
+        folded.append((summary, "Thresholds of single queries of {} that passed", passed))
+    for summary, caption, lines in folded:
+        table = replace(thresholds, thresholds=tuple(lines), unanswered=0, caption=caption.format(title))
+        yield Details(summary, (table,))
 
 
 def _build_tags(by_tag: TagTable, tags: Sequence[str], anchor: str) -> Iterator[Block]:

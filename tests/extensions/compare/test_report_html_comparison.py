@@ -188,8 +188,7 @@ def test_thousands_of_queries_make_a_page_that_still_opens():
     text = render(large_report(5_200))
     page = Page(text)
     assert len(rows_of(page)) == Limits().rows
-    assert len(page.all("details", **{"class": "held"})) == 1
-    assert len(page.all("details")) == Limits().details + 1
+    assert len([details for details in page.all("details") if "class" not in details]) == Limits().details
     assert len(text) < 8_000_000
     assert "This page omits 200 queries that changed least" in page.text
     assert "This page omits the rankings of 4,500 queries that changed less than those shown" in page.text
@@ -201,7 +200,7 @@ def test_a_blamed_query_is_on_the_page_however_little_it_moved():
     text = render(replace(many, verdicts=(failed,)), limits=Limits(rows=5, details=2))
     page = Page(text)
     assert len(rows_of(page)) == 5
-    assert 'data-opens="q40"' in text
+    assert 'data-opens="c/query-00039"' in text
     assert "Look at: query-00039" in page.text
 
 

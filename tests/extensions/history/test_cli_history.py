@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.histories import entries_of, entry_of, make_kept_suite, ranking_of, run_of
+from builders.terminals import run_on_terminal
 from harness.cli import main
 from harness.store.history_files import write_entry
 
@@ -165,3 +166,10 @@ def test_programs_read_the_runs_and_the_steps(history):
     status, out, _ = history("pack", "--history", "history", "--keep", "5", "--json")
     result = json.loads(out)
     assert (status, result["facts"], len(result["files"])) == (0, {"runs": [7]}, 1)
+
+
+def test_a_terminal_is_shown_that_runs_are_scored(folder):
+    output, shown = run_on_terminal("history", "shop.relevance.yaml", "--history", "history", "--json")
+    assert json.loads(output)
+    assert "reading the history" in shown
+    assert "scoring 12 runs by the judgments of today" in shown

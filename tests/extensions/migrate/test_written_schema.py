@@ -9,6 +9,7 @@ import yaml
 
 from builders.schemas import make_outdated_schema
 from builders.suites import BODY
+from builders.terminals import run_on_terminal
 from extensions.migrate.builders.moving import write_files
 from harness.cli import main
 from harness.suites.discovery import find_suites
@@ -31,6 +32,18 @@ def test_a_suite_that_is_written_names_the_schema_beside_it(write, capsys):
     assert text.startswith(SCHEMA_COMMENT)
     schema = json.loads(Path("new", SCHEMA_NAME).read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(schema).validate(yaml.safe_load(text))
+
+
+def test_a_terminal_is_shown_that_an_import_and_an_export_go_on():
+    write_files({"a.csv": "query,document,grade\nred shoes,sku-1,3\n", "body.json": BODY})
+    suite = "new/shop.relevance.yaml"
+    request = ("--index", "shop", "--request-file", "body.json")
+    output, shown = run_on_terminal("import", "csv", "a.csv", "--output", suite, *request)
+    assert f"wrote {suite}" in output
+    assert "importing csv" in shown
+    output, shown = run_on_terminal("export", "trec", suite, "--output", "trec")
+    assert "wrote" in output
+    assert "exporting 1 suite" in shown
 
 
 def test_a_schema_that_is_there_is_not_written_again(capsys):

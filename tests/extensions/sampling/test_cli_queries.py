@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from builders.terminals import run_on_terminal
 from harness.cli import main
 from harness.suites import load_suite
 
@@ -175,6 +176,12 @@ def test_what_found_nothing_is_drawn_alone(tmp_path, monkeypatch, capsys):
     assert written == ["id,text,weight,tags", "xq-1,xq 1,7,head", "flights,flights,3,tail"]
     assert main(["queries", "sample", "log.csv", "--results-column", "results"]) == 2
     assert "--results-column belongs to --zero-hits" in capsys.readouterr().err
+
+
+def test_a_terminal_is_shown_that_a_log_is_read(log):
+    output, shown = run_on_terminal("queries", "sample", log.name, "--json")
+    assert json.loads(output)
+    assert "reading 1 log" in shown
 
 
 def test_programs_read_what_was_drawn_and_written(capsys, log):

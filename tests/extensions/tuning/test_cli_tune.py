@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from builders.engine import ScriptedEngine, item_of
+from builders.terminals import run_on_terminal
 from harness.cli import main
 from harness.extensions.tuning.asking import TrialSender
 from harness.extensions.tuning.outputs import dumps_tuning, loads_tuning
@@ -790,3 +791,11 @@ class TestTheSuite:
         change_suite('request: {query: {match: {title: "{{text}} {{param:field}}"}}}\n', requests)
         report = tune_json("--request", "this")
         assert report["trials"][0]["values"] == {"field": 3}
+
+
+def test_a_terminal_has_a_bar_of_the_trials(shop):
+    options = ("--effect", "0.5", "--sampler", "grid", "--url", shop.url)
+    _, shown = run_on_terminal("tune", "shop.relevance.yaml", *options)
+    assert "starting" in shown
+    assert re.search(r"deciding.*\d+/\d+.*trials", shown, re.DOTALL)
+    assert re.search(r"trial \d+ of \d+: ", shown)

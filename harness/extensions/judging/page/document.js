@@ -4,8 +4,12 @@ import { showOthers } from "./adjudicate.js";
 import { at, fillFacts, make } from "./elements.js";
 import { nameGrade, shadeOf } from "./grades.js";
 
+/** Characters of a query that stays in view in a narrow window; a longer one would hide the document. */
+const LONGEST_IN_VIEW = 160;
+
 const showQuery = (session, query) => {
   at("query").textContent = query.text;
+  at("query").classList.toggle("is-long", query.text.length > LONGEST_IN_VIEW);
   at("need").textContent = query.need;
   at("need").hidden = !query.need;
   fillFacts(at("params"), Object.entries(query.params));

@@ -84,9 +84,13 @@ const listPlaces = () =>
 
 const findPlace = (all) => all.findIndex(([query, document]) => query === shown.query && document === shown.document);
 
+/** In a narrow window the query and the grades stay in view, and of the document its end after one that is long. */
+const narrow = matchMedia("(max-width: 760px)");
+
 const go = (query, document, before = "") => {
   Object.assign(shown, { query, document });
   show();
+  if (narrow.matches && at("item").getBoundingClientRect().top < 0) at("item").scrollIntoView();
   say(before, describe());
 };
 

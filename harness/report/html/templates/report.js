@@ -5,6 +5,9 @@
   // as to lay out thousands takes seconds; the table has the first `shown` of those that fit its filters.
   const listings = new Map();
   const STEP = 200;
+  // a narrow window shows each query as a card, of which few fill a screen
+  const narrow = matchMedia("(max-width: 760px)");
+  const FEW = 5;
   const detailRows = new Map();
 
   const withDetail = (row) => (detailRows.has(row) ? [row, detailRows.get(row)] : [row]);
@@ -74,7 +77,7 @@
     form.querySelector("output").textContent = count === rows.length ? "" : count + " of " + rows.length + " shown";
     body.replaceChildren();
     listing.shown = 0;
-    showMore(listing);
+    showMore(listing, narrow.matches ? FEW : STEP);
   };
 
   const valueOf = (row, column, kind) => {
@@ -105,8 +108,7 @@
     });
   };
 
-  // a narrow window shows each query as a card, where its figures have no headings above them
-  const narrow = matchMedia("(max-width: 760px)");
+  // a card has no headings above its figures
   const nameFigures = () => {
     if (!narrow.matches) return;
     for (const [table, { rows }] of listings) {
@@ -127,6 +129,10 @@
     return alike(decoded) || alike((text) => decoded(text.replace(/:[^/]*\//, "/")));
   };
 
+  const reveal = (element) => {
+    for (let part = element.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  };
+
   const follow = () => {
     const row = location.hash && rowAt(location.hash.slice(1));
     if (!row) return;
@@ -139,12 +145,13 @@
     if (place >= listing.shown) showMore(listing, place + 1 - listing.shown);
     const link = linkOf(row);
     if (link) open(row);
+    reveal(row);
     row.scrollIntoView({ block: "start" });
     if (link) link.focus({ preventScroll: true });
   };
 
   const seen = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) target.click();
+    for (const { isIntersecting, target } of entries) if (isIntersecting && !narrow.matches) target.click();
   });
 
   for (const table of document.querySelectorAll("table.queries")) {
@@ -183,6 +190,7 @@
       }
     });
     form.hidden = false;
+    if (narrow.matches) filter(listing);
     form.addEventListener("input", () => filter(listing));
     form.addEventListener("submit", (event) => event.preventDefault());
   }
@@ -194,20 +202,36 @@
       listing.form.reset();
       listing.form.elements.tag.value = link.dataset.tag;
       filter(listing);
+      reveal(listing.form);
     });
   }
-  addEventListener("beforeprint", () => listings.forEach((listing) => showMore(listing, Infinity)));
+  // What is folded away on a screen is printed, with the rankings of the queries to look at; then all is as it was.
+  let unfolded = [];
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    const firstQueries = [...document.querySelectorAll(".first-queries a")].map((link) => rowAt(link.hash.slice(1)));
+    opened = firstQueries.filter((row) => row && linkOf(row) && !detailRows.has(row));
+    opened.forEach(open);
+    listings.forEach((listing) => showMore(listing, Infinity));
+    unfolded = [...document.querySelectorAll("main details:not([open])")];
+    unfolded.forEach((part) => (part.open = true));
+  });
+  addEventListener("afterprint", () => {
+    opened.forEach(close);
+    unfolded.forEach((part) => (part.open = false));
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest(".copy");
     if (!button) return;
-    const text = button.parentElement.querySelector("pre");
+    const text = button.parentElement.querySelector("pre, a");
+    const copied = text.href || text.textContent.trim();
     getSelection().selectAllChildren(text);
     const done = () => (button.textContent = "Copied");
-    if (navigator.clipboard) navigator.clipboard.writeText(text.textContent.trim()).then(done, () => {});
-    else if (document.execCommand("copy")) done();
+    if (navigator.clipboard) navigator.clipboard.writeText(copied).then(done, () => {});
+    else if (!text.href && document.execCommand("copy")) done();
   });
   addEventListener("hashchange", follow);
   const first = document.querySelector(".rankings > details[open]");
-  if (first && !location.hash) open(rowAt(first.id));
+  if (first && !location.hash && !narrow.matches) open(rowAt(first.id));
   follow();
 })();

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
+from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown, unfold
 from builders.reports import HOSTILE
 from extensions.compare.builders.comparisons import (
     comparison_report,
@@ -15,7 +15,7 @@ from extensions.compare.builders.comparisons import (
 )
 from harness.extensions.compare.page import render
 from harness.model.comparison import Comparison
-from harness.report.html.run import Limits
+from harness.report.html.run import Limits, encode_address
 
 NARROW = {"viewport": {"width": 400, "height": 900}}
 
@@ -27,12 +27,16 @@ def show(open_html):
     )
 
 
+def address_of_first(report):
+    return f"#c/{encode_address(report.queries[0].id)}"
+
+
 def sort_by(page, heading):
     page.locator("table.queries > thead").get_by_role("button", name=heading).click()
 
 
 def test_nothing_from_an_index_runs(show):
-    page = show(hostile_report(HOSTILE), "#q1")
+    page = show(hostile_report(HOSTILE), address_of_first(hostile_report(HOSTILE)))
     assert "owned" not in page.title()
     assert page.locator("img").count() == 0
     assert page.locator("tr.open .detail").is_visible()
@@ -97,13 +101,14 @@ def test_without_javascript_rankings_open_by_themselves(show):
     page = show(comparison_report(), java_script_enabled=False)
     assert page.locator("form").is_hidden()
     page.locator(".rankings summary").first.click()
-    assert page.locator("details[open] .detail .beside").is_visible()
+    assert page.locator(".rankings > details[open] .detail .beside").is_visible()
 
 
 @pytest.mark.parametrize("report", [comparison_report(), unjudged_report()], ids=["judged", "not judged"])
-@pytest.mark.parametrize("fragment", ["", "#q1"])
-def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries(show, report, fragment):
-    page = show(report, fragment, **NARROW)
+@pytest.mark.parametrize("leads_to_query", [False, True])
+def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries(show, report, leads_to_query):
+    page = show(report, address_of_first(report) if leads_to_query else "", **NARROW)
+    unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") == 400
     inside = "[...document.querySelectorAll('.measures td, .measures svg, .card, .beside > div, .sides td')]"
     assert page.evaluate(f"{inside}.length") > 8
@@ -113,7 +118,7 @@ def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("odd", ["x" * 400, "עברית " * 30, "\u202eevil\u202c", "a|b"])
 def test_odd_texts_do_not_widen_the_page(show, odd, width):
-    page = show(hostile_report(odd), "#q1", viewport={"width": width, "height": 900})
+    page = show(hostile_report(odd), address_of_first(hostile_report(odd)), viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.locator("tr.open .detail").bounding_box()["width"] <= width
 
@@ -138,6 +143,7 @@ def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, nam
     sides = {side: replace(getattr(report, side), name=name, index=name) for side in ("reference", "candidate")}
     long = replace(report, queries=queries, verdicts=verdicts, **sides)
     page = show(long, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert find_wide_boxes(page) == []
     assert find_high_cells(page, {1200: 14, 400: 20}[width]) == []
@@ -168,7 +174,11 @@ def test_a_narrow_window_names_each_figure_of_a_measure(show):
 @pytest.mark.parametrize("measures", [1, 2, 3, 4])
 def test_few_measures_stay_on_their_card(show, measures, width):
     names = ["nDCG@10", "P(rel=2)@5", "Judged@10", "R(rel=2)@10"][:measures]
-    page = show(compared_by(names, comparison_report()), "#q1", viewport={"width": width, "height": 900})
+    page = show(
+        compared_by(names, comparison_report()),
+        address_of_first(comparison_report()),
+        viewport={"width": width, "height": 900},
+    )
     assert page.evaluate("document.documentElement.scrollWidth") == width
     box = page.locator("tr.open .detail").bounding_box()
     assert box["x"] + box["width"] <= width
@@ -176,7 +186,7 @@ def test_few_measures_stay_on_their_card(show, measures, width):
 
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
     names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]
-    page = show(compared_by(names, comparison_report()), "#q1")
+    page = show(compared_by(names, comparison_report()), address_of_first(comparison_report()))
     width = page.evaluate("document.documentElement.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     box = page.locator("tr.open .detail").bounding_box()
@@ -186,7 +196,8 @@ def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast_enough(show, scheme):
-    page = show(comparison_report(), "#q1", color_scheme=scheme)
+    page = show(comparison_report(), address_of_first(comparison_report()), color_scheme=scheme)
+    unfold(page)
     ratios = contrasts(page)
     assert len(ratios) > 100
     assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]

@@ -53,6 +53,28 @@ def test_axe_finds_nothing(open_html, planted, width):
     assert find_violations_in_each_scheme(page) == []
 
 
+def test_the_legend_names_every_line_that_is_drawn_and_no_other(open_html, planted):
+    page = open_html(planted, viewport={"width": 1200, "height": 900})
+    drawn = set(page.evaluate(CLASSES_OF_LINES))
+    assert {"line", "day", "interval", "guide run", "guide before", "guide hover", "mark"} <= drawn
+    assert read_legend(page) == drawn
+    page.get_by_label("figures of the day").uncheck()
+    page.get_by_label("intervals over queries").uncheck()
+    assert read_legend(page) == drawn - {"day", "interval"}
+    for key in page.locator(".legend li:visible").all():
+        assert key.inner_text().strip()
+
+
+CLASSES_OF_LINES = """[...document.querySelectorAll('.charts svg :is(path, line:not(.grid), rect:not(.lane))')]
+    .map((drawn) => drawn.getAttribute('class'))"""
+
+
+def read_legend(page):
+    """The classes of the lines that the legend shows keys of."""
+    keys = page.locator(".legend li:visible .key").all()
+    return {key.get_attribute("class").removeprefix("key ") for key in keys}
+
+
 def test_the_last_run_is_shown_against_the_one_before_with_the_queries_that_changed_first(open_html):
     page = open_html(render(short_history()))
     panel = page.locator(".comparison")

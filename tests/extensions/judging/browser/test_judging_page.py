@@ -423,6 +423,28 @@ def test_no_window_needs_to_be_scrolled_sideways(serve, asked, width):
         press(page, "j")
 
 
+@pytest.mark.parametrize("words", [5, 600])
+def test_query_document_and_grades_stand_in_one_screen_of_a_telephone(serve, asked, words):
+    documents = (replace(DOCUMENTS[0], snippet="shoes " * words), *DOCUMENTS[1:])
+    page = serve(replace(asked, documents=documents), viewport={"width": 400, "height": 800})
+    assert is_in_view(page, "#query")
+    assert is_in_view(page, "#title")
+    assert page.locator("#snippet").bounding_box()["y"] < page.locator("#grades").bounding_box()["y"]
+    assert is_in_view(page, "#grades")
+    page.evaluate("document.getElementById('answers').previousElementSibling.scrollIntoView({block: 'center'})")
+    assert is_in_view(page, "#query")
+    assert is_in_view(page, "#grades")
+    page.get_by_role("button", name="fair").click()
+    wait_for(page, "document 2 of 2")
+    assert is_in_view(page, "#query")
+    assert is_in_view(page, "#title")
+
+
+def is_in_view(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
+
+
 @pytest.mark.parametrize("state", ["graded", "help", "changed", "found"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_axe_finds_nothing_and_every_text_has_contrast_enough(serve, asked, state, width):
