@@ -28,7 +28,7 @@ def test_the_generated_parts_of_pages_are_what_the_code_gives(pages):
 
 def test_docstring_examples_hold(pages):
     # pytest collects those of harness/ and tests/ only.
-    for module in (pages.commands, pages.suite_keys):
+    for module in (pages.commands, pages.skill, pages.suite_keys):
         results = doctest.testmod(module)
         assert results.attempted
         assert not results.failed

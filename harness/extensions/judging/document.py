@@ -10,6 +10,7 @@ from harness.extensions.judging.model import JudgmentFinding, MachineTrust, Pool
 from harness.extensions.judging.sentences import describe_unanswered, describe_zero_hits
 from harness.files.versioned import escape_json_commands
 from harness.model.judging import JudgeAgreement
+from harness.model.suite import Json
 from harness.report.document import (
     Block,
     Column,
@@ -109,10 +110,9 @@ def format_findings(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
     return (make_loggable(str(finding)) for finding in findings)
 
 
-def dump_findings(findings: Sequence[JudgmentFinding]) -> str:
-    """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
-    plain = [{**asdict(finding.mark), "kind": finding.kind, "message": finding.message} for finding in findings]
-    return escape_json_commands(json.dumps(plain, indent=2))
+def list_findings(findings: Sequence[JudgmentFinding]) -> list[Json]:
+    """Each finding with path, line, column, kind and message, for JSON; *line* and *column* are 0 for a whole file."""
+    return [{**asdict(finding.mark), "kind": finding.kind.value, "message": finding.message} for finding in findings]
 
 
 def write_findings_closing(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:

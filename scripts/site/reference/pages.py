@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from reference import arguments, commands, grammar, measures, plugin, settings, suite_keys
+from reference import arguments, commands, grammar, measures, plugin, settings, skill, suite_keys
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+SKILL = DOCS / "examples" / "SKILL.md"
+"""The page for agents as a file, which is generated whole."""
 
 PARTS: Mapping[str, Callable[[], str]] = {
     **arguments.PARTS,
@@ -47,6 +50,9 @@ def find_outdated_pages() -> dict[Path, str]:
             new_text = NOTE + new_text
         if new_text != text:
             outdated[page] = new_text
+    skill_text = skill.make_skill((DOCS / "guides" / "agents.md").read_text(encoding="utf-8"))
+    if not SKILL.exists() or SKILL.read_text(encoding="utf-8") != skill_text:
+        outdated[SKILL] = skill_text
     return outdated
 
 

@@ -3,11 +3,13 @@
 import csv
 import json
 
+import jsonschema
 import pytest
 
 import harness.search.dialects
 from builders.engine import ScriptedEngine
 from harness.cli import main
+from harness.cli.results import result_schema
 from harness.errors import EngineUnreachable
 from harness.model.run import Engine, Failure, FailureKind, Hit, Ranking
 from harness.search.hits import drop_repeated_hits
@@ -479,7 +481,7 @@ def test_an_id_field_that_the_index_has_not_is_told_instead_of_each_document(
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE.replace("index: products}", "index: products, id_field: sku}").replace("-next", ""))
     assert lint("--json") == 1
-    findings = json.loads(capsys.readouterr().out)
+    findings = json.loads(capsys.readouterr().out)["facts"]["findings"]
     assert [one["kind"] for one in findings] == kinds
     assert ("has no field 'sku', the `id_field`" in findings[0]["message"]) == (fields != ["sku"])
     assert findings[0]["message"].endswith("; did you mean 'skus'?") == (fields != ["sku"])
@@ -488,12 +490,24 @@ def test_an_id_field_that_the_index_has_not_is_told_instead_of_each_document(
 def test_json_stands_alone(folder, engine, capsys):
     (folder / "more.csv").write_text("query,document,grade\nshoes,gone,1\n")
     assert lint("--json") == 1
-    [finding] = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
+    jsonschema.validate(result, result_schema())
+    assert (result["command"], result["exit_status"]) == ("judgments lint", 1)
+    [finding] = result["facts"]["findings"]
     assert "products-next" in finding.pop("message")
     assert finding == {"path": "more.csv", "line": 2, "column": 1, "kind": "missing-document"}
     (folder / "more.csv").write_text("query,document,grade\n")
     assert lint("--json") == 0
-    assert json.loads(capsys.readouterr().out) == []
+    assert json.loads(capsys.readouterr().out)["facts"] == {"findings": []}
+
+
+def test_where_a_suite_is_wrong_its_problems_are_the_one_object(folder, engine, capsys):
+    (folder / "more.csv").write_text("query,document,grade\nshoes,gone,1\n")
+    (folder / "wrong.relevance.yaml").write_text("suite: wrong\nthresholdz: []\n")
+    assert main(["judgments", "lint", ".", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert "unknown-key" in {problem["code"] for problem in json.loads(out)["problems"]}
+    assert "more.csv:2:1: " in err
 
 
 def test_offline_asks_nobody_and_says_so(folder, engine, capsys):
@@ -574,7 +588,7 @@ def test_a_document_twice_in_the_suite_itself_is_found_with_all_else(folder, eng
     (folder / "shop.relevance.yaml").write_text(text)
     (folder / "more.csv").write_text("query,document,grade\nshoes,a,7\n")
     assert lint("--scale", "0..3", "--json") == 1
-    findings = json.loads(capsys.readouterr().out)
+    findings = json.loads(capsys.readouterr().out)["facts"]["findings"]
     assert [(one["path"], one["line"], one["column"], one["kind"]) for one in findings] == [
         ("more.csv", 2, 1, "contradiction"),
         ("more.csv", 2, 1, "off-scale"),

@@ -134,7 +134,10 @@ def test_json_has_the_kind_of_each_finding(folder, age, documents):
     give(folder, "a", 2.0, title="Title of a")
     documents["a"]["title"] = "Another title"
     _, out, _ = age("--json", "--before", "2026-05-01")
-    assert [finding["kind"] for finding in json.loads("\n".join(out))] == ["changed-document", "old-grade"]
+    assert [finding["kind"] for finding in json.loads("\n".join(out))["facts"]["findings"]] == [
+        "changed-document",
+        "old-grade",
+    ]
 
 
 def test_a_server_that_does_not_answer_leaves_the_days(folder, age, monkeypatch):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.extensions.judging.document import dump_findings
-from harness.extensions.judging.model import JudgmentFinding
+from harness.cli.results import CommandResult, print_result
+from harness.extensions.judging.document import list_findings
+from harness.extensions.judging.model import FindingKind, JudgmentFinding
 from harness.model.suite import Mark
 
 COMMANDS = ["::stop-commands::x", "##[stop-commands]x", "##vso[task.complete result=Succeeded]", "##teamcity[x]"]
@@ -26,14 +27,17 @@ def hostile(request, tmp_path, monkeypatch):
     return request.param
 
 
-def test_findings_in_json_are_no_command_of_a_log_and_have_no_control(hostile):
-    findings = [JudgmentFinding(Mark("j.csv", 1, 1), "unknown", f"document {hostile} is not in the index")]
+def test_findings_in_json_are_no_command_of_a_log_and_have_no_control(hostile, capsys):
+    findings = [
+        JudgmentFinding(Mark("j.csv", 1, 1), FindingKind.UNKNOWN_QUERY, f"document {hostile} is not in the index")
+    ]
 
-    text = dump_findings(findings)
+    print_result(CommandResult("judgments lint", facts={"findings": list_findings(findings)}))
+    text = capsys.readouterr().out
 
     assert text.isascii()
     assert not EXECUTED.search(text)
-    assert json.loads(text)[0]["message"] == findings[0].message
+    assert json.loads(text)["facts"]["findings"][0]["message"] == findings[0].message
 
 
 def test_findings_in_judgments_give_no_command_as_text(tmp_path, monkeypatch, capsys):

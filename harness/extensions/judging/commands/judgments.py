@@ -35,8 +35,8 @@ from harness.extensions.judging.aging import AgeOptions, age_suites
 from harness.extensions.judging.commands.judged_suite import depth_option, folder_option, scale_option, suite_argument
 from harness.extensions.judging.document import (
     build_pool_document,
-    dump_findings,
     format_findings,
+    list_findings,
     write_findings_closing,
 )
 from harness.extensions.judging.findings import Scale
@@ -186,26 +186,28 @@ def lint(suites: Sequence[Path], offline: bool, scale: Scale | None, as_json: bo
     found = find_given_suites(suites, arguments["root"])
     options = make_run_options(**arguments)
     lint = lint_suites(found.suites, options, offline=offline, scale=scale, environ=os.environ)
-    _print_lint(lint, as_json=as_json)
+    status = _print_lint("judgments lint", lint, as_json=as_json)
     print_left_out(found)
     if lint.problems:
         raise SuiteError(lint.problems)
+    return status
+
+
+def _print_lint(command: str, lint: Lint, *, as_json: bool) -> int:
+    """Print the findings on standard output, and notes and numbers on standard error; returns the exit status."""
+    status = FINDINGS if lint.findings else 0
     if lint.errors:
-        return NO_ANSWER
-    if lint.findings:
-        return FINDINGS
-    return 0
-
-
-def _print_lint(lint: Lint, *, as_json: bool) -> None:
-    """Print the findings on standard output, and notes and numbers on standard error."""
-    if as_json:
-        click.echo(dump_findings(lint.findings))
+        status = NO_ANSWER
+    remarks = [*lint.notes, *lint.errors, write_findings_closing(lint.findings, lint.judgments, lint.suites)]
+    # Where there are problems, these are the one object on standard output.
+    if as_json and not lint.problems:
+        print_result(CommandResult(command, status, (), {"findings": list_findings(lint.findings)}, remarks))
     else:
         for line in format_findings(lint.findings):
-            click.echo(line)
-    for line in (*lint.notes, *lint.errors, write_findings_closing(lint.findings, lint.judgments, lint.suites)):
+            click.echo(line, err=as_json)
+    for line in remarks:
         click.echo(make_loggable(line), err=True)
+    return status
 
 
 @command.command(
@@ -260,11 +262,9 @@ def age(
     )
     with run_progress(quiet=quiet) as progress:
         lint = age_suites(found.suites, options, environ=os.environ, progress=progress)
-    _print_lint(lint, as_json=as_json)
+    status = _print_lint("judgments age", lint, as_json=as_json)
     print_left_out(found)
-    if lint.errors:
-        return NO_ANSWER
-    return FINDINGS if lint.findings else 0
+    return status
 
 
 @command.command(

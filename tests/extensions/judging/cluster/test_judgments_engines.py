@@ -217,7 +217,7 @@ def test_a_deleted_document_is_found_and_the_id_that_is_there(
     graded = "query,document,grade\nshoes,sku-2,0\nshoes,sku-3,1\nshoes,sku-4,2\nshoes,007,1\n"
     write(name, "[j.csv]", j_csv=graded)
     assert judgments("lint", ".", "--url", engine_url, "--json") == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["facts"]["findings"]
     assert [(one["line"], one["kind"]) for one in found] == [(3, "missing-document"), (4, "missing-document")]
     assert f"document 'sku-3' for query 'shoes' is not in index {name}; " in found[0]["message"]
     assert "but 'SKU-4' is, which differs only in letter case" in found[1]["message"]
