@@ -74,6 +74,12 @@ def undefined(text: str) -> str:
     return text.replace("{d: 3}", "{d: 0}")
 
 
+def nothing_is_right(text: str) -> str:
+    """No result is right for boots."""
+    assert "judgments: {d: 3}" in text
+    return text.replace("judgments: {d: 3}", "nothing: true")
+
+
 def blue_shoes(text: str) -> str:
     """The same id asks something else; the engine gives it the same answer."""
     return text.replace("text: red shoes", "text: blue shoes")
@@ -191,6 +197,17 @@ ROWS = {
         "has nothing to decide: every query is left out (1 undefined)",
         more=f"undefined: skip\n{MEAN.replace('0.8', '0.8 for tail')}",
         edit=undefined,
+    ),
+    "nothing found": passes(
+        "nothing found", more='thresholds: ["false hits <= 5%"]', edit=nothing_is_right, arrange=boots_without_hits
+    ),
+    "false hits": fails("false hits in 1 of 1 query", more='thresholds: ["false hits <= 5%"]', edit=nothing_is_right),
+    "false hits without an answer": errs(
+        "boots",
+        "engine error (500)",
+        more='thresholds: ["false hits <= 5%"]',
+        edit=nothing_is_right,
+        arrange=lambda engine: engine.broken.update({BOOTS: 500}),
     ),
     "engine error": errs(
         "boots", "engine error (400)", "no such thing", arrange=lambda engine: engine.broken.update({BOOTS: 400})

@@ -26,8 +26,6 @@ from harness.model.suite import (
     InTop,
     Query,
     QuerySample,
-    RequestAgreementCondition,
-    RequestLossCondition,
     Threshold,
     UnresolvedCondition,
     Variant,
@@ -178,10 +176,8 @@ def test_every_kind_of_condition_is_in_the_table() -> None:
     tested = {type(kind.make().condition) for kind in KINDS}
     of_suites = set(get_args(Condition)) - set(OF_ONE_QUERY)
     # A condition with a variable is an error, whatever the queries are. False hits are those of other queries than
-    # these: tests/unit/test_gate_false_hits.py. Another request needs answers of its own:
-    # tests/unit/test_gate_requests.py.
-    others = {UnresolvedCondition, FalseHitsCondition, RequestAgreementCondition, RequestLossCondition}
-    assert of_suites - tested == others
+    # these: tests/unit/test_gate_false_hits.py.
+    assert of_suites - tested == {UnresolvedCondition, FalseHitsCondition}
 
 
 @each(KINDS)
