@@ -411,7 +411,11 @@ def _compute_suite_status(report: SuiteReport) -> int:
         return report.item_status
     if not report.gates:
         return 0
-    return compute_comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
+    is_unanswered = bool(report.unanswered_once)
+    # Where thresholds are decided, those that need another request are errors if it does not answer.
+    if any(verdict.status is Status.NOT_DECIDED for verdict in report.verdicts):
+        is_unanswered = is_unanswered or report.lacks_answers
+    return compute_comparison_status(report.verdicts, unanswered=is_unanswered)
 
 
 def compute_comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:

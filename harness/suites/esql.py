@@ -185,11 +185,25 @@ def _list_unordered(query: EsqlQuery) -> dict[int, str]:
     elif query.limit is None or query.limit.text == "0":
         offset = query.commands[len(names) - 1 - names[::-1].index("LIMIT")].offset
         notes[offset] = "expected LIMIT with a whole number of at least 1, or with a parameter such as ?depth"
+    else:
+        notes |= _list_lower_limits(query, query.limit.text)
     is_defined = any(
         piece.name == "_score" for command in query.commands if command.name != "SORT" for piece in command.pieces
     )
     if any(key.column == "_score" for key in query.sort_keys) and not is_defined:
         notes[query.commands[last].offset] = "found SORT by _score, expected METADATA _id, _score behind FROM"
+    return notes
+
+
+def _list_lower_limits(query: EsqlQuery, last: str) -> dict[int, str]:
+    """That a LIMIT of *query* leaves fewer rows than its *last* one asks for, by the offset of each."""
+    notes: dict[int, str] = {}
+    for command in query.commands:
+        number = command.pieces[0].text if command.name == "LIMIT" and command.pieces else ""
+        if number.isdecimal() and last.isdecimal() and int(number) < int(last):
+            notes[command.offset] = (
+                f"found LIMIT {number} before LIMIT {last}, which it leaves fewer rows; expected one LIMIT"
+            )
     return notes
 
 

@@ -181,6 +181,10 @@ REFUSED = {
         GOOD.replace("LIMIT 10", "LIMIT ▲3"),
         "the request 'request' has LIMIT 3, but 'nDCG@5' needs 5 hits",
     ),
+    "a lower limit before the last": (
+        GOOD.replace("LIMIT 10", "▲LIMIT 3 | LIMIT 10"),
+        "found LIMIT 3 before LIMIT 10, which it leaves fewer rows; expected one LIMIT",
+    ),
     "no ids": (
         "▲" + GOOD.replace("METADATA _id, _score", "METADATA _score"),
         "the ES|QL has no METADATA _id: expected FROM products METADATA _id, _score, or 'id_field' in the target",

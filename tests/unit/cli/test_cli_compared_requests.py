@@ -217,3 +217,9 @@ def test_show_of_the_other_request_sends_it_alone(engine, capsys):
     assert main(["show", "shop.relevance.yaml", "shoes", "--url", engine.url, "--request", "exact"]) == 0
     assert "missed hit" not in capsys.readouterr().out
     assert list_sent(engine) == ["exact red shoes"]
+
+
+def test_a_report_that_decides_nothing_lacks_the_answers_of_the_other_request(engine):
+    assert run(engine, "--report-only") == 0
+    engine.broken["exact red shoes"] = 500
+    assert run(engine, "--report-only") == 3
