@@ -147,10 +147,8 @@ def test_a_ranking_stands_beside_its_ideal(report):
 
 
 def test_passed_thresholds_of_single_queries_are_folded_away(report):
-    page = Page(render(report))
-    assert "1 threshold of single queries that passed" in page.text
-    assert "2 other thresholds" in page.text
-    assert len(page.all("details", **{"class": "held"})) == 2
+    summaries = re.findall(r'<details class="held"><summary>(.*?)</summary>', render(report))
+    assert summaries == ["3 other thresholds", "1 threshold of single queries that passed"]
 
 
 def test_texts_from_outside_never_become_markup(report):
