@@ -2,9 +2,9 @@
 What each judge says of documents, in a file of JSON lines: the last line of a document counts.
 
 A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, `settles` where
-the judge saw what others gave, the grade that it `replaces` in the suite, what was asked (`suite` and `question`), the
-`time` at which it was given, a fingerprint of each text of the document that was `shown`, and for a language model
-`machine`, an object with the fields of `MachineAnswer`.
+the judge saw what others gave, the grade that it `replaces` in the suite, the `quotes` that were marked, what was asked
+(`suite` and `question`), the `time` at which it was given, a fingerprint of each text of the document that was `shown`,
+and for a language model `machine`, an object with the fields of `MachineAnswer`.
 
 The answers of a machine stand between `{"begin": N}` and `{"end": N}`, with the number of answers before that line: a
 file that was cut, or of a run that was killed, lacks the end. Files from before have no such lines, and neither have
@@ -32,8 +32,9 @@ from harness.files.paths import cut_suffix
 from harness.files.tables import format_json_lines
 from harness.files.writing import PRIVATE
 from harness.masking import fingerprint, is_vector, shorten_vectors
+from harness.metrics.quotes import make_quote
 from harness.model.judging import JudgeAnswer, MachineAnswer
-from harness.model.suite import Json, Query, Suite
+from harness.model.suite import Json, Query, Quote, Suite
 from harness.words import count, counted, simplify_number
 
 
@@ -144,6 +145,8 @@ class JudgeFile:
     """The lines of the file with the grades that were read."""
     outdated: set[Pair] = field(default_factory=set)
     """Documents whose last grade does not count, as the page showed another text or other params of the query."""
+    outdated_quotes: dict[Pair, int] = field(default_factory=dict)
+    """Likewise the number of quotes of each document."""
     is_machine: bool = False
     """Whether a language model gave any of the answers, also of those that do not count any more."""
     is_open: bool = False
@@ -194,6 +197,8 @@ class JudgeFile:
                     judge_file.outdated.add(pair)
                     # It may stand in a file of judgments, where it was not edited by hand.
                     judge_file.given.setdefault(pair, set()).add(answer.grade)
+                if answer.quotes:
+                    judge_file.outdated_quotes[pair] = len(answer.quotes)
             else:
                 judge_file._apply(answer)
             judge_file.lines[pair] = number
@@ -333,6 +338,7 @@ class JudgeFile:
         else:
             self.steps.append((pair, self.answers.get(pair)))
         self.outdated.discard(pair)
+        self.outdated_quotes.pop(pair, None)
         self.is_machine = self.is_machine or answer.machine is not None
         if answer.is_empty:
             self.answers.pop(pair, None)
@@ -371,6 +377,11 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
             entry[name] = True
     if answer.replaces is not None:
         entry["replaces"] = simplify_number(answer.replaces)
+    if answer.quotes:
+        entry["quotes"] = [
+            {"text": quote.text, "grade": simplify_number(quote.grade), "from": quote.document}
+            for quote in answer.quotes
+        ]
     texts = {"suite": answer.suite, "question": answer.question, "time": answer.time}
     entry |= {name: text for name, text in texts.items() if text is not None}
     if answer.shown:
@@ -463,10 +474,12 @@ def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
             replaces=None if entry.get("replaces") is None else read_json_grade(entry["replaces"]),
             time=None if entry.get("time") is None else datetime.fromisoformat(entry["time"]).isoformat(),
             shown={str(name): str(value) for name, value in entry.get("shown", {}).items()},
+            quotes=tuple(map(_read_quote, entry.get("quotes", ()))),
             seen=str(entry.get("seen", "")),
         )
         # JSON can hold lone surrogates, which no file of judgments can.
-        "".join((answer.query, answer.document, answer.comment, answer.suite or "")).encode()
+        quoted = [text for quote in answer.quotes for text in (quote.text, quote.document)]
+        "".join((answer.query, answer.document, answer.comment, answer.suite or "", *quoted)).encode()
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
         raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
@@ -477,6 +490,13 @@ def _read_machine(entry: Any) -> MachineAnswer:
     """How a machine came to its grade; TypeError or KeyError for what does not say it."""
     texts = {name: str(entry[name]) for name in ("model", "version", "prompt", "shown", "reason")}
     return MachineAnswer(**texts, input_tokens=int(entry["input_tokens"]), output_tokens=int(entry["output_tokens"]))
+
+
+def _read_quote(entry: Any) -> Quote:
+    """A quote that was marked; TypeError, KeyError or ValueError for what is none."""
+    if not str(entry["text"]).strip():
+        raise ValueError
+    return make_quote(str(entry["text"]), read_json_grade(entry["grade"]), str(entry["from"]))
 
 
 def read_json_grade(value: Any) -> float:
@@ -499,10 +519,17 @@ def describe_outdated(judges: Mapping[str, JudgeFile]) -> list[str]:
     """A sentence on each judge with grades that do not count any more; *judges* are by name."""
     sentences = []
     for name, judge_file in judges.items():
+        quotes = sum(judge_file.outdated_quotes.values())
+        left_out = []
         if judge_file.outdated:
-            grades = count(len(judge_file.outdated), "grade")
-            queries = counted(sorted({query for query, _ in judge_file.outdated}), "query")
+            left_out.append(count(len(judge_file.outdated), "grade"))
+        if quotes:
+            left_out.append(count(quotes, "quote"))
+        if left_out:
+            pairs = judge_file.outdated.union(judge_file.outdated_quotes)
+            queries = counted(sorted({query for query, _ in pairs}), "query")
             sentences.append(
-                f"left out {grades} of {name}, given before the text or params changed: {queries}; grade again"
+                f"left out {' and '.join(left_out)} of {name}, given before the text or params changed: {queries}; "
+                "grade again"
             )
     return sentences

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from harness.model.suite import Quote
+
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedBounds:
@@ -143,10 +145,13 @@ class JudgeAnswer:
     shown: Mapping[str, str] = field(default_factory=dict)
     """A fingerprint of each text of the document that the judge saw, by field; empty where the line has none."""
 
+    quotes: tuple[Quote, ...] = ()
+    """The texts of the document that the judge marked as quotes for the query."""
+
     seen: str = ""
     """`SEEN_RANKS` if the judge saw which request finds the document, and at which rank; else empty."""
 
     @property
     def is_empty(self) -> bool:
         """Whether it takes an answer away."""
-        return self.grade is None and not self.cannot_tell and not self.comment
+        return self.grade is None and not self.cannot_tell and not self.comment and not self.quotes

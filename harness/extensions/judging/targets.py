@@ -93,17 +93,21 @@ class GradeTarget:
         for output in self.outputs:
             write_output(output, GRADE_WRITERS[output.kind](grades), "the grades")
             lines.append(f"wrote {count(len(grades), 'grade')} to {output.path}")
+        quotes = sum(len(answer.quotes) for file in judges.values() for answer in file.answers.values())
+        if quotes:
+            lines.append(f"left out {count(quotes, 'quote')}: quotes are written into a suite only")
         return lines
 
     def _write_to_suite(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> list[str]:
-        written = self.files.write(grades, collect_given(judges.values()))
+        written = self.files.write(grades, collect_given(judges.values()), judges.values())
         # What was written is no change by somebody else when grades are written once more.
         self.reread()
         lines = []
         if written.files:
             changed = f", and {written.changed:,} changed" if written.changed else ""
+            quotes = f", and {count(written.quotes, 'new quote')}" if written.quotes else ""
             files = " and ".join(map(str, written.files))
-            lines.append(f"wrote {count(written.added, 'new grade')}{changed} to {files}")
+            lines.append(f"wrote {count(written.added, 'new grade')}{changed}{quotes} to {files}")
         else:
             lines.append("no grade is new; nothing was written")
         for (query, document), grade in written.kept.items():
@@ -112,4 +116,6 @@ class GradeTarget:
             )
         if written.unknown:
             lines.append(f"left out {count(written.unknown, 'grade')} for queries that the suite does not have")
+        for reason, number in written.quotes_left_out.items():
+            lines.append(f"left out {count(number, 'quote')}: {reason}")
         return lines

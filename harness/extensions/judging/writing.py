@@ -15,8 +15,11 @@ from harness.config import Configs
 from harness.errors import InputError, UsageError
 from harness.extensions.judging.findings import PlacedJudgment
 from harness.extensions.judging.grade_edits import EDITORS, edit_suite, read_suite_grades, read_without_judgments
+from harness.extensions.judging.marked_quotes import NewQuotes, list_new_quotes
 from harness.extensions.judging.pools_and_lint import read_judged
+from harness.extensions.judging.quote_edits import add_quotes, list_quotable_queries
 from harness.files.editing import NoPlace, apply_edits
+from harness.files.judge_files import JudgeFile
 from harness.files.judgments import read_judgments
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import read_records
@@ -45,6 +48,10 @@ class WriteResult:
     """Grades that were edited by hand meanwhile and stay."""
     unknown: int = 0
     """The number of grades for queries that the suite does not have, which are left out."""
+    quotes: int = 0
+    """The number of new quotes."""
+    quotes_left_out: Mapping[str, int] = field(default_factory=dict)
+    """The number of quotes that were not written, by the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +80,21 @@ class GradedFiles:
                 contents[path] = content
         return cls(suite, named, contents, configs)
 
-    def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> WriteResult:
+    def write(
+        self,
+        grades: Mapping[Pair, float],
+        given: Mapping[Pair, frozenset[float]],
+        judges: Iterable[JudgeFile] = (),
+    ) -> WriteResult:
         """
         Write *grades* to the suite or the judgment file that has, or would have, the judgment; each file whole.
+
+        Quotes are written beside their queries in the suite. What cannot be put there is left out, and counted.
 
         Args:
             grades: The grades to write.
             given: All grades that judges ever gave a document. Any other grade in a file was edited by hand, and stays.
+            judges: Whose quotes are written.
 
         Raises:
             FilesChanged: A file changed since it was read.
@@ -112,8 +127,12 @@ class GradedFiles:
                 changed += 1
         # All files are edited before one is written: an error leaves them as they are.
         contents = {path: self._edit(path, by_file[path], judged.suite.grades) for path in by_file}
+        quotes = list_new_quotes(judges, judged.suite)
+        with_quotes = self._add_quotes(contents.get(self.suite, self.contents[self.suite]), quotes)
+        if quotes.by_query:
+            contents[self.suite] = with_quotes
         self.replace_all(contents)
-        return WriteResult(tuple(contents), added, changed, kept, unknown)
+        return WriteResult(tuple(contents), added, changed, kept, unknown, quotes.number, quotes.left_out)
 
     def replace_all(self, contents: Mapping[Path, bytes]) -> None:
         """
@@ -194,6 +213,21 @@ class GradedFiles:
             is_sound = False
         if not is_sound:
             raise UsageError(f"{path}: the grades cannot be put into this file without changing more; {ELSEWHERE}")
+        return mark + edited.encode()
+
+    def _add_quotes(self, content: bytes, quotes: NewQuotes) -> bytes:
+        """*content*, the suite's, with *quotes*; those that it cannot be given are counted as left out."""
+        if not quotes.by_query:
+            return content
+        mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
+        text = content[len(mark) :].decode()
+        for query in quotes.by_query.keys() - list_quotable_queries(text):
+            quotes.leave_out(query, "the query is in a query file; write it there by hand")
+        edited = add_quotes(text, quotes.by_query)
+        if edited is None:
+            for query in list(quotes.by_query):
+                quotes.leave_out(query, "it cannot be put into the suite without changing more; write it by hand")
+            return content
         return mark + edited.encode()
 
     def _read_grades(self, path: Path, text: str) -> dict[Pair, str]:

@@ -101,9 +101,11 @@ class Grading:
         if grade is not None and pair[0] in nothing and is_right(suite.gain, float(grade)):
             raise UsageError(f"the suite says that no result is right for {pair[0]!r}; expected a grade without gain")
         document = PooledDocument(pair[0], "", pair[1], {}, title=title)
+        before = self.file.answers.get(pair)
         answer = JudgeAnswer(
             *pair,
             None if grade is None else float(grade),
+            quotes=() if before is None else before.quotes,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             shown=fingerprint_texts(document, suite.display),
             seen=SEEN_RANKS,

@@ -178,6 +178,36 @@ def test_grades_go_to_files_of_their_own_where_these_are_named(folder, judge, ca
     assert capsys.readouterr().err == "relevance: out.csv holds 1 grade that no judge gave; write to another file\n"
 
 
+def test_quotes_are_written_beside_their_query_and_told_where_they_cannot_be(folder, judge, capsys):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(SUITE.replace("{title: title}", "{title: title, fields: [text], text: text}"))
+
+    def act(page):
+        said = page.ask("/quote", {"query": "shoes", "document": "x", "text": "words of x", "grade": 2})
+        assert said["quotes"] == [{"text": "words of x", "grade": 2, "from": "x"}]
+        page.ask("/finish", {})
+
+    assert judge(act=act) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["wrote 0 new grades, and 1 new quote to shop.relevance.yaml"]
+    assert suite_lines(folder)[0] == (
+        "  - {id: shoes, text: red shoes, judgments: {a: 2, b: 0}, "
+        'quotes: [{text: "words of x", document: x, grade: 2}]}   # two'
+    )
+    path.write_text(
+        path.read_text()
+        .replace("words of x", "words")
+        .replace(", text: text}", "}")
+        .replace(', quotes: [{text: "words", document: x, grade: 2}]', "")
+    )
+    assert main(["judge", "write", "shop.relevance.yaml"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "no grade is new; nothing was written",
+        "left out 1 quote: the suite does not name the field `text` of `display`, in which quotes are looked for",
+    ]
+    assert main(["judge", "write", "shop.relevance.yaml", "--output", "csv=grades.csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["left out 1 quote: quotes are written into a suite only"]
+
+
 @pytest.mark.parametrize("words", [["page", "--judge", "anna"], ["write"], ["agreement"]])
 def test_suites_of_one_file_name_do_not_share_grades(folder, judge, capsys, words):
     (folder / "y").mkdir()

@@ -120,7 +120,7 @@ def test_a_grade_is_kept_before_the_answer_and_undone(server, ask, kept):
     assert JudgeFile.read(kept.path).grades == {A: 2.0}
     shown = json.loads(ask("GET", "/session")[2])
     assert [(one["document"], one["grade"]) for one in shown["documents"]] == [("a", 2.0), ("b", None)]
-    undone = {"query": "q", "document": "a", "grade": None, "cannot_tell": False, "comment": ""}
+    undone = {"query": "q", "document": "a", "grade": None, "cannot_tell": False, "comment": "", "quotes": []}
     assert json.loads(ask("POST", "/undo", {})[2]) == undone
     assert json.loads(ask("POST", "/undo", {})[2]) == {}
     assert JudgeFile.read(kept.path).grades == {}
@@ -228,7 +228,7 @@ def test_a_comment_stays_with_the_next_grade_and_is_removed_by_an_empty_one(ask,
     answer = json.loads(
         ask("POST", "/grade", {**given, "grade": None, "cannot_tell": True, "comment": "Two of them."})[2]
     )
-    assert answer == {**given, "grade": None, "cannot_tell": True, "comment": "Two of them."}
+    assert answer == {**given, "grade": None, "cannot_tell": True, "comment": "Two of them.", "quotes": []}
     assert json.loads(ask("POST", "/grade", {**given, "grade": 2})[2])["comment"] == "Two of them."
     ask("POST", "/grade", {**given, "grade": 2, "comment": ""})
     answer = JudgeFile.read(kept.path).answers[A]

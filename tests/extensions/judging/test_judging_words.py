@@ -18,7 +18,7 @@ KEYS = dict(re.findall(r"^\| `(\S)`.* \| (.+) \|$", TEXT, re.MULTILINE))
 """What the page says that a key does, from the table of the docs."""
 
 
-@pytest.mark.parametrize("key", ["n", "s", "u", "/", "g", "?"])
+@pytest.mark.parametrize("key", ["n", "q", "s", "u", "/", "g", "?"])
 def test_the_list_of_keys_says_what_the_docs_say(key):
     said = KEYS[key].replace("next and previous query", "next query")
     assert re.search(rf'^  "?{re.escape(key)}"?: \["{re.escape(said)}[";]', SCRIPT, re.MULTILINE)

@@ -69,7 +69,13 @@ export const showDocument = (session, query, document) => {
   at("id").textContent = document.title ? document.document : "";
   at("snippet").textContent = document.snippet || "";
   const fields = document.fields.filter((field) => field.text !== document.title);
-  at("fields").replaceChildren(...fields.flatMap((field) => [make("dt", field.name), markParts(make("dd"), field.parts)]));
+  at("fields").replaceChildren(
+    ...fields.flatMap((field) => {
+      const text = markParts(make("dd"), field.parts);
+      text.dataset.field = field.name;
+      return [make("dt", field.name), text];
+    }),
+  );
   at("origin").textContent = describeOrigin(choices, document);
   showOthers(choices, document.others);
   for (const button of at("grades").children) {

@@ -5,6 +5,7 @@ import { at, complain, fillFacts, make, say } from "./elements.js";
 import { makeSearch } from "./find.js";
 import { nameGrade } from "./grades.js";
 import { makeLists } from "./lists.js";
+import { makeQuotes } from "./quotes.js";
 import { ask } from "./server.js";
 import { describeAnswer, isAnswered } from "./states.js";
 import { describeFinish, showTeam } from "./team.js";
@@ -59,6 +60,7 @@ const show = () => {
   showProgress();
   if (!query) return;
   showDocument(session, query, document);
+  quotes.show(document);
   lists.show(query, document);
   search.show(query);
   const all = listPlaces();
@@ -142,6 +144,7 @@ const takeAnswer = (answer) => {
   changed.grade = answer.grade;
   changed.cannot_tell = answer.cannot_tell;
   changed.comment = answer.comment;
+  changed.quotes = answer.quotes;
   lists.update(queriesById.get(changed.query));
   return changed;
 };
@@ -189,6 +192,20 @@ const comment = () => {
     say(text ? "The comment is kept." : "The comment is removed.");
   });
 };
+
+/** Marks a text of the document that is shown as a quote, or removes the quote where there is no grade. */
+const quote = (text, grade, from) => {
+  const quoted = shown.document;
+  act(async () => {
+    const { query, document } = quoted;
+    takeAnswer(await ask("quote", { query, document, text, grade, from }));
+    show();
+    if (grade === null) at("quote").focus();
+    say(grade === null ? "Quote removed." : `Marked as quote, ${nameGrade(choices, grade)}: ${text}`);
+  });
+};
+
+const quotes = makeQuotes(session, quote);
 
 /** Adds a document that was found to the page, and shows it. */
 const add = (document) => {
@@ -249,11 +266,12 @@ const reload = async () => {
 };
 
 /** Whether the judge says nothing of a document any more. */
-const isEmpty = (answer) => answer.grade === null && !answer.cannot_tell && !answer.comment;
+const isEmpty = (answer) => answer.grade === null && !answer.cannot_tell && !answer.comment && !answer.quotes.length;
 
 const isNews = (answer) => {
   const known = findDocument(answer);
-  return !known || ["grade", "cannot_tell", "comment"].some((name) => known[name] !== answer[name]);
+  const names = ["grade", "cannot_tell", "comment", "quotes"];
+  return !known || names.some((name) => JSON.stringify(known[name]) !== JSON.stringify(answer[name]));
 };
 
 /** What other windows of the judge changed; a judge who settles is given what others differ on by now. */
@@ -269,7 +287,7 @@ const watch = () =>
     const taken = news.map(takeAnswer).filter(Boolean);
     if (!taken.length) return;
     show();
-    say("Another window changed a grade.");
+    say("Another window changed a grade or a quote.");
   });
 
 const watchOn = async () => {
@@ -329,7 +347,8 @@ const moves = {
   t: ["cannot tell; again: take it away", cannotTell],
   c: ["comment on this document; Enter keeps the comment", () => shown.document && at("comment").focus()],
   f: ["find other documents for this query; Escape leaves the search", search.open],
-  u: ["undo the last grade, also one of an earlier session", undo],
+  q: ["mark the text that is selected as a quote", quotes.mark],
+  u: ["undo the last grade or quote, also one of an earlier session", undo],
   "/": ["search in the list of queries; Escape leaves it", searchList],
   g: ["read the guidelines", readGuidelines],
   w: [`then Enter: ${finishing}`, () => at(at("finish").hidden ? "reread" : "finish").focus()],
@@ -337,6 +356,7 @@ const moves = {
 };
 if (at("guide").hidden) delete moves.g;
 if (!session.searches) delete moves.f;
+if (!session.quoted_field) delete moves.q;
 at("find-fold").hidden = !session.searches;
 const arrows = { ArrowRight: "j", ArrowDown: "j", ArrowLeft: "k", ArrowUp: "k" };
 

@@ -32,6 +32,7 @@ def build_session(view: JudgeView) -> dict[str, Any]:
         "notes": list(task.notes),
         "guidelines": suite.guidelines.strip(),
         "choices": choices,
+        "quoted_field": suite.display.text,
         "searches": task.beyond is not None and not view.settles,
         "queries": [build_query(view, query) for query in list_queries(view)],
         "documents": [build_document(view, document) for document in view.list_documents()],
@@ -94,11 +95,16 @@ def build_document(view: JudgeView, document: PooledDocument) -> dict[str, Any]:
 def build_answer(answer: JudgeAnswer | None) -> dict[str, Any]:
     """What a judge said of a document, as JSON values; None for nothing."""
     if answer is None:
-        return {"grade": None, "cannot_tell": False, "comment": ""}
+        return {"grade": None, "cannot_tell": False, "comment": "", "quotes": []}
     comment = answer.comment
     if answer.machine is not None:
         comment = answer.machine.reason
-    return {"grade": answer.grade, "cannot_tell": answer.cannot_tell, "comment": comment}
+    return {
+        "grade": answer.grade,
+        "cannot_tell": answer.cannot_tell,
+        "comment": comment,
+        "quotes": [{"text": quote.text, "grade": quote.grade, "from": quote.document} for quote in answer.quotes],
+    }
 
 
 def _build_field(document: PooledDocument, name: str) -> dict[str, Any]:

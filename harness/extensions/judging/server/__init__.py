@@ -22,7 +22,7 @@ __all__ = ["JudgingServer"]
 _MOST_BYTES = 64 * 1024
 """Bytes of a request, which holds one grade."""
 
-SCRIPTS = ("judge.js", "adjudicate.js", "document.js", "find.js", "lists.js", "states.js", "team.js")
+SCRIPTS = ("judge.js", "adjudicate.js", "document.js", "find.js", "lists.js", "quotes.js", "states.js", "team.js")
 """The first one loads the others."""
 
 ASSETS: Mapping[str, Asset] = {

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.agreement import Pair
 from harness.errors import UsageError
+from harness.extensions.judging.marked_quotes import check_quote, name_source
 from harness.extensions.judging.page.session_json import build_answer, build_document, build_session
 from harness.extensions.judging.session import JudgeView, RefusedGrade
 from harness.extensions.judging.texts import fingerprint_texts
+from harness.metrics.quotes import make_quote
 from harness.model.judging import JudgeAnswer
 from harness.words import shorten
 
@@ -55,8 +58,37 @@ def record_grade(view: JudgeView, sent: Mapping[str, Any]) -> dict[str, Any]:
         replaces=replaced_grade,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         shown={} if document is None else fingerprint_texts(document, view.task.suite.display),
+        quotes=() if before is None else before.quotes,
     )
     view.file.record(answer)
+    return describe_grade(view, pair)
+
+
+def record_quote(view: JudgeView, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Keep that a `text` of the document is a quote with a `grade`, or remove the quote where that is null.
+
+    It is from the document that its field `from` names, or from the one with the id of the hit.
+    """
+    pair, text, grade = (str(sent.get("query")), str(sent.get("document"))), sent.get("text"), sent.get("grade")
+    view.check_grade(pair, grade)
+    document = view.find_document(pair)
+    if not isinstance(text, str) or "grade" not in sent or document is None:
+        raise RefusedGrade("expected the text of a quote with its grade, or null to remove it")
+    before = view.file.answers.get(pair)
+    if before is None:
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        shown = fingerprint_texts(document, view.task.suite.display)
+        before = JudgeAnswer(*pair, None, settles=view.settles, time=time, shown=shown)
+    quote = make_quote(" ".join(text.split()), document=name_source(document, sent.get("from")))
+    quotes = [other for other in before.quotes if other.key != quote.key]
+    if grade is not None:
+        check_quote(quote, document, view.task.suite)
+        if grade <= 0:
+            raise RefusedGrade("a quote is what hits should hold; expected a grade above 0")
+        quotes.append(replace(quote, grade=float(grade)))
+    # What else was said of the document stays as it was, with its time.
+    view.file.record(replace(before, quotes=tuple(quotes), undoes=False))
     return describe_grade(view, pair)
 
 
@@ -100,6 +132,7 @@ def describe_grade(view: JudgeView, pair: Pair) -> dict[str, Any]:
 ACTIONS: dict[tuple[str, str], Callable[[JudgeView, Mapping[str, Any]], dict[str, Any]]] = {
     ("GET", "/session"): show_session,
     ("POST", "/grade"): record_grade,
+    ("POST", "/quote"): record_quote,
     ("POST", "/undo"): undo_grade,
     ("POST", "/search"): find_documents,
 }

@@ -479,3 +479,75 @@ def test_the_focus_is_seen_and_moves_through_the_grades(serve, session):
     press(page, "Space")
     wait_for(page, "Graded perfect (3)")
     assert page.locator("#said").get_attribute("aria-live") == "polite"
+
+
+@pytest.fixture
+def chunks(session):
+    """The session of a suite that says in which field quotes are looked for."""
+    suite = replace(session.task.suite, display=Display(text="body", fields=("manual", "body")))
+    texts = {"manual": "boiler", "body": "The valve opens at 3 bar. Below 2 bar it closes."}
+    document = PooledDocument("shoes", "red shoes", "c-7", {"current": 1}, texts=texts)
+    other = replace(document, document="c-8", texts={"manual": "pump"})
+    return replace(session, task=replace(session.task, suite=suite), documents=[document, other])
+
+
+def select(page, words):
+    """Select *words*, which are in one field, as a judge does with the mouse."""
+    page.evaluate(
+        """words => {
+            const text = [...document.querySelectorAll("#fields dd")].find(dd => dd.textContent.includes(words));
+            const start = text.textContent.indexOf(words), range = document.createRange();
+            range.setStart(text.firstChild, start);
+            range.setEnd(text.firstChild, start + words.length);
+            getSelection().removeAllRanges();
+            getSelection().addRange(range);
+        }""",
+        words,
+    )
+
+
+def test_selected_words_are_marked_as_quotes_removed_and_undone(serve, chunks):
+    page = serve(chunks)
+    press(page, "q")
+    wait_for(page, "Select words in body first.")
+    select(page, "boiler")
+    press(page, "q")
+    wait_for(page, "Select words in body first.")
+    page.select_option("#quote-from", "manual")
+    select(page, "The valve opens at 3 bar")
+    press(page, "q")
+    wait_for(page, "Marked as quote, perfect (3): The valve opens at 3 bar")
+    page.select_option("#quote-grade", "1")
+    select(page, "Below 2 bar it")
+    page.click("#quote")
+    wait_for(page, "Marked as quote, fair (1): Below 2 bar it")
+    select(page, "he valve")
+    press(page, "q")
+    wait_for(page, "expected whole words of the text in body")
+    listed = page.locator("#quote-list li div")
+    assert listed.all_inner_texts() == [
+        "The valve opens at 3 bar perfect (3), from boiler", "Below 2 bar it fair (1), from boiler",
+    ]  # fmt: skip
+    page.locator("#quote-list button").first.click()
+    wait_for(page, "Quote removed.")
+    assert listed.all_inner_texts() == ["Below 2 bar it fair (1), from boiler"]
+    press(page, "u")
+    wait_for(page, "Undone.")
+    assert listed.count() == 2
+    kept = JudgeFile.read(chunks.file.path).answers["shoes", "c-7"]
+    assert [(one.text, one.grade, one.document) for one in kept.quotes] == [
+        ("The valve opens at 3 bar", 3.0, "boiler"), ("Below 2 bar it", 1.0, "boiler"),
+    ]  # fmt: skip
+    page.reload()
+    page.wait_for_selector("#item:not([hidden])")
+    assert listed.count() == 2
+    assert find_violations_in_each_scheme(page) == []
+    press(page, "j")
+    page.wait_for_selector("#quotes", state="hidden")
+
+
+def test_where_no_field_has_quotes_the_page_does_not_offer_them(serve, session):
+    page = serve(session)
+    assert page.locator("#quotes").is_hidden()
+    press(page, "q", "?")
+    assert "quote" not in page.locator("#keys").inner_text().replace("grade or quote", "")
