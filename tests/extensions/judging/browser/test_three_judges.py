@@ -188,7 +188,7 @@ def test_two_windows_of_a_judge_show_the_same(command, open_page, browser):
     first, second = open_page("anna", browser), open_page("anna", browser)
     press(first, "2")
     wait_for(first, "#count", "1 of 10 graded")
-    wait_for(second, "#said", "Another window changed a grade.")
+    wait_for(second, "#said", "Another window changed a grade or a quote.")
     assert second.locator("#count").inner_text() == "1 of 10 graded"
     press(second, "u")
     wait_for(first, "#count", "0 of 10 graded")
