@@ -353,6 +353,32 @@ def test_where_nobody_knows_whether_a_batch_was_created_none_is_sent(server, cap
     assert (grades(), len(server.batches)) == (ALL, 1)
 
 
+def test_none_is_sent_again_while_the_file_of_one_that_may_be_created_cannot_be_removed(server, capsys):
+    server.faults = {"POST /batches": [500] * 9, "DELETE /files/ID": [503] * 9}
+    assert run() == 3
+    assert "was created cannot be seen" in capsys.readouterr().err
+    [(name, _)] = server.files.values()
+    assert name.startswith("relevance-"), "no second file that may be paid for too"
+    server.faults = {}
+    assert run() == 0
+    assert (grades(), len(server.batches)) == (ALL, 1)
+
+
+def test_a_batch_that_is_created_while_its_file_is_removed_is_not_sent_again(server, monkeypatch):
+    """The call that created it failed, and was carried out only after the server was asked for it."""
+    server.faults = {"POST /batches": [500]}
+    delete = BatchClient.delete_file
+
+    def delete_late(client, file):
+        key = json.loads(STATE.read_text())["batches"][0]["key"]
+        server._create({"input_file_id": file, "metadata": {"relevance_harness": key}})
+        return delete(client, file)
+
+    monkeypatch.setattr(BatchClient, "delete_file", delete_late)
+    assert run() == 0
+    assert (grades(), len(server.batches)) == (ALL, 1)
+
+
 def test_ctrl_c_ends_the_waiting_and_the_same_command_picks_the_batch_up(server, monkeypatch, capsys):
     server.polls = 1
 

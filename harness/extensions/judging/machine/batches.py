@@ -336,18 +336,25 @@ class BatchAsking:
         Returns:
             The batch; why nobody knows; None if it was not created, and is forgotten.
         """
-        if batch.file:
-            found = self._repeat(self.server.find_batch, batch.file, batch.key, batch.created)
-            if isinstance(found, RemoteBatch):
-                return self._keep_created(batch, found)
-            if found is not None:
-                self._end(
-                    f"whether the batch {batch.key} was created cannot be seen at {self.judge.base_url}: {found.why}; "
-                    f"start the command again, or remove {self.sent.place.path} to ask again if there is none"
-                )
-                return found
-        self._discard(batch)
-        return None
+        if not batch.file:
+            self._discard(batch)
+            return None
+        find = (self.server.find_batch, batch.file, batch.key, batch.created)
+        found = self._repeat(*find)
+        if found is None:
+            # A call on its way may create it as long as its file is there, and may have done so meanwhile.
+            removed = self._repeat(self.server.delete_file, batch.file)
+            found = removed if isinstance(removed, Busy) else self._repeat(*find)
+        if isinstance(found, RemoteBatch):
+            return self._keep_created(batch, found)
+        if found is None:
+            self.sent.remove(batch)
+            return None
+        self._end(
+            f"whether the batch {batch.key} was created cannot be seen at {self.judge.base_url}: {found.why}; "
+            f"start the command again, or remove {self.sent.place.path} to ask again if there is none"
+        )
+        return found
 
     def _keep_created(self, batch: SentBatch, remote: RemoteBatch) -> SentBatch:
         created = replace(batch, id=remote.id)
