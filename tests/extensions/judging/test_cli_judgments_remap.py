@@ -190,6 +190,8 @@ REFUSED = {
     "no index": ([], None, "name the index that has the documents now, --index NEW, or a file"),
     "its own index": ([], "products", "name the index that has the documents now, --index NEW, or a file"),
     "no export": (["--before", "none.jsonl"], "products-v2", "there is no such file"),
+    "a field that no document has": (["--by", "nope"], "products-v2", "products: no document has a value in 'nope'"),
+    "a field that no document has now": ([], "untitled", "untitled: no document has a value in 'title'; name the fields"),
     "an export without ids": (["--before", "shop.map.jsonl"], "products-v2", "the document has no id"),
 }
 
@@ -199,6 +201,8 @@ def test_what_cannot_be_found_is_refused(
     engine: IndexedEngine, capsys: pytest.CaptureFixture[str], words: list[str], index: str | None, reason: str
 ) -> None:
     Path("shop.map.jsonl").write_text('{"title": "red shoe"}\n', encoding="utf-8")
+    engine.titles["untitled"] = dict.fromkeys(NEW)
+    engine.on_index[("untitled", "red shoes")] = ["b"]
 
     assert remap(engine, *words, index=index) == 2
     assert reason in capsys.readouterr().err

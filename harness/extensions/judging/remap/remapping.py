@@ -137,6 +137,8 @@ def find_remap(
         if options.before is None and own_index is not None:
             before = _read_documents(inspector, own_index, fields, id_field)
         after = _read_documents(inspector, index, fields, id_field)
+        _refuse_without_fields(before, str(options.before or own_index), fields)
+        _refuse_without_fields(after, index, fields)
         fates = pair_documents(_list_judging(judged), before, after)
         moved = _score(suite, answered.mask_run(), fates.moved)
     files = IdFiles.read(graded, judges, judged.suite.roots)
@@ -203,6 +205,13 @@ def _collect(documents: Iterable[SampledDocument], fields: Sequence[str]) -> dic
         # Of two documents with one id, nothing says which one is judged.
         keys[document.id] = key if keys.get(document.id, key) == key else None
     return keys
+
+
+def _refuse_without_fields(documents: Documents, place: str, fields: Sequence[str]) -> None:
+    """Raise UsageError where nothing tells any of *documents* apart: all of them would be gone, or ambiguous."""
+    if documents and all(key is None for key in documents.values()):
+        names = " and ".join(repr(name) for name in fields)
+        raise UsageError(f"{place}: no document has a value in {names}; name the fields that it has: --by FIELD")
 
 
 def read_export(path: Path, fields: Sequence[str], id_field: str | None) -> Documents:
