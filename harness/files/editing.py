@@ -27,9 +27,12 @@ Edit: TypeAlias = tuple[int, int, str]
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """*text* with *edits*, whose places do not overlap."""
-    for begin, end, new in sorted(edits, reverse=True):
-        text = text[:begin] + new + text[end:]
-    return text
+    # A judgment file may have a hundred thousand of them, so the text is not copied for each.
+    parts, done = [], 0
+    for begin, end, new in sorted(edits):
+        parts += [text[done:begin], new]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 # Lines.

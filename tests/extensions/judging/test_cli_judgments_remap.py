@@ -191,7 +191,7 @@ REFUSED = {
     "its own index": ([], "products", "name the index that has the documents now, --index NEW, or a file"),
     "no export": (["--before", "none.jsonl"], "products-v2", "there is no such file"),
     "a field that no document has": (["--by", "nope"], "products-v2", "products: no document has a value in 'nope'"),
-    "a field that no document has now": ([], "untitled", "untitled: no document has a value in 'title'; name the fields"),
+    "a field that no document has now": ([], "untitled", "untitled: no document has a value in 'title'"),
     "an export without ids": (["--before", "shop.map.jsonl"], "products-v2", "the document has no id"),
 }
 
