@@ -26,6 +26,8 @@ from harness.extensions.workbench.tries import lock_tries
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile
 from harness.local_server import RefusedAction
+from harness.metrics.quotes import make_quote
+from harness.model.judging import JudgeAnswer
 from harness.suites import load_suite
 
 GOOD, NEW = REQUEST.replace("^3", "^6"), REQUEST.replace("^3", "^8")
@@ -71,6 +73,15 @@ class TestGrades:
         assert answer["ranking"]["try"][0]["grade"] == 2.0
         [line] = read_lines(path.with_name("shop.judged-by.anna.jsonl"))
         assert (line["query"], line["document"], line["grade"], line["seen"]) == ("q1", "q1-new", 2, "ranks")
+
+    def test_a_grade_leaves_the_quotes_of_the_judging_page(self, engine, path):
+        kept = path.with_name("shop.judged-by.anna.jsonl")
+        JudgeFile(kept).record(JudgeAnswer("q1", "q1-new", None, quotes=(make_quote("a tent"),)))
+        with open_actions(path, engine.url, judge="anna") as actions:
+            send(actions, NEW)
+            actions.grade("", {"query": "q1", "document": "q1-new", "grade": 2, "try": 1})
+        answer = JudgeFile.read(kept).answers["q1", "q1-new"]
+        assert (answer.grade, [quote.text for quote in answer.quotes]) == (2.0, ["a tent"])
 
     def test_a_grade_is_undone(self, engine, path):
         with open_actions(path, engine.url, judge="anna") as actions:
