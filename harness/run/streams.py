@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import SearchError
 from harness.gate.selection import list_read_fields
 from harness.model.request import SearchRequest
-from harness.model.run import Ranking, Response
+from harness.model.run import Failure, FailureKind, Ranking, Response
 from harness.model.suite import Query
 from harness.run.plan import SearchPlan, count_requested_hits
 from harness.run.tails import SIZES, cut_with_tail, keep_read_values
@@ -84,19 +84,37 @@ class NeededHits:
                 else:
                     yield streamed, request
         for size in SIZES:
-            deeper: dict[int, SearchRequest] = {}
-            for place, (streamed, request) in sorted(short.items()):
-                deepest = min(size, self._dialect.find_deepest_size(requests[place]))
-                is_deeper = deepest > count_requested_hits(request, self.plan.suite)
-                if is_deeper and self._lacks_documents(streamed.response, request):
-                    deeper[place] = self._dialect.deepen(requests[place], deepest)
             seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-            if deeper and (seconds_left is None or seconds_left > 0):
-                for place, streamed in self._ask_deeper(deeper, seconds_left):
-                    first, _ = short[place]
-                    if _continues(first.response, streamed.response):
-                        short[place] = _take_over(first, streamed.response, deeper[place], self.plan), deeper[place]
+            self._deepen(short, requests, size, seconds_left)
         yield from short.values()
+
+    def _deepen(
+        self,
+        short: dict[int, tuple[StreamedResponse, SearchRequest]],
+        requests: Sequence[SearchRequest],
+        size: int,
+        budget: float | None,
+    ) -> None:
+        """Ask for *size* hits where the responses of *short* still lack documents, and put what comes into *short*."""
+        deeper: dict[int, SearchRequest] = {}
+        for place, (streamed, request) in sorted(short.items()):
+            deepest = min(size, self._dialect.find_deepest_size(requests[place]))
+            is_deeper = deepest > count_requested_hits(request, self.plan.suite)
+            if is_deeper and self._lacks_documents(streamed.response, request):
+                deeper[place] = self._dialect.deepen(requests[place], deepest)
+        unanswered = set(deeper)
+        if deeper and (budget is None or budget > 0):
+            for place, streamed in self._ask_deeper(deeper, budget):
+                unanswered.discard(place)
+                first, _ = short[place]
+                if _continues(first.response, streamed.response):
+                    short[place] = _take_over(first, streamed.response, deeper[place], self.plan), deeper[place]
+                elif _may_answer_later(streamed.response):
+                    short[place] = replace(first, response=streamed.response), deeper[place]
+        for place in unanswered:
+            # Too few documents are no ranking: without the others the query would count as worse than it is.
+            first, _ = short[place]
+            short[place] = replace(first, response=_NOT_ASKED), deeper[place]
 
     def _ask_deeper(
         self, requests: Mapping[int, SearchRequest], budget: float | None
@@ -157,6 +175,22 @@ class NeededHits:
             return suite.depth
         # The size is of a key that the query fills in: only the request without the further hit has it as it is.
         return count_requested_hits(build_request(suite, template, query), suite)
+
+
+_NOT_ASKED = Failure(
+    FailureKind.NOT_RUN, "several hits are of one document, and the run ended before it could ask for more hits"
+)
+"""What a query has whose further hits nobody could ask for."""
+
+_BUSY = frozenset({429, 502, 503, 504})
+"""Statuses of a server that may answer later; others may say that a size is too large for it."""
+
+
+def _may_answer_later(response: Response) -> bool:
+    """Whether *response* is a failure that says nothing of how many hits there are."""
+    if not isinstance(response, Failure):
+        return False
+    return response.kind in (FailureKind.TIMEOUT, FailureKind.NOT_RUN) or response.status in _BUSY
 
 
 def _continues(first: Response, deeper: Response) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders.commands import run_to_report
+from builders.suites import make_suite
 from harness.cli import main
+from harness.model.request import SearchRequest
+from harness.model.run import Failure, FailureKind, Hit, Ranking
+from harness.model.run import Response as AnyResponse
+from harness.model.suite import Query, Target
+from harness.run.plan import plan_searches
+from harness.run.streams import NeededHits
+from harness.search.protocol import ResponseStream, StreamedResponse
 
 SUITE = """\
 suite: manuals
@@ -140,3 +149,42 @@ def test_validate_names_collapse_for_an_engine(tmp_path: Path, capsys) -> None:
     path.write_text(text.replace("request: {", "request: {collapse: {field: doc}, "), encoding="utf-8")
     assert main(["validate", str(path)]) == 0
     assert "`collapse:" not in capsys.readouterr().out
+
+
+class Source:
+    """Gives the responses in their order; None is none."""
+
+    def __init__(self, *responses: AnyResponse | None) -> None:
+        self.responses = list(responses)
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        for place, request in enumerate(requests):
+            response = self.responses.pop(0)
+            if response is not None:
+                yield StreamedResponse(place, request, response)
+
+
+SHORT = Ranking((Hit("a", score=3.0), Hit("b", score=2.0)), total=50, duplicates=("a", "a", "b"))
+BUSY = Failure(FailureKind.ERROR, "busy", 503)
+TOO_LARGE = Failure(FailureKind.ERROR, "rows is too large", 500)
+
+
+@pytest.mark.parametrize(
+    ("deeper", "budget", "kind"),
+    [
+        ([BUSY], None, FailureKind.ERROR),
+        ([Failure(FailureKind.TIMEOUT, "slow")], None, FailureKind.TIMEOUT),
+        ([None], None, FailureKind.NOT_RUN),
+        ([], 0.0, FailureKind.NOT_RUN),
+        ([TOO_LARGE, TOO_LARGE], None, None),
+    ],
+)
+def test_without_the_further_hits_there_is_no_ranking(
+    deeper: list[AnyResponse | None], budget: float | None, kind: FailureKind | None
+) -> None:
+    """A size that the server does not take leaves the first hits; what may be answered later is an error."""
+    suite = make_suite(Query("q", "valve", judgments={"a": 1}), depth=4, target=Target(index="i", unique_ids=True))
+    plan = plan_searches(suite)
+    [streamed] = NeededHits(Source(SHORT, *deeper), plan).stream(plan.requests, budget=budget)
+    found = streamed.response.kind if isinstance(streamed.response, Failure) else None
+    assert found is kind
