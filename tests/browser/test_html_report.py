@@ -4,7 +4,16 @@ from dataclasses import replace
 import pytest
 
 from builders.cells import cell
-from builders.pages import SCHEMES, contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown, unfold
+from builders.pages import (
+    SCHEMES,
+    contrasts,
+    find_cut_texts,
+    find_high_cells,
+    find_violations_in_each_scheme,
+    find_wide_boxes,
+    shown,
+    unfold,
+)
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
@@ -598,6 +607,14 @@ def test_the_first_screen_says_what_broke_and_why_and_the_rest_opens(show, broke
 def is_on_first_screen(locator):
     box = locator.bounding_box()
     return box["y"] >= 0 and box["y"] + box["height"] <= locator.page.viewport_size["height"]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_axe_finds_nothing_whether_parts_are_folded_or_open(show, broken, width):
+    page = show(broken, viewport={"width": width, "height": 900})
+    assert find_violations_in_each_scheme(page) == []
+    unfold(page)
+    assert find_violations_in_each_scheme(page) == []
 
 
 def test_a_narrow_window_lists_few_queries_until_more_are_wanted(show, broken):
