@@ -206,8 +206,13 @@ def is_hardly_judged(hits: int, judged: int) -> bool:
 
 
 def lacks_judgments(suite: SuiteReport) -> bool:
-    """Whether so few hits of *suite* are judged that its scores say little; without scores no judgment is needed."""
-    return bool(suite.summaries) and is_hardly_judged(suite.hits, suite.judged_hits)
+    """
+    Whether so few hits of *suite* are judged that its scores say little, or that none can be made.
+
+    A suite without scores needs no judgment if its queries are compared with another request, or no result is right.
+    """
+    needs_none = not suite.summaries and all(query.compared or query.nothing for query in suite.queries)
+    return not needs_none and is_hardly_judged(suite.hits, suite.judged_hits)
 
 
 def list_looked_at(verdicts: Sequence[Verdict]) -> list[Verdict]:
