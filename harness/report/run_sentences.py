@@ -25,7 +25,7 @@ from harness.model.report import (
     Report,
     SuiteReport,
 )
-from harness.model.run import Instability, NamedField, Status, TargetChecks, Verdict
+from harness.model.run import Instability, NamedField, Status, TargetChecks, Unit, Verdict
 from harness.model.scores import Outcome
 from harness.model.timing import ShardCopy
 from harness.options import format_options
@@ -128,9 +128,13 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
 
 
 def list_next_commands(suite: SuiteReport) -> tuple[tuple[str, ...], ...]:
-    """The commands that a report of *suite* names to go on with, each once, as the list of its words."""
+    """
+    The commands that a report of *suite* names to go on with, each once, as the list of its words.
+
+    Without those of thresholds on the latency, which differ from run to run.
+    """
     commands = [suggest_why(suite)]
-    commands += [suggest_command(suite, verdict) for verdict in suite.verdicts]
+    commands += [suggest_command(suite, verdict) for verdict in suite.verdicts if verdict.unit is not Unit.MILLISECONDS]
     return tuple(tuple(shlex.split(command)) for command in dict.fromkeys(commands) if command)
 
 
@@ -140,7 +144,9 @@ def suggest_why(suite: SuiteReport) -> str:
 
     Empty where no threshold fails, the request is not known to have changed, or no command can search the same.
     """
-    is_failed = any(verdict.status is Status.FAILED for verdict in suite.verdicts)
+    is_failed = any(
+        verdict.status is Status.FAILED and verdict.unit is not Unit.MILLISECONDS for verdict in suite.verdicts
+    )
     if not is_failed or suite.baseline is None or suite.searched is None or not suite.path:
         return ""
     if all(diff.name != "request" for diff in suite.baseline.diffs):

@@ -1,5 +1,6 @@
 """The page of ``relevance try`` in a browser: typed in, graded, written, on a command whose answers are made."""
 
+import math
 import re
 import time
 from pathlib import Path
@@ -244,8 +245,8 @@ def test_a_manual_page_sends_on_ctrl_enter_only(serve):
 
 
 def test_the_last_of_twenty_texts_is_shown(serve):
-    """Twenty texts in two seconds, each sent at once: the engine takes half a second for one."""
-    bench = ScriptedBench(60, batch=15, pace=0.12)
+    """Twenty texts in two seconds, each sent at once: the engine takes two seconds for one, in four batches."""
+    bench = ScriptedBench(60, batch=15, pace=0.5)
     page = serve(bench)
     start = time.monotonic()
     page.focus("#text")
@@ -253,9 +254,11 @@ def test_the_last_of_twenty_texts_is_shown(serve):
         page.fill("#text", text_of(10 + number))
         press(page, "Control+Enter")
         page.wait_for_timeout(max(100 * (number + 1) - 1000 * (time.monotonic() - start), 0))
+    typed = time.monotonic() - start
     wait_for(page, "done")
     assert bench.texts[-1] == text_of(29)
-    assert len(bench.whole) <= 2
+    # A busy machine types more slowly, and then more are answered meanwhile.
+    assert len(bench.whole) <= 1 + math.ceil(typed / 2)
     assert page.input_value("#text") == text_of(29)
     shown = read_lead(page)["difference"].split()[0]
     assert shown == f"{bench.summarize(text_of(29))['difference']:+.4f}"
