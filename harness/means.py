@@ -50,6 +50,16 @@ def mean_of(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     return mean(values.values(), [weights[query] for query in values])
 
 
+def find_percentile(values: Collection[float], percent: int) -> float:
+    """
+    The least of *values*, of which there is one at least, that *percent* of them do not exceed: the nearest rank.
+
+    >>> find_percentile([30, 10, 20, 40], 50), find_percentile([30, 10, 20, 40], 95)
+    (20, 40)
+    """
+    return sorted(values)[math.ceil(len(values) * percent / 100) - 1]
+
+
 def scale_by_weights(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """
     Each of *values* times its weight over the mean weight, so that their plain mean becomes the weighted one.

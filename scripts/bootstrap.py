@@ -24,6 +24,9 @@ JUDGE = LOCKS / "judge.txt"
 MODEL = LOCKS / "model.txt"
 PACKAGE = LOCKS / "package.txt"
 
+REPOSITORY_VARIABLE = "RELEVANCE_REPOSITORY_URL"
+"""Names the variable of the environment with the address of the repository."""
+
 
 def install(lock: Path) -> None:
     """Have the project and the packages of *lock* in .venv."""
@@ -56,6 +59,12 @@ def run(*command: str) -> int:
 
 def say(sentence: str) -> None:
     print(f"# {sentence}", flush=True)
+
+
+def say_without_repository(consequence: str) -> None:
+    """Say what is missing from a build that does not know the address of the repository."""
+    if not os.environ.get(REPOSITORY_VARIABLE):
+        say(f"{REPOSITORY_VARIABLE} is not set: {consequence}")
 
 
 def list_pins(lock: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -18,6 +17,7 @@ from harness.gate.finding import (
     split_skipped,
 )
 from harness.id_forms import describe_invisible
+from harness.means import find_percentile
 from harness.metrics.run_scores import failure_text
 from harness.model.run import Cause, Failure, Ranking, Response, Run, Status, TargetChecks, Unit
 from harness.model.suite import Before, HitCount, InTop, LatencyCondition, Operator, Query, Suite
@@ -339,8 +339,7 @@ def decide_latency(
 def _compare_times(condition: LatencyCondition, finding: Finding, name: str, times: Mapping[str, float]) -> Finding:
     """Complete *finding* by the percentile, by nearest rank, and the queries that are slower than the limit."""
     limit = condition.milliseconds
-    nearest_rank = math.ceil(len(times) * condition.percentile / 100)
-    observed = sorted(times.values())[nearest_rank - 1]
+    observed = find_percentile(times.values(), condition.percentile)
     reason = f"{name} is {format_number(observed)} ms, required <= {format_number(limit)} ms"
     reason += f", over {count(len(times), 'query')}"
     if is_met(observed, Operator.AT_MOST, limit):

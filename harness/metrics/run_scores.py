@@ -128,7 +128,7 @@ class _RankedQuery:
         """The score, and the share of machines' grades in it; raises as `score_query`."""
         query = self._query
         if scorer.is_of_novelty:
-            return scorer.score_quotes(self._documents, self._scores, query, self._found_quotes), None
+            return scorer.score_quotes(self._documents, self._scores, query, self._quotes_in_hits), None
         ranking = self._graded.get(scorer.depth)
         if ranking is None or not scorer.is_built_in:  # a user's formula may change the lists that it is given
             ranking = scorer.grade(self._documents, query.judgments, self._scores)
@@ -137,7 +137,7 @@ class _RankedQuery:
         return scorer.score(ranking), scorer.find_machine_share(ranking, query)
 
     @cached_property
-    def _found_quotes(self) -> FoundQuotes:
+    def _quotes_in_hits(self) -> FoundQuotes:
         return find_quotes(self._query, self._ranking, self._suite.display.text or "")
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.gate.grammar import TOLERANCE
-from harness.means import are_weighted, mean_of
+from harness.means import are_weighted, find_percentile, mean_of
 from harness.model.report import MeasureSummary, Report, SuiteReport, TagSummary
 from harness.model.run import Status
 from harness.report.sentences import MEAN_INTERVAL, explain_no_interval, format_change, format_score
@@ -222,10 +221,10 @@ def _compute_agreements(suite: SuiteReport) -> dict[str, float]:
 def _find_p95(suite: SuiteReport) -> float | None:
     """The 95th percentile of the server's own times, by nearest rank, as thresholds on latency have it."""
     times = [query.timing.took for query in suite.queries]
-    known = sorted(time for time in times if time is not None)
+    known = [time for time in times if time is not None]
     if not known or len(known) < len(times):
         return None
-    return known[math.ceil(len(known) * 0.95) - 1]
+    return find_percentile(known, 95)
 
 
 def _compare_cells(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:

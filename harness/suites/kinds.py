@@ -41,20 +41,12 @@ def refuse(message: str, mark: Mark) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A value at *place* that cannot be read; *is_empty* where nothing stands there, *is_missing* without its key."""
+    """A value at *place* that cannot be read, or is not there; *code* says which, for programs."""
 
     place: Place
     mark: Mark
     message: str
-    is_empty: bool = False
-    is_missing: bool = False
-
-    @property
-    def code(self) -> ProblemCode:
-        """What the mistake is, for programs."""
-        if self.is_missing:
-            return "missing-key"
-        return "no-value" if self.is_empty else "invalid-value"
+    code: ProblemCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +76,7 @@ class Mistakes:
     def add(self, place: Place, node: Node, message: str, mark: Mark | None = None) -> None:
         """Add a mistake of *node*, at its own mark or at *mark*."""
         is_empty = isinstance(node, ScalarNode) and node.empty
-        self.found.append(Mistake(place, mark or node.mark, message, is_empty))
+        self.found.append(Mistake(place, mark or node.mark, message, "no-value" if is_empty else "invalid-value"))
 
     def add_unexpected(self, place: Place, node: Node, expected: str) -> None:
         """Add that *node* is not what is *expected*."""
@@ -296,7 +288,7 @@ class Shape:
         for required, known in cls.known_keys.items():
             if known.is_required and required not in node:
                 message = f"the key {required!r} is missing"
-                mistakes.found.append(Mistake((*place, required), node.mark, message, is_missing=True))
+                mistakes.found.append(Mistake((*place, required), node.mark, message, "missing-key"))
         return shape
 
     @classmethod

@@ -280,7 +280,7 @@ def _validate(model: type[AShape], node: MappingNode, problems: Problems) -> tup
         problems.note(unknown.mark, str(unknown), "unknown-key")
     for mistake in mistakes.found:
         # The place of a problem in a query file is a whole line.
-        key = f"{mistake.place[0]}: " if model is QueryShape and not mistake.is_missing else ""
+        key = f"{mistake.place[0]}: " if model is QueryShape and mistake.code != "missing-key" else ""
         problems.note(mistake.mark, f"{key}{mistake.message}", mistake.code)
     return shape, mistakes
 

@@ -37,7 +37,7 @@ from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import move_to_target
-from harness.search.hits import find_scalars
+from harness.search.hits import find_scalars, is_text
 from harness.search.protocol import Inspector, SampledDocument
 from harness.store.baseline_files import build_baseline_path
 from harness.suites import load_suites
@@ -239,9 +239,12 @@ def read_export(path: Path, fields: Sequence[str], id_field: str | None) -> Docu
 
 
 def _find_id(entry: Mapping[str, Json], source: Mapping[str, Json], id_field: str | None) -> str | None:
-    places = [entry.get("_id"), source.get("id")] if id_field is None else [*find_scalars(source, id_field)[:1]]
-    for value in places:
-        if (isinstance(value, str) and value) or type(value) is int:
+    """The id of a document: a text that is not empty, or a whole number; None where it has none."""
+    values: list[Json] = [entry.get("_id"), source.get("id")]
+    if id_field is not None:
+        values = list(find_scalars(source, id_field)[:1])
+    for value in values:
+        if is_text(value) or type(value) is int:
             return str(value)
     return None
 
