@@ -126,15 +126,23 @@ ProblemCode: TypeAlias = Literal[
     "no-judgments",
     "no-text",
 ]
-"""
-What a problem is, for programs; the codes are part of the JSON that commands print, and stay what they are.
+"""What a problem is, for programs; the codes are part of the JSON that commands print, and stay what they are."""
 
-A value that is not one of those expected, which is also what all others are; a key that there is not, that is missing,
-or that has no value; the name of a request, a query or a tag that the suite does not have; what is given twice; an
-unknown measure; a line that does not fit the grammar of thresholds; a file that is not YAML or JSON; a file that is
-missing or cannot be read; a relevance.toml that cannot be used; a suite without judgments; a query without the text
-that the request uses.
-"""
+MEANINGS_OF_CODES: dict[ProblemCode, str] = {
+    "invalid-value": "A value is not one of those expected. Also each problem without another code.",
+    "unknown-key": "There is no such key.",
+    "missing-key": "A key is missing.",
+    "no-value": "A key has no value.",
+    "unknown-name": "The suite has no request, query or tag of this name.",
+    "duplicate": "It is given twice.",
+    "unknown-measure": "There is no such measure.",
+    "grammar": "A threshold or an expectation cannot be read.",
+    "syntax": "The file is not YAML or JSON.",
+    "unreadable-file": "The file is missing or cannot be read.",
+    "settings": "relevance.toml cannot be used.",
+    "no-judgments": "The suite has no judgments.",
+    "no-text": "A query has no text, and the request uses it.",
+}
 
 TOPICS_OF_PROBLEMS: dict[ProblemCode, Topic] = {
     "unknown-measure": Topic.MEASURES,
@@ -267,7 +275,7 @@ class LoginRefused(SearchError):
 
 
 class RequestRefused(SearchError):
-    """The engine refused a request with this *status*; *kinds* are the types of its errors."""
+    """The engine refused a request. *status* is that of its answer, *kinds* are the types of its errors."""
 
     code = "request-refused"
 
@@ -278,7 +286,7 @@ class RequestRefused(SearchError):
 
 
 class FixtureError(SearchError):
-    """A suite's own index could not be built, or an index stands there that the harness did not make."""
+    """An index of a suite's fixture could not be built, or an index stands there that the harness did not make."""
 
     code = "fixture"
     topic = Topic.FIXTURES

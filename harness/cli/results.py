@@ -21,7 +21,7 @@ class CommandResult:
     files: Sequence[str] = ()
     """The files that were written."""
     facts: Mapping[str, Json] = field(default_factory=dict)
-    """What it found, by names that docs/reference/reports.md lists for each command."""
+    """What it found, by names that docs/reference/json.md lists for each command."""
     remarks: Sequence[str] = ()
     """Sentences for people."""
     next: Sequence[Sequence[str]] = ()

@@ -490,7 +490,7 @@ class Cause(StrEnum):
     """
     Why a threshold has the verdict that it has, where that is not what its figure is; for programs.
 
-    docs/reference/outcomes.md lists them. They are part of the JSON of reports, and stay what they are.
+    docs/reference/json.md lists them. They are part of the JSON of reports, and stay what they are.
     """
 
     UNANSWERED = "unanswered"
@@ -530,7 +530,7 @@ class Cause(StrEnum):
     LATER_RUNS = "later-runs"
     """Runs of the history that are dated later than now would decide otherwise."""
     SKIPPED = "skipped"
-    """A waiver leaves it out."""
+    """A `skip` is in force."""
     MISSING_PACKAGE = "missing-package"
     """The test needs a package that is not installed."""
     NOT_LOADED = "not-loaded"

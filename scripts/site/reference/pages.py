@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from reference import arguments, commands, grammar, measures, plugin, settings, skill, suite_keys
+from reference import arguments, codes, commands, grammar, measures, plugin, settings, skill, suite_keys
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -15,6 +15,7 @@ SKILL = DOCS / "examples" / "SKILL.md"
 
 PARTS: Mapping[str, Callable[[], str]] = {
     **arguments.PARTS,
+    **codes.PARTS,
     **commands.PARTS,
     **grammar.PARTS,
     **measures.PARTS,

@@ -1,4 +1,4 @@
-"""docs/reference/reports.md says what a comparison holds, and its example runs."""
+"""docs/reference/reports.md says what a comparison holds, and the example of json.md runs."""
 
 from pathlib import Path
 
@@ -8,14 +8,15 @@ from harness.extensions.compare.printers import QUERIES_IN_MARKDOWN
 from harness.extensions.compare.sentences import Change
 from harness.report.markdown.escape import LARGEST_SUMMARY
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
+PAGE = (REFERENCE / "reports.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_a_comparison_runs(tmp_path, monkeypatch, capsys):
     (tmp_path / "comparison.json").write_text(dumps_comparison(comparison_report()), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    example = PAGE.split("```python\n")[2].split("```")[0]
-    exec(compile(example, "docs/reference/reports.md", "exec"), {})
+    example = (REFERENCE / "json.md").read_text(encoding="utf-8").split("```python\n")[2].split("```")[0]
+    exec(compile(example, "docs/reference/json.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["nDCG@10 0.075", "P@5 0.0", "red-shoes 0.6123 ['文書-22']"]
     assert lines[-1] == "gloves None []"

@@ -150,7 +150,7 @@ def test_programs_read_info(capsys):
 
 
 def test_the_page_lists_the_codes_of_findings():
-    page = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     listed = re.search(r"^\| `doctor` \| `findings`: a code \((.*?)\)", page, re.MULTILINE)[1]
     folder = Path(doctor.__file__).parent
     sources = [(folder / name).read_text(encoding="utf-8") for name in ("doctor.py", "doctor_command.py")]

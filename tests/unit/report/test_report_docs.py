@@ -1,4 +1,4 @@
-"""docs/reference/reports.md says what the forms hold, and its examples run."""
+"""docs/reference/json.md: the example of a report runs."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from harness.report import json
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def run_example(tmp_path, monkeypatch, capsys):
     def run(number):
         example = PAGE.split("```python\n")[number].split("```")[0]
         monkeypatch.chdir(tmp_path)
-        exec(compile(example, "docs/reference/reports.md", "exec"), {})
+        exec(compile(example, "docs/reference/json.md", "exec"), {})
         return capsys.readouterr().out
 
     return run
