@@ -10,11 +10,11 @@ from harness.model.suite import (
     DropCondition,
     InTop,
     Operator,
-    RequestCondition,
     ScoreCondition,
     StatisticKind,
     Suite,
     Threshold,
+    get_other_request,
 )
 
 
@@ -51,7 +51,7 @@ def is_for_request(threshold: Threshold, suite: Suite, request: str) -> bool:
     template = suite.requests.get(request)
     if template is not None and not template.gates:
         return False
-    if isinstance(threshold.condition, RequestCondition) and threshold.condition.request == request:
+    if get_other_request(threshold.condition) == request:
         return False
     return not threshold.requests or request in threshold.requests
 

@@ -53,16 +53,15 @@ from harness.model.suite import (
     LossCondition,
     MachineShareCondition,
     Query,
-    RequestCondition,
     ScoreCondition,
     SignificanceCondition,
     Suite,
     UnresolvedCondition,
-    VariantCondition,
     Waiver,
     WorseCondition,
     find_first_ended,
     find_first_in_force,
+    get_other_request,
     is_in_force,
     select_by_id,
 )
@@ -195,7 +194,7 @@ def decide_threshold(threshold: GatedThreshold, queries: Sequence[Query], inputs
         return decide_false_hits(condition, queries, inputs)
     if isinstance(condition, LatencyCondition):
         return decide_latency(condition, queries, inputs.run.responses, inputs.today)
-    if isinstance(condition, AgreementCondition | VariantCondition | LossCondition | RequestCondition):
+    if isinstance(condition, AgreementCondition | LossCondition):
         return _decide_two_rankings(condition, queries, inputs)
     if isinstance(condition, DropCondition | WorseCondition) and condition.since is not None:
         tag = threshold.threshold.tag
@@ -242,16 +241,15 @@ def _decide_expectation(
 
 
 def _decide_two_rankings(
-    condition: AgreementCondition | VariantCondition | LossCondition | RequestCondition,
-    queries: Sequence[Query],
-    inputs: GateInputs,
+    condition: AgreementCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
 ) -> Finding:
     """Decide a condition that compares each ranking with the baseline's, a variant's, or that of another request."""
-    if isinstance(condition, AgreementCondition):
+    if isinstance(condition, AgreementCondition) and condition.counterpart is None:
         return decide_agreement(condition, queries, inputs)
-    if isinstance(condition, RequestCondition):
-        return decide_with_request(condition, queries, inputs)
-    return decide_variants(condition, queries, inputs)
+    request = get_other_request(condition)
+    if request is None:
+        return decide_variants(condition, queries, inputs)
+    return decide_with_request(condition, request, queries, inputs)
 
 
 def _decide_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:

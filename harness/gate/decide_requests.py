@@ -32,19 +32,22 @@ from harness.gate.two_rankings import (
 from harness.metrics.run_scores import gain_text, score_of
 from harness.model.run import Cause, Ranking, Response, Run, Status
 from harness.model.suite import (
+    AgreementCondition,
+    LossCondition,
     Measure,
     Query,
-    RequestAgreementCondition,
-    RequestCondition,
     Suite,
+    get_other_request,
     select_by_id,
 )
 from harness.words import listed
 
 
-def decide_with_request(condition: RequestCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+def decide_with_request(
+    condition: AgreementCondition | LossCondition, request: str, queries: Sequence[Query], inputs: GateInputs
+) -> Finding:
     """
-    Compare the rankings of *queries* with those of the other request that *condition* names.
+    Compare the rankings of *queries* with those of the other *request*, which *condition* names.
 
     A query for which neither request finds anything is left out: two empty rankings say nothing.
 
@@ -56,9 +59,9 @@ def decide_with_request(condition: RequestCondition, queries: Sequence[Query], i
     """
     score_condition = condition.as_score
     name, required = score_condition.measure.text, score_condition.required
-    other = inputs.run.others.get(condition.request)
+    other = inputs.run.others.get(request)
     if other is None:
-        reason = f"{name} cannot be decided: the request {condition.request} was not sent"
+        reason = f"{name} cannot be decided: the request {request} was not sent"
         return Finding(Status.ERROR, reason, None, required, name, cause=Cause.UNANSWERED)
     active, skipped = split_skipped(queries, inputs.today)
     unanswered = _list_unanswered([query.id for query in active], inputs.run, other)
@@ -78,7 +81,7 @@ def decide_with_request(condition: RequestCondition, queries: Sequence[Query], i
         return Finding(Status.FAILED, reason, None, required, name, blamed, cause=Cause.NOTHING_TO_DECIDE)
 
     gain = ""
-    if isinstance(condition, RequestAgreementCondition):
+    if isinstance(condition, AgreementCondition):
         values = _compute_agreements(condition.agreement, compared, inputs, other)
         scope = Scope({}, (), {}, (), skipped)
     else:
@@ -86,7 +89,7 @@ def decide_with_request(condition: RequestCondition, queries: Sequence[Query], i
         scope = scope_scores(compared, condition.measure.text, inputs.scores, inputs.today)
         values = _compute_losses(condition.measure, select_by_id(compared, scope.counted), inputs, other)
         unscored = [query for query in scope.counted if query not in values]
-        reasons = dict.fromkeys(unscored, f"no {condition.measure} with request {condition.request}")
+        reasons = dict.fromkeys(unscored, f"no {condition.measure} with request {request}")
         scope = replace(scope, unanswered={**scope.unanswered, **reasons}, skipped=skipped)
     scope = replace(
         scope,
@@ -133,13 +136,14 @@ def list_comparisons(suite: Suite, query: Query, request: str) -> dict[str, Requ
         condition = threshold.condition
         if threshold.tag is not None and threshold.tag not in query.tags:
             continue
-        if not isinstance(condition, RequestCondition) or not is_for_request(threshold, suite, request):
+        other = get_other_request(condition)
+        if other is None or not is_for_request(threshold, suite, request):
             continue
-        agreements_of_request = agreements.setdefault(condition.request, {})
-        measures_of_request = measures.setdefault(condition.request, {})
-        if isinstance(condition, RequestAgreementCondition):
+        agreements_of_request = agreements.setdefault(other, {})
+        measures_of_request = measures.setdefault(other, {})
+        if isinstance(condition, AgreementCondition):
             agreements_of_request[condition.agreement.text] = condition.agreement
-        else:
+        elif isinstance(condition, LossCondition):
             measures_of_request[condition.measure.text] = condition.measure
     comparisons = {}
     for name, compared in agreements.items():

@@ -41,6 +41,8 @@ from harness.metrics.measures import measures_of
 from harness.metrics.run_scores import gain_text
 from harness.model.run import Cause, Ranking, Status
 from harness.model.suite import (
+    VARIANTS,
+    AgreementCondition,
     Condition,
     LossCondition,
     Measure,
@@ -49,7 +51,7 @@ from harness.model.suite import (
     StatisticKind,
     Suite,
     Variant,
-    VariantCondition,
+    get_counterpart,
     is_in_force,
     select_by_id,
 )
@@ -68,7 +70,7 @@ class _VariantValue:
 
 
 def decide_variants(
-    condition: VariantCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
+    condition: AgreementCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
 ) -> Finding:
     """
     Compare the variants of *queries* with their queries.
@@ -294,7 +296,7 @@ def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:
     """The agreements that thresholds on variants name; RBO, and the overlap of all hits, without any."""
     agreements: dict[str, Measure] = {}
     for condition in _list_conditions(suite, query):
-        if isinstance(condition, VariantCondition):
+        if isinstance(condition, AgreementCondition):
             agreements[condition.agreement.text] = condition.agreement
     if agreements:
         return tuple(agreements.values())
@@ -314,8 +316,9 @@ def list_lost_measures(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
 def _list_conditions(suite: Suite, query: Query) -> list[Condition]:
     """
-    The conditions of *suite* and of *query*.
+    The conditions of *suite* and of *query* that are about variants.
 
     Those for other tags are among them, so that the figures of all variants of a suite can be compared.
     """
-    return [threshold.condition for threshold in (*suite.thresholds, *query.thresholds)]
+    conditions = [threshold.condition for threshold in (*suite.thresholds, *query.thresholds)]
+    return [condition for condition in conditions if get_counterpart(condition) == VARIANTS]

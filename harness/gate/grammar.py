@@ -36,8 +36,10 @@ from harness.errors import GrammarError, MeasureError
 from harness.metrics import measure_range, parse_measure
 from harness.metrics.grammar import begins_agreement, read_agreement
 from harness.model.suite import (
+    VARIANTS,
     AgreementCondition,
     Condition,
+    Counterpart,
     DistinctValues,
     DropCondition,
     FalseHitsCondition,
@@ -50,12 +52,9 @@ from harness.model.suite import (
     Measure,
     Operator,
     Profile,
-    RequestAgreementCondition,
-    RequestLossCondition,
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
-    VariantCondition,
     WorseCondition,
 )
 from harness.words import did_you_mean
@@ -190,12 +189,8 @@ _BY = re.compile(r"by(?!\S)")
 _EVERY = re.compile(r"every(?!\S)")
 _FALSE_HITS = re.compile(r"false\s+hits(?![^\s<>=!≤≥])")
 _IS = re.compile(r"is(?!\S)")
-_OF = re.compile(r"of(?!\S)")
+_OF_OR_WITH = re.compile(r"(?:of|with)(?!\S)")
 _OF_VARIANTS = re.compile(r"of\s+variants(?!\S)")
-_AGAINST = re.compile(r"against(?!\S)")
-_AGAINST_REQUEST = re.compile(r"against\s+request(?!\S)")
-_WITH = re.compile(r"with(?!\S)")
-_WITH_REQUEST = re.compile(r"with\s+request(?!\S)")
 _REQUEST = re.compile(r"\"([^\"]+)\"|'([^']+)'|([^\s\"'<>=!≤≥]+)")
 _NOT_SIGNIFICANT = re.compile(r"is\s+not\s+significant\s+at(?!\S)")
 _OVER = re.compile(r"over(?!\S)")
@@ -311,7 +306,7 @@ def _read_greatest_share(cursor: Cursor, what: str, example: str) -> float:
     return allowed / 100
 
 
-def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition | RequestLossCondition:
+def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
     """Read the threshold on what variants, or the request, lose at *cursor*, without its tag."""
     cursor.read(_WORD)
     start = cursor.position
@@ -321,12 +316,7 @@ def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition | RequestLoss
             cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
         statistic = StatisticKind.EVERY
     measure = cursor.read_measure(one_word=True)
-    request = None
-    if _AGAINST.match(cursor.text, cursor.position):
-        request = _read_other_request(cursor, _AGAINST_REQUEST, "against request")
-    elif cursor.read(_OF_VARIANTS) is None:
-        expected = f"'of variants' or 'against request NAME' after 'loss {measure.text}'"
-        cursor.fail(f"{cursor.describe_next()}, expected {expected}")
+    counterpart = _read_counterpart(cursor, "against")
     cursor.expect_at_most("a loss")
     start = cursor.position
     allowed = cursor.read_number("a number such as 0.1")
@@ -334,19 +324,19 @@ def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition | RequestLoss
         cursor.fail(f"found {allowed:g}, expected an allowed loss of at least 0", start)
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a loss is a difference of scores, not per cent; expected {allowed / 100:g}")
-    if request is not None:
-        return RequestLossCondition(statistic, measure, allowed, request)
-    return LossCondition(statistic, measure, allowed)
+    return LossCondition(statistic, measure, allowed, counterpart)
 
 
-def _read_other_request(cursor: Cursor, words: re.Pattern[str], expected: str) -> str:
-    """Read *words*, and the name of the request that is compared with; *expected* are the words for an error."""
-    if cursor.read(words) is None:
-        cursor.fail(f"{cursor.describe_next()}, expected '{expected}' and the name of a request")
+def _read_counterpart(cursor: Cursor, preposition: str) -> Counterpart:
+    """Read what of the same run is compared with: ``of variants``, or *preposition* with ``request NAME``."""
+    if cursor.read(_OF_VARIANTS) is not None:
+        return VARIANTS
+    if cursor.read(re.compile(rf"{preposition}\s+request(?!\S)")) is None:
+        cursor.fail(f"{cursor.describe_next()}, expected 'of variants' or '{preposition} request NAME'")
     match = cursor.read(_REQUEST)
     if match is None:
-        cursor.fail(f"{cursor.describe_next()}, expected the name of a request after '{expected}'")
-    return match[1] or match[2] or match[3]
+        cursor.fail(f"{cursor.describe_next()}, expected the name of a request after '{preposition} request'")
+    return Counterpart(match[1] or match[2] or match[3])
 
 
 FEWEST_SHARED = 50
@@ -443,36 +433,25 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     return condition, read_tag(cursor, of_query=of_query)
 
 
-def _read_score(
-    cursor: Cursor, *, of_query: bool
-) -> ScoreCondition | AgreementCondition | VariantCondition | RequestAgreementCondition:
+def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
     statistic, share = _read_statistic(cursor, of_query=of_query)
     agrees = begins_agreement(cursor.text, cursor.position)
-    is_of_variants = cursor.has_after_word(_OF)
-    is_with_request = cursor.has_after_word(_WITH)
+    has_counterpart = cursor.has_after_word(_OF_OR_WITH)
     parse = read_agreement if agrees else parse_measure
-    measure = cursor.read_measure_with(parse, one_word=is_of_variants or is_with_request)
-    if is_of_variants and not agrees:
-        expected = f"'RBO of variants', 'overlap@10 of variants' or 'loss {measure.text} of variants <= 0.1'"
-        cursor.fail(f"{cursor.describe_next()} after a score, expected {expected}")
-    if is_with_request and not agrees:
-        expected = f"'RBO with request', 'overlap@10 with request' or 'loss {measure.text} against request NAME <= 0.1'"
-        cursor.fail(f"{cursor.describe_next()} after a score, expected {expected}")
-    if is_of_variants and cursor.read(_OF_VARIANTS) is None:
-        cursor.fail(f"{cursor.describe_next()}, expected 'of variants'")
-    request = None
-    if is_with_request:
-        request = _read_other_request(cursor, _WITH_REQUEST, "with request")
+    measure = cursor.read_measure_with(parse, one_word=has_counterpart)
+    counterpart = None
+    if has_counterpart:
+        if not agrees:
+            loss = f"'loss {measure.text} of variants <= 0.1' or 'loss {measure.text} against request NAME <= 0.1'"
+            cursor.fail(f"{cursor.describe_next()}, which only RBO and overlap take, not a score; expected {loss}")
+        counterpart = _read_counterpart(cursor, "with")
     operator = cursor.read_operator()
     required = cursor.read_number("a number such as 0.8")
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a score is compared with a number, not per cent; expected {required / 100:g}")
-    if request is not None:
-        return RequestAgreementCondition(statistic, measure, operator, required, request, share)
-    if is_of_variants:
-        return VariantCondition(statistic, measure, operator, required, share)
-    kind = AgreementCondition if agrees else ScoreCondition
-    return kind(statistic, measure, operator, required, share)
+    if agrees:
+        return AgreementCondition(statistic, measure, operator, required, share, counterpart)
+    return ScoreCondition(statistic, measure, operator, required, share)
 
 
 def _read_statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
@@ -552,9 +531,9 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
     """
     if isinstance(condition, ScoreCondition):
         return _check_score_reach(condition, *measure_range(condition.measure, gain, profile))
-    if isinstance(condition, AgreementCondition | VariantCondition | RequestAgreementCondition):
+    if isinstance(condition, AgreementCondition):
         return _check_score_reach(condition.as_score, 0.0, 1.0)
-    if isinstance(condition, LossCondition | RequestLossCondition):
+    if isinstance(condition, LossCondition):
         return _check_drop_reach(DropCondition(condition.measure, condition.allowed), gain, profile)
     if isinstance(condition, DropCondition):
         return _check_drop_reach(condition, gain, profile)

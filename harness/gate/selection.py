@@ -20,7 +20,6 @@ from harness.gate.conditions import is_for_request, iterate_thresholds
 from harness.model.run import Status, Unit, Verdict
 from harness.model.suite import (
     AgreementCondition,
-    BaselineCondition,
     Condition,
     DropCondition,
     FalseHitsCondition,
@@ -29,15 +28,15 @@ from harness.model.suite import (
     LatencyCondition,
     LossCondition,
     Query,
-    RequestCondition,
     ScoreCondition,
     StatisticKind,
     Suite,
     Threshold,
     UnresolvedCondition,
-    VariantCondition,
     Waiver,
     WorseCondition,
+    get_other_request,
+    is_about_baseline,
     is_in_force,
     select_scored,
     select_tagged,
@@ -238,7 +237,7 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
         request = next(iter(suite.requests), "")
     for threshold in iterate_thresholds(suite):
         condition = threshold.condition
-        if not isinstance(condition, BaselineCondition | AgreementCondition):
+        if not is_about_baseline(condition):
             continue
         uses_history = count_runs(condition) > 0
         if not uses_history and is_for_request(threshold, suite, request):
@@ -250,11 +249,11 @@ def list_compared_requests(suite: Suite, request: str, query_filter: QueryFilter
     """The requests of *suite* with which its thresholds compare a run of *request* with the queries of a filter."""
     names: dict[str, None] = {}
     for threshold in collect_thresholds(suite):
-        condition = threshold.condition
-        if not isinstance(condition, RequestCondition) or not is_selected(threshold, query_filter):
+        other = get_other_request(threshold.condition)
+        if other is None or not is_selected(threshold, query_filter):
             continue
         if is_for_request(threshold.threshold, suite, request):
-            names[condition.request] = None
+            names[other] = None
     return tuple(names)
 
 
@@ -302,7 +301,7 @@ def is_per_query(condition: Condition) -> bool:
         return condition.is_expectation
     if isinstance(condition, HitCount | FieldExpectation):
         return True
-    if isinstance(condition, ScoreCondition | AgreementCondition | VariantCondition | LossCondition | RequestCondition):
+    if isinstance(condition, ScoreCondition | AgreementCondition | LossCondition):
         return condition.statistic is StatisticKind.EVERY
     return False
 

@@ -10,7 +10,6 @@ from harness.model.suite import (
     MachineShareCondition,
     Measure,
     Query,
-    RequestLossCondition,
     ScoreCondition,
     Suite,
     Threshold,
@@ -49,7 +48,7 @@ def measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...]
 def get_measure(threshold: Threshold) -> Measure | None:
     """The measure whose scores *threshold* is about; None where it is about something else."""
     condition = threshold.condition
-    if isinstance(condition, ScoreCondition | BaselineCondition | LossCondition | RequestLossCondition):
+    if isinstance(condition, ScoreCondition | BaselineCondition | LossCondition):
         return condition.measure
     if isinstance(condition, MachineShareCondition):
         return condition.measure

@@ -211,34 +211,31 @@ class SignificanceCondition:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementCondition:
-    """
-    ``mean RBO >= 0.9``, ``every overlap@10 >= 0.5``: how far the rankings agree with the baseline's.
+class Counterpart:
+    """What a threshold compares each query with in the same run: its variants, or the answer to another request."""
 
-    *agreement* is written like a measure, but needs no judgments: rank-biased overlap (RBO), or the share of documents
-    in common (overlap). Without a cutoff it compares as many ranks as both runs requested. The other fields are those
-    of `ScoreCondition`.
-    """
+    request: str | None = None
+    """The name of the other request; None for the variants."""
 
-    statistic: StatisticKind
-    agreement: Measure
-    operator: Operator
-    required: float
-    share: float | None = None
+    def describe(self, preposition: str) -> str:
+        """As the text of a threshold names it: ``of variants``, or *preposition* and ``request exact``."""
+        if self.request is None:
+            return "of variants"
+        return f"{preposition} request {self.request}"
 
-    @property
-    def as_score(self) -> ScoreCondition:
-        """The same requirement of scores, to be judged as these are."""
-        return ScoreCondition(self.statistic, self.agreement, self.operator, self.required, self.share)
+
+VARIANTS = Counterpart()
 
 
 @dataclass(frozen=True, slots=True)
-class VariantCondition:
+class AgreementCondition:
     """
-    ``mean RBO of variants >= 0.8``: how far the rankings of variants agree with that of their query.
+    ``mean RBO >= 0.9``, ``every overlap@10 of variants >= 0.5``: how far two rankings of each query agree.
 
-    The value of a query is the mean of its variants for a mean or a median, and that of its worst variant otherwise.
-    The fields are those of `AgreementCondition`.
+    *agreement* is written like a measure, but needs no judgments: rank-biased overlap (RBO), or the share of documents
+    in common (overlap). Without a cutoff it compares as many ranks as both runs requested. With variants, the value of
+    a query is the mean of its variants for a mean or a median, and that of its worst variant otherwise. The other
+    fields are those of `ScoreCondition`.
     """
 
     statistic: StatisticKind
@@ -246,72 +243,36 @@ class VariantCondition:
     operator: Operator
     required: float
     share: float | None = None
+    counterpart: Counterpart | None = None
+    """None for the ranking of the baseline."""
 
     @property
     def as_score(self) -> ScoreCondition:
         """The same requirement of scores, to be judged as these are."""
-        agreement = replace(self.agreement, text=f"{self.agreement.text} of variants")
+        agreement = self.agreement
+        if self.counterpart is not None:
+            agreement = replace(agreement, text=f"{agreement.text} {self.counterpart.describe('with')}")
         return ScoreCondition(self.statistic, agreement, self.operator, self.required, self.share)
 
 
 @dataclass(frozen=True, slots=True)
 class LossCondition:
     """
-    ``loss nDCG@10 of variants <= 0.1``: how far the scores of variants may be below that of their query.
+    ``loss nDCG@10 of variants <= 0.1``, ``loss nDCG@10 against request exact <= 0.01``: how far scores may be below.
 
-    A variant is scored with the judgments of its query. *statistic* is MEAN, EVERY or QUERY.
+    Variants may be below their query, and the request below the other one. A variant is scored with the judgments of
+    its query. *statistic* is MEAN, EVERY or QUERY.
     """
 
     statistic: StatisticKind
     measure: Measure
     allowed: float
+    counterpart: Counterpart
 
     @property
     def as_score(self) -> ScoreCondition:
         """The same requirement of losses, to be judged as scores are."""
-        loss = replace(self.measure, text=f"loss {self.measure.text} of variants")
-        return ScoreCondition(self.statistic, loss, Operator.AT_MOST, self.allowed)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestAgreementCondition:
-    """
-    ``mean overlap@10 with request exact >= 0.95``: how far the rankings agree with those of another request of the run.
-
-    *request* is the name of that request. The other fields are those of `AgreementCondition`.
-    """
-
-    statistic: StatisticKind
-    agreement: Measure
-    operator: Operator
-    required: float
-    request: str
-    share: float | None = None
-
-    @property
-    def as_score(self) -> ScoreCondition:
-        """The same requirement of scores, to be judged as these are."""
-        agreement = replace(self.agreement, text=f"{self.agreement.text} with request {self.request}")
-        return ScoreCondition(self.statistic, agreement, self.operator, self.required, self.share)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestLossCondition:
-    """
-    ``loss nDCG@10 against request exact <= 0.01``: how far the scores may be below those of another request of the run.
-
-    *statistic* is MEAN, EVERY or QUERY; *request* is the name of that request.
-    """
-
-    statistic: StatisticKind
-    measure: Measure
-    allowed: float
-    request: str
-
-    @property
-    def as_score(self) -> ScoreCondition:
-        """The same requirement of losses, to be judged as scores are."""
-        loss = replace(self.measure, text=f"loss {self.measure.text} against request {self.request}")
+        loss = replace(self.measure, text=f"loss {self.measure.text} {self.counterpart.describe('against')}")
         return ScoreCondition(self.statistic, loss, Operator.AT_MOST, self.allowed)
 
 
@@ -472,16 +433,11 @@ class UnresolvedCondition:
 BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
 """Conditions that compare scores with a baseline's, or with those of runs; `AgreementCondition` compares rankings."""
 
-RequestCondition: TypeAlias = RequestAgreementCondition | RequestLossCondition
-"""Conditions that compare a request with another one, which the run sends too."""
-
 
 Condition: TypeAlias = (
     ScoreCondition
     | BaselineCondition
-    | RequestCondition
     | AgreementCondition
-    | VariantCondition
     | LossCondition
     | MachineShareCondition
     | KappaCondition
@@ -955,6 +911,26 @@ class Suite:
         if template is None or template.target is None:
             return self.target
         return template.target
+
+
+def get_counterpart(condition: Condition) -> Counterpart | None:
+    """What *condition* compares each query with in the same run; None where it compares with nothing of it."""
+    if isinstance(condition, AgreementCondition | LossCondition):
+        return condition.counterpart
+    return None
+
+
+def get_other_request(condition: Condition) -> str | None:
+    """The name of the request with which *condition* compares; None where it compares with none."""
+    counterpart = get_counterpart(condition)
+    return None if counterpart is None else counterpart.request
+
+
+def is_about_baseline(condition: Condition) -> bool:
+    """Whether *condition* compares scores or rankings with those of a baseline, or with those of runs."""
+    if isinstance(condition, AgreementCondition):
+        return condition.counterpart is None
+    return isinstance(condition, BaselineCondition)
 
 
 def is_in_force(waiver: Waiver | None, today: date) -> bool:

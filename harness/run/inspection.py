@@ -20,7 +20,7 @@ from harness.model.inspection import Explanation, QueryInspection, TiedDocuments
 from harness.model.report import QueryReport
 from harness.model.request import Cluster, Route, SearchRequest, SentRequest
 from harness.model.run import Ranking
-from harness.model.suite import RequestCondition, Suite
+from harness.model.suite import Suite, get_other_request
 from harness.model.timing import ReportTiming
 from harness.options import RunOptions
 from harness.redaction import redact
@@ -76,7 +76,7 @@ def _remove_thresholds(suite: Suite, query: str) -> Suite:
     compared = [
         replace(threshold, tag=None, xfail=None, skip=None)
         for threshold in (*suite.thresholds, *shown.thresholds)
-        if isinstance(threshold.condition, RequestCondition) and threshold.tag in (None, *shown.tags)
+        if get_other_request(threshold.condition) is not None and threshold.tag in (None, *shown.tags)
     ]
     kept = {query: () if shown.nothing else tuple(compared)}
     return replace(

@@ -15,10 +15,8 @@ from harness.model.suite import (
     InTop,
     Json,
     Measure,
-    RequestAgreementCondition,
     RequestTemplate,
     Threshold,
-    VariantCondition,
 )
 from harness.search.esql import is_esql
 from harness.suites.placeholders import locate_placeholders
@@ -97,7 +95,7 @@ def _iterate_needs(measures: Iterable[Measure], thresholds: Iterable[Threshold])
             yield measure_of_threshold.cutoff or 0, threshold.text
         elif isinstance(condition, InTop | FieldExpectation):
             yield condition.k, threshold.text
-        elif isinstance(condition, AgreementCondition | VariantCondition | RequestAgreementCondition):
+        elif isinstance(condition, AgreementCondition):
             yield condition.agreement.cutoff or 0, threshold.text
 
 

@@ -20,7 +20,6 @@ from harness.model.suite import (
     FieldExpectation,
     Gain,
     KappaCondition,
-    LossCondition,
     Measure,
     Profile,
     Query,
@@ -29,7 +28,6 @@ from harness.model.suite import (
     Target,
     Threshold,
     TuningSpace,
-    VariantCondition,
     select_scored,
 )
 from harness.process import gc_paused
@@ -415,8 +413,7 @@ def _check_queries(loaded: LoadedSuite) -> None:
     check_tags(suite.thresholds, suite.queries, reading.problems)
     if loaded.are_sound("display"):
         check_quote_field(suite.queries, suite.display, reading.problems)
-    if any(isinstance(threshold.condition, VariantCondition | LossCondition) for threshold in loaded.all_thresholds):
-        check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
+    check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
     if loaded.known_gain is not None:
         check_gain(loaded.known_gain, reading.find_mark("gain"), suite.queries, judgment_problems)
         check_no_right_results(suite.queries, loaded.known_gain, loaded.judgments)

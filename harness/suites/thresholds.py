@@ -19,11 +19,11 @@ from harness.model.suite import (
     Measure,
     Profile,
     Query,
-    RequestCondition,
     RequestTemplate,
     Threshold,
     UnresolvedCondition,
     Waiver,
+    get_other_request,
 )
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, ScalarNode
@@ -210,10 +210,9 @@ def check_compared_requests(
 ) -> None:
     """Check that each threshold that compares with a request names one, and is for another one that is gated."""
     for threshold in thresholds:
-        condition = threshold.condition
-        if not isinstance(condition, RequestCondition):
+        name = get_other_request(threshold.condition)
+        if name is None:
             continue
-        name = condition.request
         if name not in templates:
             known = ", ".join(templates)
             message = f"found no request {name!r}, known are {known}{did_you_mean(name, templates)}"

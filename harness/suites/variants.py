@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from harness.model.suite import (
     SAME_AS,
-    LossCondition,
+    VARIANTS,
     Query,
     Suite,
     Threshold,
     Variant,
-    VariantCondition,
+    get_counterpart,
     select_tagged,
 )
 from harness.suites.reading import Reading
@@ -158,7 +158,7 @@ def check_variant_thresholds(thresholds: Sequence[Threshold], queries: Sequence[
 
 def is_of_variants(threshold: Threshold) -> bool:
     """Whether *threshold* compares variants with their queries."""
-    return isinstance(threshold.condition, VariantCondition | LossCondition)
+    return get_counterpart(threshold.condition) == VARIANTS
 
 
 def check_variant_requests(suite: Suite, problems: Problems) -> None:

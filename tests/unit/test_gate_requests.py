@@ -16,10 +16,10 @@ from harness.metrics.grammar import read_agreement
 from harness.metrics.run_scores import score_run
 from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Repeat, Run, Status
 from harness.model.suite import (
+    AgreementCondition,
     Gain,
+    LossCondition,
     Query,
-    RequestAgreementCondition,
-    RequestLossCondition,
     RequestTemplate,
     StatisticKind,
     Waiver,
@@ -73,8 +73,8 @@ def decide_one(text, found, exact, *queries, of_query=False, repeats=(), states=
 )
 def test_an_agreement_with_a_request_is_read(text, statistic, request_name, tag):
     condition, found_tag = parse_threshold(text, of_query=False)
-    assert isinstance(condition, RequestAgreementCondition)
-    assert (condition.statistic, condition.request, found_tag) == (statistic, request_name, tag)
+    assert isinstance(condition, AgreementCondition)
+    assert (condition.statistic, condition.counterpart.request, found_tag) == (statistic, request_name, tag)
 
 
 @pytest.mark.parametrize(
@@ -86,22 +86,27 @@ def test_an_agreement_with_a_request_is_read(text, statistic, request_name, tag)
 )
 def test_a_loss_against_a_request_is_read(text, statistic, tag):
     condition, found_tag = parse_threshold(text, of_query=False)
-    assert isinstance(condition, RequestLossCondition)
-    assert (condition.statistic, condition.request, found_tag) == (statistic, "exact", tag)
+    assert isinstance(condition, LossCondition)
+    assert (condition.statistic, condition.counterpart.request, found_tag) == (statistic, "exact", tag)
 
 
 @pytest.mark.parametrize(
     ("text", "of_query", "message", "offset"),
     [
-        ("mean RBO with exact >= 0.8", False, "found 'with', expected 'with request' and the name of a request", 9),
+        ("mean RBO with exact >= 0.8", False, "found 'with', expected 'of variants' or 'with request NAME'", 9),
         ("mean RBO with request >= 0.8", False, "expected the name of a request after 'with request'", 22),
         (
             "mean nDCG@10 with request exact >= 0.8",
             False,
-            "found 'with' after a score, expected 'RBO with request'",
+            "found 'with', which only RBO and overlap take, not a score; expected 'loss nDCG@10 of variants <= 0.1'",
             13,
         ),
-        ("loss nDCG@10 against exact <= 0.1", False, "found 'against', expected 'against request'", 13),
+        (
+            "loss nDCG@10 against exact <= 0.1",
+            False,
+            "found 'against', expected 'of variants' or 'against request NAME'",
+            13,
+        ),
         ("loss nDCG@10 against request exact >= 0.1", False, "found '>=', but a loss takes only '<='", 35),
         ("loss nDCG@10 against request exact <= 5%", False, "not per cent; expected 0.05", 39),
         ("every RBO with request exact >= 0.8", True, "a query's own threshold has no statistic", 0),

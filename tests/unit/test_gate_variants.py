@@ -67,8 +67,8 @@ def test_a_threshold_on_variants_is_read(text, statistic, tag):
     ("text", "of_query", "message", "offset"),
     [
         ("mean RBO of variant >= 0.8", False, "found 'of', expected 'of variants'", 9),
-        ("mean nDCG@10 of variants >= 0.8", False, "found 'of' after a score, expected 'RBO of variants'", 13),
-        ("loss nDCG@10 <= 0.1", False, "expected 'of variants' or 'against request NAME' after", 13),
+        ("mean nDCG@10 of variants >= 0.8", False, "found 'of', which only RBO and overlap take, not a score", 13),
+        ("loss nDCG@10 <= 0.1", False, "found '<=', expected 'of variants' or 'against request NAME'", 13),
         ("loss nDCG@10 of variants >= 0.1", False, "found '>=', but a loss takes only '<='", 25),
         ("loss nDCG@10 of variants <= -0.1", False, "found -0.1, expected an allowed loss of at least 0", 28),
         ("loss nDCG@10 of variants <= 5%", False, "not per cent; expected 0.05", 29),

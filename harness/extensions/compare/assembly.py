@@ -29,7 +29,15 @@ from harness.metrics.measures import common_measures
 from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
 from harness.model.run import Failure, FailureKind, Ranking, Status, Verdict
-from harness.model.suite import AgreementCondition, BaselineCondition, Condition, ScoreCondition, Suite, Threshold
+from harness.model.suite import (
+    AgreementCondition,
+    BaselineCondition,
+    Condition,
+    ScoreCondition,
+    Suite,
+    Threshold,
+    is_about_baseline,
+)
 from harness.model.timing import ReportTiming
 from harness.store.differences import DocumentNotes, are_only_ties, compare_documents, select_moved
 from harness.store.what_changed import diff_texts, select_all_values
@@ -265,7 +273,7 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
             refusals.append(f"threshold {text!r} is about a history, of which a comparison has none; remove 'since …'")
             continue
         is_of_coverage = isinstance(condition, ScoreCondition) and condition.measure.name == JUDGED
-        if is_of_coverage or isinstance(condition, BaselineCondition | AgreementCondition):
+        if is_of_coverage or is_about_baseline(condition):
             thresholds.append(Threshold(text, condition, tag))
         else:
             refusals.append(

@@ -20,13 +20,11 @@ from harness.model.run import Failure, IndexFacts, Ranking, Run, Status, Verdict
 from harness.model.suite import (
     FalseHitsCondition,
     Json,
-    LossCondition,
     Measure,
     Query,
-    RequestCondition,
     Suite,
     Threshold,
-    VariantCondition,
+    get_counterpart,
     select_tagged,
 )
 from harness.options import RunOptions
@@ -173,7 +171,7 @@ def list_decidable(thresholds: Sequence[Threshold], queries: Sequence[Query]) ->
     """
     decidable = []
     for threshold in thresholds:
-        needs_more = isinstance(threshold.condition, VariantCondition | LossCondition | RequestCondition)
+        needs_more = get_counterpart(threshold.condition) is not None
         scope = queries if threshold.tag is None else select_tagged(queries, threshold.tag)
         has_queries = bool(select_counted(threshold.condition, scope))
         if has_queries and not needs_more and not threshold.is_estimated:
