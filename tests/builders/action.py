@@ -1,11 +1,13 @@
-"""The action of the repository, and GitHub's runner as far as its shell steps need one."""
+"""The action of the repository, and a CI system as far as shell steps need one."""
 
 import os
 import re
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 
@@ -13,17 +15,25 @@ ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = ACTION["runs"]["steps"]
 [INSTALL, RUN] = [step for step in STEPS if "run" in step]
+BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
 
 class Step:
-    """Runs a shell step as GitHub's runner does, in a folder of its own."""
+    """Runs shell steps as GitHub's runner and others do, in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.programs = folder / "bin"
         self.workspace = folder / "repository"
         self.files = {name: folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        self.runner = {
+            "RUNNER_TEMP": str(folder / "temporary files"),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_ACTION_PATH": str(ROOT),
+            **{name: str(path) for name, path in self.files.items()},
+        }
         for path in (self.programs, self.workspace, folder / "temporary files"):
             path.mkdir()
 
@@ -36,28 +46,29 @@ class Step:
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return kept
 
-    def run(self, step: dict, **inputs: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, step: dict, environ: Mapping[str, str] = MappingProxyType({}), **inputs: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a step of the action, which a workflow gives *inputs* and the variables *environ*."""
         given = {name: value["default"] for name, value in ACTION["inputs"].items()} | {
             name.replace("_", "-"): value for name, value in inputs.items()
         }
-        script = self.folder / "script.sh"
-        script.write_text(step["run"])
-        environ = {
-            "PATH": f"{self.programs}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "RUNNER_TEMP": str(self.folder / "temporary files"),
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_WORKSPACE": str(self.workspace),
-            "GITHUB_ACTION_PATH": str(ROOT),
-            **{name: str(path) for name, path in self.files.items()},
-            **{
-                name: given[EXPRESSION.fullmatch(value)[1].removeprefix("inputs.")]
-                for name, value in step["env"].items()
-            },
+        variables = {
+            name: given[EXPRESSION.fullmatch(value)[1].removeprefix("inputs.")] for name, value in step["env"].items()
         }
+        return self.run_script(step["run"], BASH, {**self.runner, **environ, **variables})
+
+    def run_script(
+        self, text: str, shell: Sequence[str], environ: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs *text* by *shell* in the workspace. It inherits no variable but PATH."""
+        script = self.folder / "script.sh"
+        script.write_text(text)
+        path = [str(self.programs), str(Path(sys.executable).parent), os.environ["PATH"]]
         return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-            cwd=self.workspace, env=environ, capture_output=True, text=True, check=False,
+            [*shell, str(script)],
+            cwd=self.workspace, env={"PATH": os.pathsep.join(path), "HOME": str(self.folder), **environ},
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
 
     def outputs(self) -> dict[str, str]:

@@ -71,6 +71,8 @@ class ScriptedEngine:
         """Documents that no look-up finds."""
         self.faults: list[Fault] = []
         self.headers: dict[str, str] = {"X-Elastic-Product": "Elasticsearch"}
+        self.login: str | None = None
+        """The `Authorization` without which nothing is answered."""
         self.score: float | None = None
         """That of every hit which has none of its own, so that all tie; None gives each rank another."""
         self.before_search: Callable[[], None] = lambda: None
@@ -234,7 +236,9 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
         def give(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             fault = engine.take_fault(self.command, self.path)
-            if fault is None:
+            if engine.login not in (None, self.headers.get("Authorization")):
+                self._send(401, b'{"error": "no login"}', {})
+            elif fault is None:
                 self._send(*self._answer(body), {})
             elif fault.status is None:
                 self.close_connection = True

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from builders.workers import IN_A_WORKER
 
@@ -145,23 +142,3 @@ def test_a_report_in_markdown_is_written(
     assert text.startswith("## ❌ 1 threshold of 2 did not hold\n")
     assert "<code>boots</code>" in text
     result.stdout.fnmatch_lines(["report written to *report.md"])
-
-
-def test_the_job_of_gitlab_writes_its_artifacts(
-    suite: Suite, pytester: pytest.Pytester, engine: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The command of the example, with nothing changed but the server."""
-    example = Path(__file__).parents[2] / "docs" / "examples" / "relevance-gate.gitlab-ci.yml"
-    job = yaml.safe_load(example.read_text(encoding="utf-8"))["relevance"]
-    program, *words = shlex.split(job["script"][-1].replace("http://elasticsearch:9200", engine.url))
-    monkeypatch.setenv("CI_PROJECT_DIR", str(pytester.path))
-    suite(TOO_HIGH, name="suites/shop.relevance.yaml")
-
-    result = pytester.runpytest(*words)
-
-    assert (program, result.ret) == ("pytest", pytest.ExitCode.TESTS_FAILED)
-    artifacts = [*job["artifacts"]["paths"], *job["artifacts"]["reports"].values()]
-    assert all((pytester.path / name).stat().st_size for name in artifacts)
-    [entry] = json.loads((pytester.path / job["artifacts"]["reports"]["codequality"]).read_text())
-    assert entry["location"] == {"path": "suites/shop.relevance.yaml", "lines": {"begin": 6}}
-    assert (entry["severity"], entry["check_name"]) == ("major", "relevance")

@@ -21,6 +21,8 @@ PAGE = (DOCS / "guides" / "ci.md").read_text(encoding="utf-8")
 REPORTS = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 WORKFLOWS = sorted((DOCS / "examples").glob("relevance-*.yml"))
+GITLAB = yaml.safe_load((DOCS / "examples" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
+JENKINS = DOCS / "examples" / "relevance-gate.Jenkinsfile"
 
 
 def blocks(language: str) -> list[str]:
@@ -29,7 +31,7 @@ def blocks(language: str) -> list[str]:
 
 def test_every_workflow_is_told_of():
     assert len(WORKFLOWS) == 5
-    assert all(f"(../examples/{path.name})" in PAGE for path in WORKFLOWS)
+    assert all(f"(../examples/{path.name})" in PAGE for path in [*WORKFLOWS, JENKINS])
 
 
 def test_the_table_of_inputs_is_that_of_the_action():
@@ -54,6 +56,25 @@ def test_the_login_of_the_page_reaches_the_engine_that_it_names():
     workflow = yaml.safe_load((DOCS / "examples" / "relevance-gate-own-index.yml").read_text(encoding="utf-8"))
     [step] = [step for step in workflow["jobs"]["relevance"]["steps"] if "with" in step]
     assert list(step["env"]) == [cluster["api_key_env"]]
+
+
+def test_jenkins_has_the_login_under_the_same_name():
+    [settings] = blocks("toml")
+    [cluster] = tomllib.loads(settings)["clusters"].values()
+    assert f"{cluster['api_key_env']} = credentials(" in JENKINS.read_text(encoding="utf-8")
+
+
+def test_the_keys_of_gitlab_s_job_are_gitlab_s():
+    assert set(GITLAB) <= {"image", "timeout", "services", "rules", "before_script", "script", "artifacts"}
+    assert {"name", "alias", "command", "variables"} >= set(GITLAB["services"][0])
+    assert set(GITLAB["artifacts"]) <= {"when", "paths", "reports", "expire_in", "name"}
+    assert GITLAB["artifacts"]["when"] == "always", "reports matter most where the job fails"
+
+
+def test_the_engine_of_gitlab_s_job_is_that_of_the_compose_file():
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", compose["services"]["elasticsearch"]["image"])
+    assert GITLAB["services"][0]["name"] == image
 
 
 def test_workflows_put_no_expression_into_a_script():

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 import pytest
-import yaml
 
 from builders.typed_page import list_anchors
 from harness.cli import root
@@ -80,14 +79,6 @@ def test_commands_and_their_options_exist(page, pytestconfig):
             # A page may have the reader write the script.
             is_written = f"`{words[0]}`:\n" in page.read_text(encoding="utf-8")
             assert is_written or (ROOT / words[0]).is_file(), line
-
-
-def test_the_workflow_to_copy_runs_the_suites_on_the_engine_of_the_compose_file():
-    text = (ROOT / "docs" / "examples" / "relevance-gate.yml").read_text(encoding="utf-8")
-    steps = yaml.safe_load(text)["jobs"]["relevance"]["steps"]
-    runs = [step["run"] for step in steps if "run" in step]
-    assert runs[1] == "docker compose up --wait"
-    assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-listed-addresses ")
 
 
 @pytest.mark.parametrize("page", ["evidence/reliability.md", "evidence/security.md"])
