@@ -258,10 +258,10 @@ class AgreementCondition:
 @dataclass(frozen=True, slots=True)
 class LossCondition:
     """
-    ``loss nDCG@10 of variants <= 0.1``, ``loss nDCG@10 against request exact <= 0.01``: how far scores may be below.
+    ``loss nDCG@10 of variants <= 0.1``, ``loss nDCG@10 against request exact <= 0.01``: how much of a score may be lost.
 
-    Variants may be below their query, and the request below the other one. A variant is scored with the judgments of
-    its query. *statistic* is MEAN, EVERY or QUERY.
+    Variants may score so much less than their query, with its judgments, and a request so much less than the other one.
+    *statistic* is MEAN, EVERY or QUERY.
     """
 
     statistic: StatisticKind

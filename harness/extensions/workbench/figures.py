@@ -14,7 +14,7 @@ from harness.gate.decide_variants import list_agreements
 from harness.gate.ties import find_bands
 from harness.gate.two_rankings import ScoredQuery, compute_agreement, compute_loss
 from harness.gate.variants import make_variant_query, split_run
-from harness.means import are_weighted, mean_of
+from harness.means import are_weighted, find_percentile, mean_of
 from harness.metrics.run_scores import failure_text, score_of
 from harness.metrics.unjudged import needs_grades
 from harness.model.run import Failure, Ranking, Response, Run
@@ -313,15 +313,14 @@ def includes_zero(interval: tuple[float, float]) -> bool:
 
 
 def _measure_latency(live: ScoredSide, tried: ScoredSide) -> dict[str, tuple[float, float]] | None:
-    """p50 and p95 of both sides; None where a side has no times."""
+    """p50 and p95 of both sides, by nearest rank as thresholds have them; None where a side has no times."""
     times = {}
     for name, side in (("live", live), ("try", tried)):
         found = [_read_time(response) for response in side.responses.values()]
         known = [milliseconds for milliseconds in found if milliseconds is not None]
         if not known:
             return None
-        middle, high = np.percentile(known, [50, 95])
-        times[name] = (float(middle), float(high))
+        times[name] = (find_percentile(known, 50), find_percentile(known, 95))
     return times
 
 

@@ -70,6 +70,17 @@ def test_the_range_is_that_of_a_comparison():
     assert find_range(live, make_side(suite, {"q0": "bac", "q1": "cab"})) is None
 
 
+def test_the_latencies_are_percentiles_by_nearest_rank_as_thresholds_have_them():
+    suite = make_suite(*(Query(f"q{number}", "", judgments={"a": 1.0}) for number in range(4)))
+
+    def make_timed_side(times):
+        responses = {f"q{number}": Ranking((Hit("a"),), took=took) for number, took in enumerate(times)}
+        return ScoredSide(suite, parse_measure("nDCG@3"), responses, Run(responses, Engine("fake")))
+
+    summary = summarize(make_timed_side([30, 10, 20, 40]), make_timed_side([1, 2, 3, 100]))
+    assert summary.latency == {"live": (20, 40), "try": (2, 100)}
+
+
 def test_hits_without_a_right_one_are_counted():
     shoes = Query("shoes", "shoes", judgments={"a": 1})
     suite = make_suite(shoes, Query("xq", "xq", nothing=True), measures=["P@1"], depth=2)
