@@ -217,7 +217,15 @@ class VersionedJson(Generic[T]):
 
     def dumps(self, value: T) -> str:
         """*value* as JSON text, two blanks a level, with a newline at its end; ASCII only, unless people merge it."""
-        text = _encode(self.adapter.dump_python(value, mode="json"), indent=2) + "\n"
+        return self.encode(self.to_plain(value))
+
+    def to_plain(self, value: T) -> Json:
+        """*value* as values of JSON."""
+        return self.adapter.dump_python(value, mode="json")
+
+    def encode(self, plain: Json) -> str:
+        """As `dumps`, of what `to_plain` returned."""
+        text = _encode(plain, indent=2) + "\n"
         return text if self.is_merged else escape_json(text)
 
     def schema(self) -> dict[str, Any]:

@@ -381,8 +381,6 @@ class SuiteReport:
     """The number of the suite's thresholds that are not decided for the request."""
     not_kept: str = ""
     """Why the run is not in the history that was to keep it: the file could not be written. Empty otherwise."""
-    next: tuple[tuple[str, ...], ...] = ()
-    """In JSON, the commands to go on with, each as the list of its words; otherwise empty, as other fields say them."""
 
     @property
     def unscored(self) -> list[QueryReport]:

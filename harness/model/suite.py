@@ -258,7 +258,7 @@ class AgreementCondition:
 @dataclass(frozen=True, slots=True)
 class LossCondition:
     """
-    ``loss nDCG@10 of variants <= 0.1``, ``loss nDCG@10 against request exact <= 0.01``: how much of a score may be lost.
+    ``loss nDCG@10 of variants <= 0.1``, ``loss nDCG@10 against request exact <= 0.01``: what of a score may be lost.
 
     Variants may score so much less than their query, with its judgments, and a request so much less than the other one.
     *statistic* is MEAN, EVERY or QUERY.

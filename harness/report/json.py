@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.files.versioned import LineWriter, VersionedJson, escape_json_commands
 from harness.model.inspection import QueryInspection
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 _REPORT_FORM = VersionedJson(Report, "report")
 
-report_schema = _REPORT_FORM.schema
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of what `dumps_report` writes."""
+    schema = _REPORT_FORM.schema()
+    schema["$defs"]["SuiteReport"]["properties"]["next"] = {
+        "default": [],
+        "description": "The commands to go on with, each as the list of its words.",
+        "items": {"items": {"type": "string"}, "type": "array"},
+        "title": "Next",
+        "type": "array",
+    }
+    return schema
 
 
 NO_QUERIES = '\n      "queries": []'
@@ -44,10 +55,14 @@ def dump_report_parts(report: Report) -> Iterator[str]:
     """
     *report* as JSON text, a query a line, in parts that need not be in memory at once.
 
-    Figures of verdicts that depend on latencies are in their `timing`.
+    Each suite has the commands to go on with, under ``next``. Figures of verdicts that depend on latencies are in their
+    `timing`.
     """
-    suites = tuple(replace(suite, queries=(), next=list_next_commands(suite)) for suite in report.suites)
-    rest = _REPORT_FORM.dumps(_change_verdicts(replace(report, suites=suites), _separate_latency))
+    suites = tuple(replace(suite, queries=()) for suite in report.suites)
+    plain = _REPORT_FORM.to_plain(_change_verdicts(replace(report, suites=suites), _separate_latency))
+    for suite, plain_suite in zip(report.suites, plain["suites"], strict=True):
+        plain_suite["next"] = list_next_commands(suite)
+    rest = _REPORT_FORM.encode(plain)
     for suite in report.suites:
         before, _, rest = rest.partition(NO_QUERIES)
         yield f"{before}{NO_QUERIES[:-1]}"
@@ -80,7 +95,7 @@ def loads_report(text: str, *, path: str | None = None) -> Report:
 
 def _join_latency(report: Report) -> Report:
     joined = _change_verdicts(report, _merge_latency)
-    suites = tuple(replace(suite, queries=tuple(suite.queries), next=()) for suite in joined.suites)
+    suites = tuple(replace(suite, queries=tuple(suite.queries)) for suite in joined.suites)
     return replace(joined, suites=suites)
 
 
