@@ -9,6 +9,7 @@ from builders.pages import (
     contrasts,
     find_cut_texts,
     find_high_cells,
+    find_violations,
     find_violations_in_each_scheme,
     find_wide_boxes,
     shown,
@@ -602,6 +603,29 @@ def test_the_first_screen_says_what_broke_and_why_and_the_rest_opens(show, broke
     assert page.get_by_text("reason 6 of the failure").is_hidden()
     page.get_by_text("2 more thresholds to look at").click()
     assert page.get_by_text("reason 6 of the failure").is_visible()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_first_screen_of_many_suites_says_what_broke_and_why(show, broken, width):
+    [failed] = broken.suites
+    failed = replace(failed, queries=failed.queries[-2:])
+    held = replace(failed, verdicts=products_verdicts()[2:3])
+    suites = [replace(held, name=f"s{n}", path=f"s{n}.relevance.yaml") for n in range(12)]
+    for place in (3, 8):
+        suites[place] = replace(suites[place], verdicts=failed.verdicts)
+    page = show(replace(broken, suites=tuple(suites)), viewport={"width": width, "height": 900})
+
+    rows = page.locator("#first-suites table >> nth=0").locator("tbody tr")
+    assert rows.get_by_role("link").all_inner_texts() == ["s3", "s8"]
+    assert rows.locator("td:last-child").all_inner_texts() == ["reason 0 of the failure"] * 2
+    assert is_on_first_screen(rows.last)
+    assert page.get_by_role("link", name="s11").is_hidden()
+    assert find_violations(page) == []
+    assert find_wide_boxes(page) == []
+    page.get_by_role("heading", name="All suites").click()
+    assert page.get_by_role("link", name="s11").is_visible()
+    rows.get_by_role("link", name="s8").click()
+    assert is_on_first_screen(page.locator("[id='s8/'] h2"))
 
 
 def is_on_first_screen(locator):

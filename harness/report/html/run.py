@@ -19,6 +19,7 @@ from harness.report.attention import (
     BAD,
     find_attention,
     is_passed_of_query,
+    list_looked_at,
     measure_fall,
     order_verdicts,
     split_unanswered,
@@ -225,6 +226,16 @@ class _Cell:
         """The worst status of its thresholds, as in the exit status."""
         return find_worst_status(self.suite.verdicts, compute_exit_status([self.suite]))
 
+    @property
+    def looked_at(self) -> list[Verdict]:
+        """Its thresholds that need attention, the worst first."""
+        return list_looked_at(self.suite.verdicts)
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether a threshold needs attention, or a query has no answer."""
+        return self.status in BAD or bool(self.looked_at)
+
 
 MEANS_IN_DIGEST = 3
 """Measures whose means stand beside their heading."""
@@ -307,6 +318,9 @@ def _build_first_queries(suite: SuiteReport, queries: Iterable[QueryView]) -> It
 
 LONGEST_FIRST_NAME = 40
 """Characters of the id of a query in the first sentence of a page."""
+
+LONGEST_FIRST_REASON = 200
+"""Characters of a reason in the first table of a page: it may quote a server."""
 
 
 def link_first_queries(
@@ -428,6 +442,37 @@ def _build_overview(table: Table, cells: Sequence[_Cell]) -> Table:
     return replace(table, columns=columns, rows=tuple(rows), caption="Suites")
 
 
+FIRST_SUITES = 5
+"""Suites that need attention whose worst threshold stands at the beginning of the page."""
+
+
+def _build_first_suites(broken: Sequence[_Cell], overview: Table) -> Section:
+    """The worst threshold of each of the first *broken* suites, with its reason; the table of all is folded away."""
+    rows: list[tuple[Cell, ...]] = []
+    # A suite that only has a warning does not come before one that fails.
+    failed_first = sorted(broken, key=lambda cell: cell.status not in BAD)
+    for cell in failed_first[:FIRST_SUITES]:
+        name = Span(cell.title, link=Link(f"#{cell.address}/"))
+        status = cell.status
+        threshold: list[Span] = []
+        why = f"{count(len(cell.suite.unanswered), 'query')} without an answer"
+        if cell.looked_at:
+            worst, *others = cell.looked_at
+            status, why = worst.status, worst.reason
+            threshold.append(Span(worst.threshold, is_name=True))
+            if others:
+                threshold.append(Span(f" and {len(others):,} more", Tone.QUIET))
+        reason = make_words(shorten(why, LONGEST_FIRST_REASON))
+        rows.append(((name,), (Span(status, status=status),), tuple(threshold), reason))
+    columns = tuple(Column(heading) for heading in ("suite", "outcome", "threshold", "why"))
+    first = Table(columns, tuple(rows), caption="The worst threshold of each suite to look at")
+    if len(broken) > FIRST_SUITES:
+        more = f"{count(len(broken) - FIRST_SUITES, 'more suite')} to look at, in the table of all"
+        first = replace(first, remarks=(more,))
+    every = Part("All suites", (overview,), f"{len(overview.rows):,}", is_open=False)
+    return Section(make_words("Suites to look at"), (first, every), "first-suites")
+
+
 def _build_missing(missing: Sequence[MissingSuite]) -> Section:
     blocks: list[Block] = []
     for suite in missing:
@@ -525,6 +570,10 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
         sections.append(_build_suite(cell, limits, opens_worst=opens_worst))
     figures = build_overview(report)
     overview = None if figures is None else _build_overview(build_overview_table(figures), cells)
+    broken = [cell for cell in cells if cell.needs_attention]
+    if overview is not None and broken:
+        sections.insert(0, _build_first_suites(broken, overview))
+        overview = None
     page = Page(
         document=Document(write_headline(report), make_words(write_closing(report)), tuple(sections), overview),
         product="Relevance report",

@@ -304,6 +304,21 @@ def test_the_status_of_a_suite_is_that_of_the_exit_status(report, suite, statuse
     assert found[1] == chip
 
 
+def test_of_many_suites_those_that_fail_come_first_and_an_unanswered_query_is_a_reason(report, suite):
+    held = replace(suite.verdicts[0], status=Status.PASSED)
+    answered = replace(suite.queries[0], outcome=Outcome.SCORED)
+    calm = replace(suite, verdicts=(held,), queries=(answered,))
+    verdicts = {"warns": Status.WARNED, "fails": Status.FAILED}
+    suites = [replace(calm, name=name, verdicts=(replace(held, status=verdicts[name]),)) for name in verdicts]
+    unanswered = replace(calm, name="silent", queries=(QueryReport("q", "q", Outcome.ERROR, "no answer"),))
+    page = render(replace(report, suites=(calm, *suites, unanswered)))
+
+    rows = page.split('id="first-suites"')[1].split("<tbody>")[1].split("</tbody>")[0].split("<tr>")[1:]
+    assert [re.search(r"<a [^>]*>([^<]*)</a>", row)[1] for row in rows] == ["fails", "silent", "warns"]
+    assert "1 query without an answer" in rows[1]
+    assert "first-suites" not in render(replace(report, suites=(calm, calm)))
+
+
 def test_a_report_without_queries_or_thresholds_is_a_page(report, suite):
     empty = replace(suite, queries=(), verdicts=(), summaries=())
     text = Page(render(replace(report, suites=(empty,), exit_status=1))).text

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown, unfold
+from builders.pages import (
+    contrasts,
+    find_cut_texts,
+    find_high_cells,
+    find_violations_in_each_scheme,
+    find_wide_boxes,
+    shown,
+    unfold,
+)
 from builders.reports import HOSTILE
 from extensions.compare.builders.comparisons import (
     comparison_report,
@@ -54,6 +62,14 @@ def test_every_figure_of_a_query_sorts(show):
     sort_by(page, "Left")
     sort_by(page, "Left")
     assert shown(page)[0] == "red-shoes"
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_axe_finds_nothing_whether_parts_are_folded_or_open(show, width):
+    page = show(comparison_report(), address_of_first(comparison_report()), viewport={"width": width, "height": 900})
+    assert find_violations_in_each_scheme(page) == []
+    unfold(page)
+    assert find_violations_in_each_scheme(page) == []
 
 
 def test_filters_narrow_the_table_to_a_change_a_tag_a_word_or_what_is_blamed(show):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders.pages import contrasts, find_cut_texts, find_wide_boxes
+from builders.pages import contrasts, find_cut_texts, find_violations_in_each_scheme, find_wide_boxes
 from builders.reports import HOSTILE
 from extensions.compare.builders.comparisons import comparison_report, hostile_report, sides_report
 from harness.extensions.compare.page import render
@@ -28,6 +28,12 @@ def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, wi
     assert find_cut_texts(page) == []
     ratios = contrasts(page)
     assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+
+
+def test_axe_finds_nothing(open_html):
+    page = open_html(render(make_sides(*SIDES)))
+    page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+    assert find_violations_in_each_scheme(page) == []
 
 
 def test_each_measure_has_its_strips_and_the_first_is_open(open_html):
