@@ -77,7 +77,7 @@ def count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
     """The judged hits of *run* in the first *ranks* of each query."""
     measure = parse_measure(f"Judged@{ranks}")
     shares: dict[str, float] = {}
-    hits = unjudged = queries = 0
+    hits = unjudged = queries = irrelevant = 0
     for query in suite.queries:
         share = score_of(suite, query, measure, run).value
         if share is not None:
@@ -87,10 +87,12 @@ def count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
         hits += len(documents)
         unjudged += unjudged_of_query
         queries += unjudged_of_query > 0
+        grades = [query.judgments[document] for document in documents if document in query.judgments]
+        irrelevant += sum(grade <= 0 for grade in grades)
     judged = None
     if shares:
         judged = mean_of(shares, read_weights(suite.queries, shares))
-    return SideCoverage(judged, hits, unjudged, queries)
+    return SideCoverage(judged, hits, unjudged, queries, irrelevant)
 
 
 def find_range(

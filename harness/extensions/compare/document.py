@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.extensions.compare.model import ComparisonReport, QueryComparison
@@ -14,6 +14,7 @@ from harness.extensions.compare.sentences import (
     describe_detectable,
     describe_measure_limits,
     describe_method,
+    describe_new_zero_hits,
     describe_origin,
     describe_unequal_coverage,
     describe_unpaired,
@@ -32,6 +33,7 @@ from harness.extensions.compare.sentences import (
     write_comparison_headline,
 )
 from harness.extensions.compare.why.document import list_why_blocks
+from harness.gate.selection import interleave_blamed
 from harness.model.comparison import Comparison, MeasureComparison, MovedDocument
 from harness.model.run import Verdict
 from harness.report.attention import LOOKED_AT, is_passed_of_query, list_looked_at, order_verdicts
@@ -143,7 +145,9 @@ def build_comparison_title(report: ComparisonReport, *, with_suite: bool = True)
 
 def build_comparison_remarks(report: ComparisonReport) -> Notes:
     """What is not compared, how far hits are judged, and the notes of all sides."""
-    remarks = make_notes([*describe_unpaired(report), *describe_unequal_coverage(report)], Tone.NOTED)
+    remarks = make_notes(
+        [*describe_unpaired(report), *describe_new_zero_hits(report), *describe_unequal_coverage(report)], Tone.NOTED
+    )
     remarks += make_notes(list(dict.fromkeys(describe_coverage(report))), Tone.PLAIN)
     notes = dict.fromkeys(note for comparison in report.comparisons for note in comparison.notes)
     return Notes(remarks + make_notes(list(notes), Tone.QUIET))
@@ -279,7 +283,7 @@ def build_agreement(report: ComparisonReport) -> Table:
 
 
 def make_strips(report: ComparisonReport, measure: str) -> list[QueryStrip]:
-    """The scores of each query by *measure* on all sides, the query that changed most on any side first."""
+    """The scores of each query by *measure* on all sides: for each side in turn the query that changed most on it."""
     scores_by_side = []
     texts: dict[str, str] = {}
     for comparison in report.comparisons:
@@ -292,7 +296,17 @@ def make_strips(report: ComparisonReport, measure: str) -> list[QueryStrip]:
         changes = tuple(compute_change(before, after) for before, after in pairs)
         scores = tuple(after for _, after in pairs)
         strips.append(QueryStrip(query, text, references[0] if references else None, scores, changes))
-    return sorted(strips, key=lambda strip: -strip.greatest_change)
+    return _interleave(strips, len(scores_by_side))
+
+
+def _interleave(strips: Sequence[QueryStrip], sides: int) -> list[QueryStrip]:
+    """*strips* in the order of their changes on each side in turn, so that one side does not fill the first rows."""
+    by_id = {strip.id: strip for strip in strips}
+    orders = []
+    for side in range(sides):
+        changes = {strip.id: abs(strip.changes[side] or 0.0) for strip in strips}
+        orders.append([query for query in sorted(changes, key=lambda query: -changes[query]) if changes[query]])
+    return [by_id[query] for query in dict.fromkeys([*interleave_blamed(orders), *by_id])]
 
 
 def build_strips(report: ComparisonReport, most: int) -> Table:

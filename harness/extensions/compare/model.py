@@ -86,6 +86,8 @@ class SideCoverage:
     """The number of those without a judgment."""
     queries: int
     """The number of queries with unjudged hits."""
+    irrelevant: int = 0
+    """The number of hits with a grade of 0 or less."""
 
 
 @dataclass(frozen=True, slots=True)

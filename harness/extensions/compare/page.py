@@ -81,6 +81,8 @@ from harness.words import count, grouped
 _TEMPLATE = "extensions/compare/page.html.jinja"
 STYLE = "extensions/compare/page.css"
 
+SIGNIFICANCE_SHOWN = "A significant difference has a color, unless grades of unjudged hits may change that."
+
 SHADES = 4
 """Shades of a change in each direction."""
 
@@ -167,12 +169,13 @@ def _list_queries(report: ComparisonReport, views: Sequence[ComparedQueryView], 
         return
     yield Paragraph(
         make_words(
-            "The score of each query on each side, with its change from the reference; the query that changed most on "
-            "any side comes first. Green rose, red fell, deeper is more."
+            "The score of each query on each side, with its change from the reference. Green rose, red fell, deeper is "
+            "more. For each side in turn the query that changed most on it comes first; a click on a side sorts by its "
+            "changes."
         )
     )
     for place, measure in enumerate(list_compared_measures(report)[: limits.measures]):
-        yield make_strip_table(report, measure, limits, is_open=place == 0)
+        yield make_strip_table(report, measure, limits, place)
 
 
 def _list_measures(report: ComparisonReport) -> Iterator[Block]:
@@ -181,7 +184,7 @@ def _list_measures(report: ComparisonReport) -> Iterator[Block]:
     blocks: list[Block] = []
     method = describe_method(report)
     if method:
-        blocks.append(Paragraph(make_words(f"{method}.")))
+        blocks.append(Paragraph(make_words(f"{method}. {SIGNIFICANCE_SHOWN}")))
         caption = "Measures of each side, and their difference from the reference"
         table = replace(build_comparison_table(report), caption=caption)
         blocks.append(DifferenceTable(table, tuple(draw_intervals(report))))
@@ -406,7 +409,7 @@ def make_query_views(report: ComparisonReport, limits: Limits) -> tuple[Compared
     for place, query in enumerate(ordered[: limits.rows]):
         is_detailed = place < limits.details
         view = ComparedQueryView(
-            anchor=f"c/{encode_address(query.id)}",
+            anchor=_make_address(query.id),
             query=query,
             change=classify_change(query),
             known=_describe_query(query),
@@ -422,6 +425,10 @@ def make_query_views(report: ComparisonReport, limits: Limits) -> tuple[Compared
         )
         views.append(view)
     return tuple(views)
+
+
+def _make_address(query: str) -> str:
+    return f"c/{encode_address(query)}"
 
 
 def _describe_query(query: QueryComparison) -> str:
@@ -450,39 +457,51 @@ def rank_documents(query: QueryComparison, most: int) -> dict[str, list[RankedMo
 @dataclass(frozen=True, slots=True)
 class StripTable(Drawing):
     """
-    The scores of a measure on all sides, the query that changed most first.
+    The scores of a measure on all sides.
 
-    *greatest* is the greatest change, which has the deepest shade. *omitted* says how many queries are left out.
+    *greatest* is the greatest change, which has the deepest shade. *omitted* says how many queries are left out. Only
+    the first table of a page is open, and has the addresses of the queries.
     """
 
     template: ClassVar[str] = _TEMPLATE
 
+    place: int
     measure: str
     reference: str
     sides: tuple[str, ...]
     strips: Sequence[QueryStrip]
     greatest: float
     omitted: str
-    is_open: bool
+    first_rows: int
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no other table stands before it."""
+        return self.place == 0
+
+    def address_of(self, strip: QueryStrip) -> str:
+        """The address of a row on the page."""
+        return _make_address(strip.id)
 
     def choose_shade(self, change: float | None) -> str:
         """The class of a cell, by how far its score rose or fell."""
         return choose_change_shade(change, self.greatest)
 
 
-def make_strip_table(report: ComparisonReport, measure: str, limits: Limits, *, is_open: bool) -> StripTable:
-    """The strips of *measure*, within *limits*."""
+def make_strip_table(report: ComparisonReport, measure: str, limits: Limits, place: int) -> StripTable:
+    """The strips of *measure*, within *limits*; *place* is that of the table on the page, from 0."""
     strips = make_strips(report, measure)
     shown = strips[: limits.rows]
     more = len(strips) - len(shown)
     return StripTable(
+        place=place,
         measure=measure,
         reference=report.reference.name,
         sides=tuple(comparison.candidate.name for comparison in report.comparisons),
         strips=shown,
         greatest=max((strip.greatest_change for strip in strips), default=0.0),
         omitted=f"{count(more, 'query')} that changed less" if more else "",
-        is_open=is_open,
+        first_rows=limits.first_rows,
     )
 
 

@@ -250,7 +250,7 @@ def prepare(request: ComparisonRequest, run: AnswerSuite, environ: Mapping[str, 
 
 def add_all_requests(request: ComparisonRequest, environ: Mapping[str, str]) -> ComparisonRequest:
     """
-    *request* with each request of its suite as a side, after the sides that it has; its suite is loaded.
+    *request* with each request of its suite as a side, after the sides that it has, each once; its suite is loaded.
 
     Raises:
         InputError: The suite is wrong.
@@ -263,7 +263,8 @@ def add_all_requests(request: ComparisonRequest, environ: Mapping[str, str]) -> 
         from harness.suites import load_suite
 
         suite = load_suite(suite, environ, configs=Configs.from_options(request.run, environ))
-    sides = (*request.sides, *(f"{SideKind.REQUEST}:{name}" for name in suite.requests))
+    requests = (f"{SideKind.REQUEST}:{name}" for name in suite.requests)
+    sides = (*request.sides, *(side for side in requests if side not in request.sides))
     return replace(request, sides=sides, suite=suite)
 
 

@@ -234,6 +234,8 @@ def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Itera
     yield f"smallest detectable difference {row.detectable:.4f} {power}"
 
 
+LARGEST_SHARE_RELEVANT = 0.9
+"""Of the judged hits; above it, judgments list hardly more than relevant documents."""
 _CHANGES_SHOWN = 3
 """Sides whose difference is in the headline."""
 IF_JUDGED = "if judged"
@@ -342,9 +344,7 @@ def describe_coverage(report: ComparisonReport) -> Iterator[str]:
         yield _describe_covered_side(comparison.reference, hits, hits.reference)
         yield _describe_covered_side(comparison.candidate, hits, hits.candidate)
     yield from _describe_ranges(report, judged)
-    for hits in judged:
-        if hits.judged_only:
-            yield f"`--measure '{hits.judged_only}'` compares without them"
+    yield from _suggest_judged_only(judged)
 
 
 def _describe_ranges(report: ComparisonReport, judged: Sequence[JudgedHits]) -> Iterator[str]:
@@ -359,6 +359,19 @@ def _describe_ranges(report: ComparisonReport, judged: Sequence[JudgedHits]) -> 
         for limits in judged[0].ranges:
             yield f"{limits.measure}: {describe_if_judged(limits.low, limits.high)}"
     yield suggest_judging(find_pool_command(report), is_next=any(map(is_open, report.comparisons)))
+
+
+def _suggest_judged_only(judged: Sequence[JudgedHits]) -> Iterator[str]:
+    """The measure that leaves out unjudged hits, where judged hits that are not relevant remain to compare by."""
+    measures = dict.fromkeys(hits.judged_only for hits in judged if hits.judged_only)
+    sides = [side for hits in judged for side in (hits.reference, hits.candidate)]
+    known = sum(side.hits - side.unjudged for side in sides)
+    relevant = known - sum(side.irrelevant for side in sides)
+    for measure in measures:
+        if relevant > LARGEST_SHARE_RELEVANT * known:
+            yield f"{relevant / known:.1%} of the judged hits are relevant, so measures of judged hits alone say little"
+        else:
+            yield f"`--measure '{measure}'` compares without them"
 
 
 def _describe_covered_side(side: Side, judged: JudgedHits, coverage: SideCoverage) -> str:
@@ -415,14 +428,17 @@ def is_judged_unequally(report: SideComparison) -> bool:
 
 
 def describe_unequal_coverage(report: ComparisonReport) -> Iterator[str]:
-    """That two sides are not judged alike, where that matters: it moves a difference by itself."""
+    """That sides are not judged alike, where that matters: it moves a difference by itself."""
+    shares = {}
     for comparison in report.comparisons:
         judged = comparison.judged
         if judged is not None and is_judged_unequally(comparison):
-            shares = f"{judged.reference.judged:.1%} and {judged.candidate.judged:.1%}"
-            hits = f"of the hits of {comparison.reference.name} and {comparison.candidate.name}"
-            why = "most measures count an unjudged hit as not relevant"
-            yield f"the sides are not judged alike: {shares} {hits}; {why}"
+            shares[comparison.reference.name] = f"{judged.reference.judged:.1%}"
+            shares[comparison.candidate.name] = f"{judged.candidate.judged:.1%}"
+    if shares:
+        why = "most measures count an unjudged hit as not relevant"
+        hits = f"{' and '.join(shares.values())} of the hits of {' and '.join(shares)}"
+        yield f"the sides are not judged alike: {hits}; {why}"
 
 
 def describe_unpaired(report: ComparisonReport) -> Iterator[str]:
@@ -440,6 +456,14 @@ def describe_unpaired(report: ComparisonReport) -> Iterator[str]:
             yield f"only in {comparison.reference.name}{of_both}: {count_queries(comparison.only_reference)}"
         if comparison.only_candidate:
             yield f"only in {comparison.candidate.name}{of_both}: {count_queries(comparison.only_candidate)}"
+
+
+def describe_new_zero_hits(report: ComparisonReport) -> Iterator[str]:
+    """The queries that have hits on the reference and none on another side."""
+    for comparison in report.comparisons:
+        queries = [query.id for query in comparison.queries if query.left and query.left == len(query.documents)]
+        if queries:
+            yield f"{comparison.candidate.name}: zero hits for {count_queries(queries)}"
 
 
 def list_verdicts(report: ComparisonReport) -> list[Verdict]:

@@ -173,6 +173,12 @@ class TestAllRequests:
         assert report.reference.name == "run:c.run"
         assert len(report.comparisons) == 3
 
+    def test_a_request_that_is_named_is_a_side_once(self, searched, capsys):
+        words = ("request:next", "--suite", "shop.relevance.yaml", "--all-requests")
+        _, report = told(capsys, *words, "--url", "http://one:9200", "--no-checks")
+        assert report.reference.name == "request:next"
+        assert [comparison.candidate.name for comparison in report.comparisons] == ["request:now", "request:last"]
+
     def test_two_requests_are_a_comparison_of_two(self, searched, capsys):
         suite = Path("shop.relevance.yaml")
         suite.write_text(suite.read_text().replace(REQUEST.format("last", "tags"), ""))

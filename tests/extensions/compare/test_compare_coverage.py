@@ -51,8 +51,9 @@ def test_each_side_says_how_many_hits_have_no_judgment(compare):
     _, text = compare(LEXICAL, HYBRID, "--json")
     found = judged_of(text)
     assert (found["depth"], found["queries"]) == (3, 2)
-    assert found["reference"] == {"judged": pytest.approx(5 / 6), "hits": 6, "unjudged": 1, "queries": 1}
-    assert found["candidate"] == {"judged": pytest.approx(2 / 6), "hits": 6, "unjudged": 4, "queries": 2}
+    reference = {"judged": pytest.approx(5 / 6), "hits": 6, "unjudged": 1, "queries": 1, "irrelevant": 2}
+    candidate = {"judged": pytest.approx(2 / 6), "hits": 6, "unjudged": 4, "queries": 2, "irrelevant": 0}
+    assert (found["reference"], found["candidate"]) == (reference, candidate)
     _, text = compare(LEXICAL, HYBRID)
     said = " ".join(text.split())
     assert "Judged@3 0.8333; 1 of 6 hits have no judgment, in 1 of 2 queries" in said
@@ -270,3 +271,18 @@ def test_a_loss_that_no_grade_of_unjudged_hits_makes_a_gain_stands(compare):
     assert "-1.0000 to -0.6667" in said
     assert "not judged alike" not in said
     assert "next:" not in said
+
+
+def test_judged_hits_alone_are_not_suggested_where_nearly_all_are_relevant(compare):
+    only_relevant = judge("r1", "r2", "r3", "r4")
+    _, text = compare(A, B, measures=["nDCG@3"], qrels=only_relevant)
+    said = " ".join(text.split())
+    assert "judged_only" not in said
+    assert "100.0% of the judged hits are relevant, so measures of judged hits alone say little" in said
+
+
+def test_a_side_says_which_queries_lost_all_their_hits(tmp_path, capsys):
+    (tmp_path / "j.qrels").write_text(POOL_OF_A)
+    sides = [write_run(tmp_path / "a.run", A), write_run(tmp_path / "b.run", {QUERIES[0]: A[QUERIES[0]]})]
+    main(["compare", *sides, "--qrels", str(tmp_path / "j.qrels"), "--measure", "P@3", "--complete"])
+    assert f"b.run: zero hits for {len(QUERIES) - 1} queries (" in " ".join(capsys.readouterr().out.split())

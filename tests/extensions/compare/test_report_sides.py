@@ -31,21 +31,21 @@ def query(name, before, after):
     return QueryComparison(name, f"text of {name}", scores={NDCG: (before, after)})
 
 
-def test_a_strip_has_every_side_and_the_greatest_change_of_any_is_first():
+def test_a_strip_has_every_side_and_each_in_turn_gives_its_greatest_change():
     report = sides_report(
         side("b", queries=(query("q", 0.5, 0.6), query("r", 0.5, 0.5), query("s", None, 0.5))),
         side("c", queries=(query("q", 0.5, 0.5 + 1e-12), query("r", 0.5, 0.1))),
     )
     strips = make_strips(report, NDCG)
-    assert [strip.id for strip in strips] == ["r", "q", "s"]
+    assert [strip.id for strip in strips] == ["q", "r", "s"]
     assert [(strip.reference, strip.scores) for strip in strips] == [
-        (0.5, (0.5, 0.1)),
         (0.5, (0.6, 0.5 + 1e-12)),
+        (0.5, (0.5, 0.1)),
         (None, (0.5, None)),
     ]
-    assert [strip.changes for strip in strips] == [(0.0, -0.4), (pytest.approx(0.1), 0.0), (None, None)]
+    assert [strip.changes for strip in strips] == [(pytest.approx(0.1), 0.0), (0.0, -0.4), (None, None)]
     table = build_strips(report, most=1)
-    assert [row[0][0].text for row in table.rows] == ["r"]
+    assert [row[0][0].text for row in table.rows] == ["q"]
     assert table.remarks == ("1 more query changed; `relevance compare --output html=FILE` shows them",)
 
 

@@ -60,7 +60,7 @@
     const { body, form, rows } = listing;
     const wanted = {
       text: form.elements.text.value.trim().toLowerCase(),
-      outcome: form.elements.outcome.value,
+      outcome: form.elements.outcome ? form.elements.outcome.value : "",
       tag: form.elements.tag ? form.elements.tag.value : "",
       blamed: form.elements.blamed ? form.elements.blamed.checked : false,
     };

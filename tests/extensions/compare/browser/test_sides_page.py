@@ -48,3 +48,16 @@ def test_nothing_from_an_index_runs(open_html):
     page = open_html(render(make_sides(HOSTILE, "b", make=lambda: hostile_report(HOSTILE))))
     assert "owned" not in page.title()
     assert page.locator("img").count() == 0
+
+
+def test_a_side_sorts_by_its_changes_and_a_query_has_an_address(open_html):
+    page = open_html(render(make_sides(*SIDES)))
+    table = page.locator("#c-strips-0")
+    table.locator("thead button").nth(3).click()
+    changes = table.locator("tbody tr td:nth-of-type(3)").evaluate_all("cells => cells.map(c => c.dataset.v)")
+    known = [float(change) for change in changes if change is not None]
+    assert len(known) > 1
+    assert known == sorted(known)
+    table.locator("..").locator("..").locator("input[name=text]").fill("red")
+    assert table.locator("tbody tr").count() == 1
+    assert table.locator("tbody tr").get_attribute("id") == "c/red-shoes"
