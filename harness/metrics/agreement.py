@@ -35,7 +35,7 @@ class RankPair:
     tau: float | None
 
 
-def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, depth: int, p: float) -> RankPair:
+def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, depth: int) -> RankPair:
     """
     Compare the first *depth* documents of two rankings.
 
@@ -43,9 +43,8 @@ def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, dept
         reference: Document ids, best first, none twice.
         candidate: Document ids, best first, none twice.
         depth: Ranks to compare, at least 1.
-        p: The persistence of rank-biased overlap.
 
-    >>> pair = compare_rankings(["a", "b", "c"], ["a", "c", "d"], depth=3, p=0.9)
+    >>> pair = compare_rankings(["a", "b", "c"], ["a", "c", "d"], depth=3)
     >>> round(pair.rbo, 4), round(pair.overlap, 4), pair.tau
     (0.685, 0.6667, 1.0)
     """
@@ -53,7 +52,7 @@ def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, dept
     return RankPair(
         first,
         second,
-        _compute_rbo(first, second, p),
+        _compute_rbo(first, second, RBO_PERSISTENCE),
         _compute_overlap(first, second, depth),
         _compute_tau(first, second),
     )
@@ -122,7 +121,7 @@ def order_tied(
 
 
 def mean_agreement(
-    pairs: Mapping[str, RankPair], *, depth: int, p: float, weights: Mapping[str, float] | None = None
+    pairs: Mapping[str, RankPair], *, depth: int, weights: Mapping[str, float] | None = None
 ) -> Agreement | None:
     """
     The weighted means over *pairs*, by query; None where there are none.
@@ -137,7 +136,7 @@ def mean_agreement(
     weights = weights or {}
     return Agreement(
         depth=depth,
-        p=p,
+        p=RBO_PERSISTENCE,
         queries=len(rankings),
         rbo=mean_of({query: pair.rbo for query, pair in pairs.items()}, weights),
         overlap=mean_of({query: pair.overlap for query, pair in pairs.items()}, weights),

@@ -15,7 +15,7 @@ FEWEST_CHANGED = 20
 """Changed queries from which on an interval of a test holds the true mean about as often as its level says."""
 POWER = 0.8
 """The chance of finding a difference that is called detectable."""
-TEST_OPTIONS = ("test", "alternative", "level", "correction", "samples", "seed")
+TEST_OPTIONS = ("test", "alternative", "level", "correction", "seed")
 """The names of the options on tests, for commands and for Python."""
 
 

@@ -8,9 +8,6 @@ from enum import Enum
 
 from harness.model.suite import HttpRequest, Json, Mark, Query
 
-ANY_TEXT = "*"
-"""The field of a snippet if none is named: the longest text that is not the title."""
-
 
 class AddressOrigin(Enum):
     """Who wrote the address of a server. A suite may come from somebody who may not use the login of its owner."""
@@ -111,9 +108,9 @@ class SearchRequest:
     """Has a `size`."""
     http: HttpRequest | None = None
     title_field: str | None = None
-    """The field to return as title. It is ignored if the body selects fields itself, as are *snippet* and *fields*."""
-    snippet: str | None = None
-    """The field to return as snippet, or `ANY_TEXT`."""
+    """The field to return as title. It is ignored if the body selects fields itself, as are snippet and *fields*."""
+    has_snippet: bool = False
+    """Whether to return a snippet of the longest text that is not the title."""
     fields: tuple[str, ...] = ()
     """The fields whose texts to return."""
     value_fields: tuple[str, ...] = ()

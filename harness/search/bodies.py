@@ -175,7 +175,7 @@ def make_ids_request(request: SearchRequest, ids: Sequence[str], options: LookUp
     return replace(
         _look_up(request, body),
         title_field=options.title_field,
-        snippet=options.snippet,
+        has_snippet=options.has_snippet,
         fields=options.fields,
         value_fields=options.value_fields,
         highlights=highlight is not None,

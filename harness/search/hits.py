@@ -129,8 +129,8 @@ def _read_hit(hit: Json, position: int, entry: Entry) -> Hit:
     title = snippet = sort = None
     if entry.title_field is not None:
         title = _read_title(hit, entry.title_field)
-    if entry.snippet is not None:
-        snippet = make_snippet(hit.get("_source"), entry.snippet, entry.title_field)
+    if entry.has_snippet:
+        snippet = make_snippet(hit.get("_source"), entry.title_field)
     if entry.sort_places != ():
         sort = _read_sort_values(hit.get("sort"), entry.sort_places, position)
     document = Hit(identity, score, title, snippet, sort=sort)

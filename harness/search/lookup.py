@@ -303,5 +303,5 @@ def _choose_batch(look_up: LookUp) -> int:
     """How many ids one request has."""
     if look_up.in_bulk:
         return IDS_IN_BULK
-    reads_texts = look_up.options.snippet is not None or bool(look_up.options.fields)
+    reads_texts = look_up.options.has_snippet or bool(look_up.options.fields)
     return TEXTS_AT_ONCE if reads_texts else IDS_AT_ONCE

@@ -54,7 +54,7 @@ class Entry:
     lines: bytes
     is_template: bool = False
     title_field: str | None = None
-    snippet: str | None = None
+    has_snippet: bool = False
     unique_ids: bool = False
     id_field: str | None = None
     may_stop_early: bool = False
@@ -80,8 +80,9 @@ class Entry:
     @property
     def reads_fields(self) -> bool:
         """Whether more than the ids and the scores of the hits is read."""
-        others = self.title_field, self.snippet, self.id_field
-        return bool(self.fields or self.value_fields) or self.sort_places != () or others != (None, None, None)
+        others = self.title_field, self.id_field
+        reads_texts = self.has_snippet or bool(self.fields or self.value_fields)
+        return reads_texts or self.sort_places != () or others != (None, None)
 
 
 def make_entry(position: int, request: SearchRequest) -> Entry | Failure:
@@ -114,7 +115,7 @@ def _make_body_entry(position: int, request: SearchRequest, body: Mapping[str, J
         index=_find_index(request),
         path=path,
         title_field=request.title_field,
-        snippet=request.snippet,
+        has_snippet=request.has_snippet,
         fields=request.fields,
         value_fields=request.value_fields,
         highlights=request.highlights,
@@ -131,7 +132,7 @@ def _make_template_entry(position: int, request: SearchRequest, body: Mapping[st
     The entry of a search template; a Failure where *body* is none.
 
     The body that is searched is made by the engine. So nothing is added to it, as `_make_body_entry` adds the fields to
-    return: the title, the id and values of fields are read if the template returns them. *snippet* and *fields* are
+    return: the title, the id and values of fields are read if the template returns them. Snippet and *fields* are
     those of documents that are looked up by id, never with a template. The *size* is only a parameter, which a template
     may not use, so that the number of hits cannot be checked against it.
     """
@@ -208,7 +209,10 @@ def _add_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, 
     """
     content = dict(body)
     if CONTENT_KEYS.isdisjoint(body):
-        fields_read = [field for field in (request.title_field, request.snippet, *request.fields) if field]
+        fields_read = [] if request.title_field is None else [request.title_field]
+        if request.has_snippet:
+            fields_read.append("*")
+        fields_read += request.fields
         fields_read += [field for field in request.value_fields if field not in fields_read]
         content["_source"] = fields_read or False
     # A body that selects another part of the source returns these beside it.

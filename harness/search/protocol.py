@@ -52,8 +52,8 @@ class LookUpOptions:
     """Hits requested; as many as ids where None."""
     title_field: str | None = None
     """The field with the title."""
-    snippet: str | None = None
-    """The field for the snippet, or `ANY_TEXT`."""
+    has_snippet: bool = False
+    """Whether a snippet of the longest text is returned."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are returned."""
     value_fields: tuple[str, ...] = ()

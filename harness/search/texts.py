@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from harness.masking import is_vector
-from harness.model.request import ANY_TEXT
 from harness.model.suite import Json
 from harness.words import is_seen
 
@@ -18,23 +17,15 @@ SEPARATOR = " · "
 """Between the values of a field that has several."""
 
 
-def make_snippet(source: Json, field: str, title_field: str | None = None) -> str | None:
+def make_snippet(source: Json, title_field: str | None = None) -> str | None:
     """
-    The beginning of the text in *field*; for `ANY_TEXT`, of the longest text that is not the title.
+    The beginning of the longest text that is not the title.
 
     A text of several words is preferred to one without a space, which may be a URL or encoded binary data. The snippet
     is one line of printable characters, cut at a word; None if there is no text.
     """
-    if field == ANY_TEXT:
-        texts = [text for path, text in _walk_texts(source) if path != title_field and isinstance(text, str)]
-        text = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
-    else:
-        text = _join_texts(find_value(source, field))
-    return cut_snippet(text)
-
-
-def cut_snippet(text: str) -> str | None:
-    """The beginning of *text* as a snippet; None if it has no printable character."""
+    texts = [text for path, text in _walk_texts(source) if path != title_field and isinstance(text, str)]
+    text = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
     return _cut_at_word(_clean(text)) or None
 
 

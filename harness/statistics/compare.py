@@ -114,9 +114,6 @@ CORRECTED: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
 }
 """What corrects p-values, by each name in `CORRECTIONS`."""
 
-MOST_SAMPLES = 1_000_000
-"""The most samples: more move an interval's limits in the fourth digit only, and take memory per measure."""
-
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions:
@@ -143,10 +140,6 @@ class ComparisonOptions:
         _check_choice("correction", self.correction, CORRECTIONS)
         if not 0 < 1 - self.level < 1:  # the interval's level, which floats may round to 1
             raise UsageError(f"found level {self.level:g}, expected one between 0 and 1, such as 0.05")
-        if self.samples < 1:
-            raise UsageError(f"found {self.samples} samples, expected at least 1")
-        if self.samples > MOST_SAMPLES:
-            raise UsageError(f"found too many samples, expected at most {MOST_SAMPLES:,}")
         if self.seed < 0:
             raise UsageError(f"found seed {self.seed}, expected at least 0")
 

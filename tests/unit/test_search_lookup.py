@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import SearchError
-from harness.model.request import ANY_TEXT, SearchRequest
+from harness.model.request import SearchRequest
 from harness.model.run import Failure, FailureKind, Hit, Ranking
 from harness.search.bodies import make_ids_request
 from harness.search.hits import drop_repeated_hits
@@ -142,17 +142,17 @@ def test_an_id_of_another_form_is_found():
 def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
     ids = [f"d{n}" for n in range(2 * TEXTS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 1), failing=["d0"])
-    known = look_up(search, [*ids, "x"], title_field="title", snippet=ANY_TEXT)
+    known = look_up(search, [*ids, "x"], title_field="title", has_snippet=True)
     assert known.reasons == ["failed shards: gone"]
     assert set(known.hits) == set(ids[TEXTS_AT_ONCE:])
     assert known.hits["d39"].title == "title of d39"
-    assert {(one.title_field, one.snippet) for one in search.look_ups} == {("title", ANY_TEXT)}
-    assert look_up(search, [], snippet=ANY_TEXT) == KnownDocuments()
+    assert {(one.title_field, one.has_snippet) for one in search.look_ups} == {("title", True)}
+    assert look_up(search, [], has_snippet=True) == KnownDocuments()
 
 
 def test_texts_of_an_alias_are_not_cut_by_copies():
     ids = [f"d{n}" for n in range(TEXTS_AT_ONCE)]
-    assert set(look_up(Documents(dict.fromkeys(ids, 3)), ids, snippet=ANY_TEXT).hits) == set(ids)
+    assert set(look_up(Documents(dict.fromkeys(ids, 3)), ids, has_snippet=True).hits) == set(ids)
 
 
 def test_a_point_in_time_is_kept():

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.request import ANY_TEXT, SearchRequest
+from harness.model.request import SearchRequest
 from harness.search.hits import read_ranking
 from harness.search.msearch import Entry, make_entry
-from harness.search.texts import SNIPPET_LENGTH, make_snippet
+from harness.search.texts import SNIPPET_LENGTH, make_snippet, read_texts
 
 DOCUMENT = {
     "title": "A very long title that has many more words in it than any other text here",
@@ -25,7 +25,6 @@ DOCUMENT = {
 @pytest.mark.parametrize(
     ("field", "expected"),
     [
-        (ANY_TEXT, "Light shoes for long runs."),
         ("body.text", "Light shoes for long runs."),
         ("body.notes", "on roads · on [31mtrails"),
         ("body", "Light shoes for long runs. · on roads · on [31mtrails"),
@@ -36,25 +35,28 @@ DOCUMENT = {
         ("absent", None),
     ],
 )
-def test_a_snippet_is_one_line_of_the_field(field, expected):
-    assert make_snippet(DOCUMENT, field, "title") == expected
+def test_the_text_of_a_field_is_one_line(field, expected):
+    assert read_texts(DOCUMENT, [field]).get(field) == expected
+
+
+def test_a_snippet_is_one_line_of_the_longest_text():
+    assert make_snippet(DOCUMENT, "title") == "Light shoes for long runs."
 
 
 def test_without_a_title_field_the_longest_text_is_taken():
-    assert make_snippet(DOCUMENT, ANY_TEXT) == DOCUMENT["title"]
+    assert make_snippet(DOCUMENT) == DOCUMENT["title"]
 
 
 @pytest.mark.parametrize("source", [None, {}, [], "text", {"n": 3}, {"a": ""}, {"a": " \n"}])
 def test_where_there_is_nothing_to_read_there_is_no_snippet(source):
-    assert make_snippet(source, ANY_TEXT, "title") in (None, "text")
-    assert make_snippet(source, "field") is None
+    assert make_snippet(source, "title") in (None, "text")
 
 
 def test_a_long_text_is_cut_behind_a_word():
-    snippet = make_snippet({"a": "word " * 100}, ANY_TEXT)
+    snippet = make_snippet({"a": "word " * 100})
     assert snippet == ("word " * 39).strip() + " word…"
-    assert make_snippet({"a": "w" * 500}, ANY_TEXT) == "w" * (SNIPPET_LENGTH - 1) + "…"
-    assert make_snippet({"a": "w" * SNIPPET_LENGTH}, ANY_TEXT) == "w" * SNIPPET_LENGTH
+    assert make_snippet({"a": "w" * 500}) == "w" * (SNIPPET_LENGTH - 1) + "…"
+    assert make_snippet({"a": "w" * SNIPPET_LENGTH}) == "w" * SNIPPET_LENGTH
 
 
 TEXTS = st.recursive(
@@ -62,9 +64,9 @@ TEXTS = st.recursive(
 )
 
 
-@given(TEXTS, st.just(ANY_TEXT) | st.text(min_size=1))
-def test_whatever_a_document_holds_a_snippet_is_short_and_one_line(source, field):
-    snippet = make_snippet(source, field, "title")
+@given(TEXTS)
+def test_whatever_a_document_holds_a_snippet_is_short_and_one_line(source):
+    snippet = make_snippet(source, "title")
     assert snippet is None or (
         0 < len(snippet) <= SNIPPET_LENGTH and len(snippet.splitlines()) == 1 and "\x1b" not in snippet
     )
@@ -76,16 +78,14 @@ def test_the_engine_is_asked_for_what_is_read_and_for_nothing_else():
         return json.loads(entry.lines.splitlines()[1])["_source"]
 
     assert source_of() is False
-    assert source_of(snippet="body") == ["body"]
-    assert source_of(title_field="title", snippet=ANY_TEXT) == ["title", "*"]
+    assert source_of(fields=("body",)) == ["body"]
+    assert source_of(title_field="title", has_snippet=True) == ["title", "*"]
 
 
 def test_a_hit_brings_its_snippet_only_where_one_was_asked_for():
     found = [{"_index": "i", "_id": "a", "_source": DOCUMENT}, {"_index": "i", "_id": "b"}]
     answer = {"hits": {"hits": found}}
-    assert [
-        hit.snippet for hit in read_ranking(answer, Entry(0, b"", title_field="title", snippet="body.text")).hits
-    ] == [
+    assert [hit.snippet for hit in read_ranking(answer, Entry(0, b"", title_field="title", has_snippet=True)).hits] == [
         "Light shoes for long runs.",
         None,
     ]

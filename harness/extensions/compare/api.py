@@ -49,7 +49,6 @@ class CompareChoices(Options, total=False):
     qrels: str | os.PathLike[str] | None
     measures: Sequence[str]
     depth: int | None
-    p: float
     profile: Profile | str | None
     gain: AnyGain | None
     complete: bool
@@ -57,7 +56,6 @@ class CompareChoices(Options, total=False):
     alternative: Literal["two-sided", "less", "greater"]
     level: float
     correction: str
-    samples: int
     seed: int
 
 
@@ -226,8 +224,7 @@ def _read_compare_options(arguments: Mapping[str, Any], run_options: RunOptions)
         from harness.statistics.compare import ComparisonOptions
 
         test_options = ComparisonOptions(**{name: arguments[name] for name in TEST_OPTIONS if name in arguments})
-    ranking_options = {name: arguments[name] for name in ("depth", "p") if name in arguments}
-    return CompareOptions(run_options.day(), how=test_options, **ranking_options)
+    return CompareOptions(run_options.day(), arguments.get("depth"), test_options)
 
 
 # Data frames.

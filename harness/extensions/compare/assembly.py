@@ -23,8 +23,7 @@ from harness.gate.finding import compute_merit, describe_changed_question, read_
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
-from harness.metrics.agreement import RBO_PERSISTENCE, RankPair, compare_rankings, mean_agreement
-from harness.metrics.grammar import RBO
+from harness.metrics.agreement import RankPair, compare_rankings, mean_agreement
 from harness.metrics.measures import common_measures
 from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
@@ -56,20 +55,17 @@ class CompareOptions:
     """
     How two runs are compared.
 
-    *depth* is the number of ranks to compare; None for all that both have. *p* is the persistence of rank-biased
-    overlap. *how* says how differences are tested. *today* decides which skips are in force. *searched* are the given
-    options, by field, with which sides are searched, beside request and index.
+    *depth* is the number of ranks to compare; None for all that both have. *how* says how differences are tested.
+    *today* decides which skips are in force. *searched* are the given options, by field, with which sides are searched,
+    beside request and index.
     """
 
     today: date
     depth: int | None = None
-    p: float = RBO_PERSISTENCE
     how: ComparisonOptions | None = None
     searched: Mapping[str, str | bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not 0 < self.p < 1:
-            raise UsageError(f"found p {self.p:g}, expected a persistence above 0 and below 1, such as 0.9")
         if self.depth is not None and self.depth < 1:
             raise UsageError(f"found depth {self.depth}, expected at least 1")
 
@@ -102,7 +98,7 @@ def assemble_comparison(
     rankings = _pair_rankings(scored)
     agreements = {}
     for query, (before, after) in rankings.items():
-        agreements[query] = compare_rankings(before.ids, after.ids, depth=depth, p=options.p)
+        agreements[query] = compare_rankings(before.ids, after.ids, depth=depth)
     queries = _compare_queries(scored, rankings, agreements, depth)
     measures, untested = compare_measures(names, scored, options.how)
     first_measure = next((measure.text for measure in common_measures(suite)), None)
@@ -130,7 +126,7 @@ def assemble_comparison(
         profile=suite.profile,
         depth=depth,
         measures=measures,
-        agreement=mean_agreement(agreements, depth=depth, p=options.p, weights=read_weights(suite.queries, agreements)),
+        agreement=mean_agreement(agreements, depth=depth, weights=read_weights(suite.queries, agreements)),
         queries=tuple(sort_by_change(queries, first_measure)),
         verdicts=verdicts,
         notes=tuple(notes),
@@ -171,7 +167,7 @@ def _decide_thresholds(
 ) -> tuple[Verdict, ...]:
     """The verdicts of the gate, with the first side as the baseline."""
     reference, candidate = pair
-    thresholds = tuple(_fill_defaults(threshold, depth, options.p) for threshold in scored.suite.thresholds)
+    thresholds = tuple(_fill_depth(threshold, depth) for threshold in scored.suite.thresholds)
     suite = replace(scored.suite, thresholds=thresholds)
     # Whole rankings have all the hits that a cutoff may look at, however few they are.
     if scored.depth is None:
@@ -334,14 +330,12 @@ def _find_deepest_cutoff(thresholds: Iterable[Threshold]) -> int:
     return deepest
 
 
-def _fill_defaults(threshold: Threshold, depth: int, p: float) -> Threshold:
-    """*threshold*; an agreement without a cutoff or a persistence of its own takes that of the report."""
+def _fill_depth(threshold: Threshold, depth: int) -> Threshold:
+    """*threshold*; an agreement without a cutoff of its own takes that of the report."""
     condition: Condition = threshold.condition
     if not isinstance(condition, AgreementCondition):
         return threshold
     agreement = replace(condition.agreement, cutoff=condition.agreement.cutoff or depth)
-    if agreement.name == RBO and not agreement.parameters:
-        agreement = replace(agreement, parameters=(("p", p),))
     return replace(threshold, condition=replace(condition, agreement=agreement))
 
 

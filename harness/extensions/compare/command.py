@@ -111,9 +111,6 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
 )
 @click.option("--measure", "measures", metavar="MEASURE", multiple=True, help=_MEASURE_HELP)
 @click.option("--depth", type=click.IntRange(min=1), help=DEPTH_HELP)
-@rare_option(
-    "-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="The p of rank-biased overlap."
-)
 @rare_option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Only with --qrels.")
 @rare_option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; only with --qrels.")
 @rare_option("--complete", is_flag=True, help="Count a query that is not in a run file as a query without hits.")
@@ -266,7 +263,6 @@ def _make_request(
     profile: str | None,
     gain: str | None,
     depth: int | None,
-    p: float,
     has_live_side: bool,
     **others: Any,
 ) -> ComparisonRequest:
@@ -280,7 +276,7 @@ def _make_request(
     # The sides have requests and indexes of their own.
     searched = replace(run, request=None, index=None, baseline=None).searched() or {}
     return ComparisonRequest(
-        options=CompareOptions(run.day(), depth, p, how, searched),
+        options=CompareOptions(run.day(), depth, how, searched),
         suite=suite,
         measures=tuple(read_measures(measures).values()),
         thresholds=read_thresholds(thresholds),

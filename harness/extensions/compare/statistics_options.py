@@ -8,7 +8,7 @@ import click
 
 from harness.cli.headings import rare_option
 from harness.cli.shared_options import Decorated, add_options
-from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
+from harness.model.comparison import CORRECTIONS, SEED, TESTS
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
@@ -35,13 +35,6 @@ _STATISTICS_OPTIONS = (
         default=CORRECTIONS[0],
         show_default=True,
         help="The correction of p for several measures and candidates.",
-    ),
-    rare_option(
-        "--samples",
-        type=click.IntRange(min=1),
-        default=SAMPLES,
-        show_default=True,
-        help="The number of random sign flips, if not all are counted.",
     ),
     rare_option(
         "--seed",

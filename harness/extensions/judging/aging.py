@@ -25,11 +25,17 @@ from harness.extensions.judging.graded_documents import (
 from harness.extensions.judging.model import FindingKind, JudgmentFinding
 from harness.extensions.judging.pool import PooledRun, add_texts, pool_runs
 from harness.extensions.judging.pools_and_lint import Lint, read_judged
-from harness.extensions.judging.texts import TITLE, TextOptions, fingerprint_texts, look_up_texts, read_pooled_texts
+from harness.extensions.judging.texts import (
+    ANY_TEXT,
+    TITLE,
+    TextOptions,
+    fingerprint_texts,
+    look_up_texts,
+    read_pooled_texts,
+)
 from harness.files.beside import BesideFile
 from harness.files.judge_files import JudgeFile, describe_outdated, fingerprint_questions, read_judge_files
 from harness.metrics.run_scores import failure_text
-from harness.model.request import ANY_TEXT
 from harness.model.run import Failure, Hit, Ranking
 from harness.model.suite import Mark, Suite
 from harness.options import RunOptions
@@ -341,8 +347,8 @@ def _choose_shown(suite: Suite, grades: Sequence[AgedGrade], *, has_ids: bool) -
     title = suite.display.title or TITLE
     named = tuple(name for name in fields if name not in (ANY_TEXT, title))
     if has_ids and (ANY_TEXT in fields or not suite.display.fields):
-        return TextOptions(snippet=ANY_TEXT, fields=named)
-    return TextOptions(fields=named)
+        return TextOptions(named, has_snippet=True)
+    return TextOptions(named)
 
 
 def _read_texts(

@@ -10,14 +10,12 @@ from harness.agreement import Pair
 from harness.extensions.judging.model import Pool, PooledDocument
 from harness.extensions.judging.pool import PooledRun
 from harness.masking import fingerprint
-from harness.model.request import ANY_TEXT
 from harness.model.run import Hit, Ranking
 from harness.model.suite import Display, Suite
 from harness.run.look_ups import add_looked_up_texts
 from harness.search.dialects import find_dialect
 from harness.search.lookup import LookUp, look_up_documents
 from harness.search.protocol import LookUpOptions
-from harness.search.texts import cut_snippet
 from harness.suites.display import list_shown_fields
 from harness.suites.requests import build_request
 from harness.words import grouped
@@ -30,12 +28,16 @@ if TYPE_CHECKING:
 class TextOptions:
     """What the user wants to see of documents, in place of what the suite shows."""
 
-    snippet: str | None = None
-    """The field that a snippet is cut from."""
     fields: tuple[str, ...] = ()
     """Fields whose texts are shown."""
+    has_snippet: bool = False
+    """Whether a snippet of the longest text is shown beside fields; without fields it always is."""
     highlights: bool = False
     """Whether words of the query are marked in titles and fields, where the server can do that."""
+
+
+ANY_TEXT = "*"
+"""What stands for the field of a snippet, which is of the longest text."""
 
 
 def fingerprint_texts(document: PooledDocument, display: Display) -> dict[str, str]:
@@ -73,10 +75,6 @@ def read_pooled_texts(
         looked_up, notes = look_up_texts(search, suite, lacking, asked_runs, options)
         for pair, hit in looked_up.items():
             hits[pair] = add_looked_up_texts(hits.get(pair), hit)
-    if options.snippet is not None:
-        for pair, hit in hits.items():
-            text = (hit.texts or {}).get(options.snippet, "")
-            hits[pair] = replace(hit, snippet=cut_snippet(text))
     if asked_runs or any(hit.texts is not None for hit in hits.values()):
         return hits, notes
     return hits, [
@@ -141,13 +139,10 @@ def look_up_texts(
     """As `read_pooled_texts`, of documents that are all looked up by their ids."""
     display = suite.display
     shown = options.fields or suite.display.fields
-    snippet = options.snippet
-    if snippet is None and not shown:
-        snippet = ANY_TEXT
     urls = [field for field in (display.image, display.link) if field is not None]
     look_up_options = LookUpOptions(
         title_field=display.title,
-        snippet=snippet,
+        has_snippet=options.has_snippet or not shown,
         fields=tuple(dict.fromkeys([*shown, *urls])),
         highlights=options.highlights,
     )

@@ -54,7 +54,6 @@ def verify_suites(
     options: RunOptions,
     *,
     environ: Mapping[str, str],
-    tolerance: float = SCORE_TOLERANCE,
     matrix: Matrix | None = None,
     progress: Progress | None = None,
 ) -> VerificationReport:
@@ -65,7 +64,6 @@ def verify_suites(
         paths: Suite files.
         options: The options of the run.
         environ: Where variables and logins are looked up.
-        tolerance: The largest difference at which two scores count as equal.
         matrix: The requests and indexes that each suite runs with.
         progress: Receives the progress of the runs.
 
@@ -82,7 +80,7 @@ def verify_suites(
     _check_suites(suites, options, matrix)
     with Runner(environ, progress) as runner:
         cells = runner.answer(suites, options, matrix=matrix, configs=configs)
-        verifications = [_RatedSuite.from_cell(answered, tolerance).verify() for answered in cells]
+        verifications = [_RatedSuite.from_cell(answered).verify() for answered in cells]
     status = 0
     if any(verification.unanswered for verification in verifications):
         status = 3
@@ -131,10 +129,9 @@ class _RatedSuite:
     suite: Suite
     run: Run
     requests: Mapping[str, SearchRequest]
-    tolerance: float
 
     @classmethod
-    def from_cell(cls, answered: AnsweredCell, tolerance: float) -> _RatedSuite:
+    def from_cell(cls, answered: AnsweredCell) -> _RatedSuite:
         """The suite of a cell, with the requests of the queries that have an answer, as hooks changed them."""
         run, suite = answered.mask_run(), answered.cell.selection.selected
         ranked = tuple(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
@@ -142,7 +139,7 @@ class _RatedSuite:
         if ranked:
             for request in build_requests(replace(move_to_index(suite, run.index), queries=ranked), run.request):
                 requests[request.query] = answered.sent.get(request.query, request)
-        return cls(answered, suite, run, requests, tolerance)
+        return cls(answered, suite, run, requests)
 
     def verify(self) -> Verification:
         """Compare each measure that `_rank_eval` has; the measures are requested one after the other."""
@@ -176,7 +173,7 @@ class _RatedSuite:
             cluster=self.answered.cluster,
             engine=run.engine,
             profile=suite.profile,
-            tolerance=self.tolerance,
+            tolerance=SCORE_TOLERANCE,
             measures=tuple(verified),
             not_compared=tuple(not_compared),
             unanswered=unanswered,
@@ -252,7 +249,7 @@ class _RatedSuite:
             pair = _Pair(self, query, measure, ranking, rated[query.id], _get_k(metric))
             if pair.ours is not None:
                 our_scores[query.id] = pair.ours
-            if _differ(pair.ours, pair.theirs.score, self.tolerance):
+            if _differ(pair.ours, pair.theirs.score):
                 causes = tuple(pair.find_causes())
                 differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, causes))
         weights = {query.id: query.weight for query in queries} if self._is_weighted else {}
@@ -361,13 +358,13 @@ class _Pair:
         The rules of the suite are replaced by those of `_rank_eval` one after the other. Each step that changes the
         score is a cause. If a difference remains, `_explain_remainder` names its cause, which may be UNKNOWN.
         """
-        score, tolerance = self.ours, self.rated.tolerance
+        score = self.ours
         for kind, documents, rules in self._list_steps(self._own_rules):
             next_score = rules.score()
-            if _differ(score, next_score, tolerance):
+            if _differ(score, next_score):
                 yield Cause(CauseKind.UNDEFINED if score is None else kind, _subtract(next_score, score), documents)
             score = next_score
-        if _differ(score, self.theirs.score, tolerance):
+        if _differ(score, self.theirs.score):
             kind, documents = self._explain_remainder(score)
             yield Cause(kind, _subtract(self.theirs.score, score), documents)
 
@@ -473,11 +470,11 @@ def _compute_err(grades: Iterable[float | None], top: float) -> float:
     return value
 
 
-def _differ(one: float | None, other: float | None, tolerance: float) -> bool:
-    """Whether two scores differ by more than *tolerance*; a score that is not finite differs from every score."""
+def _differ(one: float | None, other: float | None) -> bool:
+    """Whether two scores differ by more than rounding does; a score that is not finite differs from every score."""
     if one is None or other is None:
         return one is not other
-    return not abs(one - other) <= tolerance
+    return not abs(one - other) <= SCORE_TOLERANCE
 
 
 def _subtract(score: float | None, earlier: float | None) -> float | None:

@@ -12,12 +12,12 @@ import click
 from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_given_suites, print_left_out
-from harness.cli.headings import Command, rare_option
+from harness.cli.headings import Command
 from harness.cli.running import make_run_choices
 from harness.cli.shared_options import cell_options, engine_options, json_option, quiet_option, suites_argument
 from harness.cli.terminal import print_all, run_progress
 from harness.extensions.migrate.verification_document import build_verification_document, dumps_verification
-from harness.extensions.migrate.verify import SCORE_TOLERANCE, verify_suites
+from harness.extensions.migrate.verify import verify_suites
 from harness.report.terminal import print_document
 
 
@@ -29,16 +29,9 @@ from harness.report.terminal import print_document
 @suites_argument
 @engine_options
 @cell_options
-@rare_option(
-    "--tolerance",
-    type=click.FloatRange(min=0.0),
-    default=SCORE_TOLERANCE,
-    show_default=True,
-    help="Scores that differ by no more are equal.",
-)
 @json_option
 @quiet_option
-def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool, **arguments: Any) -> int:
+def command(suites: Sequence[Path], as_json: bool, quiet: bool, **arguments: Any) -> int:
     """
     Compare the scores of suites with those of the cluster's own _rank_eval.
 
@@ -50,9 +43,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
     options, matrix = make_run_choices(**arguments, all_titles=False)
     found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress:
-        report = verify_suites(
-            found.suites, options, environ=os.environ, tolerance=tolerance, matrix=matrix, progress=progress
-        )
+        report = verify_suites(found.suites, options, environ=os.environ, matrix=matrix, progress=progress)
     delivery = Delivery()
     with delivery.printing():
         if as_json:

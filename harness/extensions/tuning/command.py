@@ -20,7 +20,6 @@ from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import OutputType, ReadText, json_option, make_run_options, query_options, quiet_option
 from harness.cli.terminal import make_bars, print_all
 from harness.drafts.suite_texts import FileChange
-from harness.errors import UsageError
 from harness.extensions.tuning.changes import SuiteChanges
 from harness.extensions.tuning.document import COSTS_SHOWN, build_tuning_document
 from harness.extensions.tuning.model import EFFECT, SAMPLERS, TRIALS, TUNING_SEED, TuningTrial
@@ -39,17 +38,6 @@ from harness.words import count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
-
-
-def _read_share(text: str) -> float:
-    """A share of the queries, between 0 and 1."""
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise UsageError(f"found {text!r}, expected a share of the queries between 0 and 1, such as 0.4")
-    return share
 
 
 @click.command(
@@ -72,13 +60,6 @@ def _read_share(text: str) -> float:
     "--sampler", type=click.Choice(SAMPLERS), default=SAMPLERS[0], show_default=True, help="What proposes the values."
 )
 @click.option("--measure", metavar="MEASURE", help="The measure to raise, such as nDCG@10. Default: the suite's first.")
-@click.option(
-    "--hold-out",
-    "share",
-    type=ReadText("SHARE", _read_share),
-    metavar="SHARE",
-    help="The share of the queries that no trial is sent. Default: 0.4, or that of the hold-out that there is.",
-)
 @rare_option(
     "--folds",
     type=click.IntRange(min=2),
@@ -143,7 +124,6 @@ def command(
     trials: int,
     sampler: str,
     measure: str | None,
-    share: float | None,
     folds: int | None,
     effect: float,
     force: bool,
@@ -185,7 +165,6 @@ def command(
         sampler=sampler,
         seed=seed,
         measure=None if measure is None else next(iter(read_measures([measure]).values())),
-        share=share,
         folds=folds or 0,
         effect=effect,
         budget=budget,

@@ -27,7 +27,7 @@ _FORM = VersionedJson(
 )
 
 _SHARE = 0.4
-"""The share of the queries that are held out, unless the user says it."""
+"""The share of the queries that are held out."""
 
 
 def build_hold_out_path(suite: Path) -> Path:
@@ -106,34 +106,29 @@ def simplify_text(text: str) -> str:
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
-def load_hold_out(
-    path: Path, queries: Sequence[Query], share: float | None, seed: int, roots: Sequence[str] = ()
-) -> HoldOut:
+def load_hold_out(path: Path, queries: Sequence[Query], seed: int, roots: Sequence[str] = ()) -> HoldOut:
     """
     The hold-out that *path* has; else one that is drawn from *queries*, which `keep_hold_out` writes.
 
     Args:
         path: The file of the hold-out.
         queries: All queries of the suite.
-        share: The share to draw; None for that of the file, or the usual one.
         seed: The seed to draw with; the file has its own.
         roots: The folders that the file may be in, those of `Suite.roots`.
 
     Raises:
         FormatError: The file is none of a hold-out.
-        UsageError: It was drawn from other queries, or it has another share.
+        UsageError: It was drawn from other queries.
     """
     if not BesideFile(path).exists():
-        return draw_hold_out(queries, _SHARE if share is None else share, seed)
+        return draw_hold_out(queries, _SHARE, seed)
     hold_out = read_hold_out(path, roots)
-    remedy = (
-        "without the file another one is drawn, of which earlier trials and decisions may have seen queries: only "
-        "queries that are new are evidence then"
-    )
     if hold_out.population != fingerprint_population(query.id for query in queries):
-        raise UsageError(f"{path} was drawn from other queries than those that the suite has now; {remedy}")
-    if share is not None and share != hold_out.share:
-        raise UsageError(f"{path} holds out {hold_out.share:g} of the queries, and {share:g} is asked for; {remedy}")
+        raise UsageError(
+            f"{path} was drawn from other queries than those that the suite has now; without the file another one is "
+            "drawn, of which earlier trials and decisions may have seen queries: only queries that are new are "
+            "evidence then"
+        )
     return hold_out
 
 

@@ -39,8 +39,6 @@ class TuningOptions:
     seed: int = TUNING_SEED
     measure: Measure | None = None
     """None for the suite's first."""
-    share: float | None = None
-    """Of the queries that are held out; None for the usual one, or that of the hold-out that there is."""
     folds: int = 0
     """0 for no estimate by folds."""
     effect: float = EFFECT
@@ -121,7 +119,7 @@ def prepare_tuning(path: Path, suite: Suite, options: TuningOptions, configs: Co
     depth = max(suite.depth, measure.cutoff or 0)
     suite = replace(suite, measures=(measure, *suite.measures), depth=depth)
     hold_out_path = build_hold_out_path(path)
-    hold_out = load_hold_out(hold_out_path, suite.queries, options.share, options.seed, suite.roots)
+    hold_out = load_hold_out(hold_out_path, suite.queries, options.seed, suite.roots)
     active = select(suite, QueryFilter(), options.run.day()).active
     held_out = [query for query in active if query.id in hold_out.queries]
     others = [query for query in active if query.id not in hold_out.queries]

@@ -283,7 +283,7 @@ def _load_hold_out(options: TryOptions, suite: Suite) -> tuple[HoldOut | None, l
         return None, []
     path = build_hold_out_path(options.path)
     try:
-        hold_out = load_hold_out(path, suite.queries, None, TUNING_SEED, suite.roots)
+        hold_out = load_hold_out(path, suite.queries, TUNING_SEED, suite.roots)
         keep_hold_out(path, hold_out, suite.roots)
     except (FormatError, UsageError) as error:
         raise UsageError(f"{error}; or go on without a verdict, with --no-hold-out") from None

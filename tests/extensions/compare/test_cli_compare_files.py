@@ -5,7 +5,7 @@ pytest.importorskip("numpy")
 import json
 
 from harness.cli import main
-from harness.model.comparison import CORRECTIONS, SAMPLES, SEED
+from harness.model.comparison import CORRECTIONS, SEED
 from harness.statistics import compare as scores
 
 
@@ -65,8 +65,6 @@ def test_flips_that_are_drawn_have_a_seed(files, capsys):
         (["--correction", "bonferoni"], "'bonferoni' is not one of 'holm', 'benjamini-hochberg', 'none'"),
         (["--level", "2"], "found level 2"),
         (["--level", "1e-300"], "found level 1e-300"),
-        (["--samples", "0"], "--samples"),
-        (["--samples", "1000001"], "found too many samples, expected at most 1,000,000"),
     ],
 )
 def test_wrong_options_end_with_2(files, capsys, more, said):
@@ -80,7 +78,6 @@ def test_the_choices_and_defaults_of_the_help_are_those_in_force(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "[sign-flip|t|wilcoxon|sign]" in text
     assert "[holm|benjamini-hochberg|none]" in text
-    assert f"[default: {SAMPLES}; x>=1]" in text
     assert f"[default: {SEED}; x>=0]" in text
 
 

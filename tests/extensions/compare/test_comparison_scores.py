@@ -134,8 +134,6 @@ def test_one_query_cannot_be_tested():
         ({"test": "wilcoxn"}, "found test 'wilcoxn', expected one of .*; did you mean 'wilcoxon'"),
         ({"correction": "bonferroni"}, "found correction 'bonferroni'"),
         ({"level": 5}, "found level 5, expected one between 0 and 1"),
-        ({"samples": 0}, "found 0 samples"),
-        ({"samples": 10**400}, "found too many samples, expected at most 1,000,000"),
         ({"level": 1e-300}, "found level 1e-300"),
     ],
 )

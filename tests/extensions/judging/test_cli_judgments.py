@@ -70,7 +70,7 @@ class Index(FakeSearch):
 
     def _hit(self, document, request):
         source = self.documents[document]
-        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
+        snippet = make_snippet(source, request.title_field) if request.has_snippet else None
         return Hit(document, title=source.get("title") if request.title_field else None, snippet=snippet)
 
 
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def engine(monkeypatch):
     documents = {
-        name: {"title": f"Title of {name}", "text": f"The words of {name}.", "notes": "-1"}
+        name: {"title": f"Title of {name}", "text": f"The words of {name}."}
         for name in ("a", "b", "d", "x", "y", "=z", "007")
     }
     rankings = {
@@ -239,12 +239,6 @@ def test_a_suite_that_is_held_to_a_baseline_is_pooled_without_one(folder, engine
     assert "baseline" not in capsys.readouterr().out
 
 
-def test_the_field_of_the_snippet_is_chosen(folder, engine):
-    pool("--snippet", "notes", "--output", "csv=u.csv")
-    assert {row["snippet"] for row in table(folder / "u.csv")} == {"'-1"}
-    assert {one.snippet for one in engine.requests + engine.look_ups} == {None, "notes"}
-
-
 def test_without_an_answer_to_the_look_up_there_are_rows_all_the_same(folder, engine, capsys):
     engine.refusals["products"] = Failure(FailureKind.ERROR, "no privilege", 403)
     assert pool("--output", "csv=u.csv") == 0
@@ -308,9 +302,9 @@ def test_a_service_brings_the_fields_that_the_request_has_paths_for(folder, http
 
     (folder / "api.relevance.yaml").write_text(suite + "display: {title: name, fields: [price]}\n")
     (folder / "u.csv").unlink()
-    assert main([*command, "--snippet", "name"]) == 0
+    assert main(command) == 0
     [first, _] = table(folder / "u.csv")
-    assert (first["snippet"], first["field price"], "field grade" in first) == ("X", "'9.5", False)
+    assert (first["snippet"], first["field price"], "field grade" in first) == ("", "'9.5", False)
     assert "there are no snippets" not in capsys.readouterr().out
 
 

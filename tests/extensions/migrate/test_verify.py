@@ -120,13 +120,6 @@ def test_a_judged_hit_without_a_rating_is_a_reason(verify):
     assert "in several indexes: a rating belongs to one, and each hit counts (-0.5000): a, b" in said
 
 
-def test_a_tolerance_is_stated_and_can_be_given(verify):
-    hits = [("a", 9.0), ("b", 8.0)]
-    assert verify(rated(0.5001, hits))[0] == 1
-    status, told = verify(rated(0.5001, hits), 2, "--tolerance", "0.001")
-    assert (status, "1 score compared within 0.001: all equal" in told.out) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("status", "body"),
     [

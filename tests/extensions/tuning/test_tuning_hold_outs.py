@@ -63,10 +63,10 @@ def test_queries_that_are_the_same_are_drawn_together():
 
 def test_it_is_kept_with_its_looks(tmp_path):
     path = build_hold_out_path(tmp_path / "shop.relevance.yaml")
-    drawn = load_hold_out(path, QUERIES, None, 7)
+    drawn = load_hold_out(path, QUERIES, 7)
     assert not path.exists()
     keep_hold_out(path, drawn)
-    assert load_hold_out(path, QUERIES, None, 8) == drawn
+    assert load_hold_out(path, QUERIES, 8) == drawn
     looked = add_look(path, drawn, LOOK)
     assert read_hold_out(path) == looked
     assert looked.looks == (LOOK,)
@@ -76,20 +76,18 @@ def test_it_is_kept_with_its_looks(tmp_path):
 def test_hold_out_of_another_tuning_stays(tmp_path):
     """A hold-out that another tuning wrote meanwhile is not replaced."""
     path = tmp_path / "shop.holdout.json"
-    keep_hold_out(path, load_hold_out(path, QUERIES, None, 1))
+    keep_hold_out(path, load_hold_out(path, QUERIES, 1))
     before = path.read_bytes()
     with pytest.raises(UsageError, match="was written by another tuning meanwhile"):
         keep_hold_out(path, draw_hold_out(QUERIES, 0.4, 2))
     assert path.read_bytes() == before
 
 
-def test_other_queries_or_another_share_are_refused(tmp_path):
+def test_a_hold_out_of_other_queries_is_refused(tmp_path):
     path = tmp_path / "shop.holdout.json"
-    keep_hold_out(path, load_hold_out(path, QUERIES, 0.3, 1))
+    keep_hold_out(path, load_hold_out(path, QUERIES, 1))
     with pytest.raises(UsageError, match="was drawn from other queries than those that the suite has now"):
-        load_hold_out(path, QUERIES[1:], None, 1)
-    with pytest.raises(UsageError, match=r"holds out 0.3 of the queries, and 0.5 is asked for"):
-        load_hold_out(path, QUERIES, 0.5, 1)
+        load_hold_out(path, QUERIES[1:], 1)
 
 
 @pytest.mark.parametrize("content", ["", "[]", json.dumps({"seed": 1}), "{", json.dumps({"looks": [{}]})])

@@ -14,7 +14,7 @@ from harness.cli.delivery import Delivery
 from harness.cli.examples import format_examples
 from harness.cli.exits import NO_ANSWER
 from harness.cli.found_suites import find_given_suites, find_one_suite, print_left_out
-from harness.cli.headings import Group, rare_option
+from harness.cli.headings import Group
 from harness.cli.results import CommandResult, print_result
 from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
@@ -42,7 +42,7 @@ from harness.extensions.judging.document import (
 from harness.extensions.judging.findings import Scale
 from harness.extensions.judging.model import Pool
 from harness.extensions.judging.pool_files import POOL_WRITERS
-from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
+from harness.extensions.judging.pools_and_lint import Lint, PoolOptions, lint_suites, pool_suites
 from harness.extensions.judging.remap.remapping import Remap, RemapOptions, find_remap, write_remap
 from harness.extensions.judging.remap.sentences import describe_remap
 from harness.files.judgments import count_grades
@@ -76,11 +76,6 @@ def command() -> None:
 @engine_options
 @cell_options
 @depth_option
-@rare_option(
-    "--snippet",
-    metavar="FIELD",
-    help="The field for snippets; by default the longest text except the title.",
-)
 @click.option(
     "--output",
     "outputs",
@@ -93,7 +88,6 @@ def command() -> None:
 def pool(
     suites: Sequence[Path],
     depth: int | None,
-    snippet: str | None,
     outputs: tuple[Output, ...],
     as_json: bool,
     quiet: bool,
@@ -109,7 +103,7 @@ def pool(
     found = find_given_suites(suites, arguments["root"])
     options, matrix = make_run_choices(**arguments)
     _refuse_outputs(outputs, RunInputs(found.suites, options, os.environ))
-    pool_options = PoolOptions(options, matrix, depth, TextOptions(snippet=snippet))
+    pool_options = PoolOptions(options, matrix, depth)
     with run_progress(quiet=quiet) as progress:
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
     delivery = Delivery()

@@ -42,7 +42,7 @@ class Index(FakeSearch):
 
 def make_hit(document, source, request):
     """The hit of a *document* with what the *request* asks of its *source*."""
-    snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
+    snippet = make_snippet(source, request.title_field) if request.has_snippet else None
     title = source["title"] if request.title_field else None
     return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))
 
