@@ -21,6 +21,7 @@ from harness.gate.decide_scores import add_short_rankings, add_ties, add_unjudge
 from harness.gate.decide_variants import decide_variants
 from harness.gate.finding import Finding, add_left_out, scope_scores, split_skipped
 from harness.gate.inputs import GateInputs
+from harness.gate.lost_quotes import add_lost_quotes
 from harness.gate.pairs import find_unjudged_range, pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
     ALL,
@@ -218,7 +219,8 @@ def _decide_change(
     # Few look at how far unjudged hits may move a difference, and it is costly.
     if isinstance(condition, SignificanceCondition):
         pairs = replace(pairs, if_judged=find_unjudged_range(pairs, inputs))
-    return decide_pairs(condition, pairs, of_query=of_query, remedy=suggest_tie_remedy(inputs))
+    finding = decide_pairs(condition, pairs, of_query=of_query, remedy=suggest_tie_remedy(inputs))
+    return add_lost_quotes(finding, condition.measure, queries, inputs)
 
 
 def _decide_expectation(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from harness.errors import MeasureError
 from harness.masking import fingerprint
 from harness.metrics.ranking import Covering, DiverseRanking, without_duplicates
-from harness.model.run import FoundQuotes, Ranking
+from harness.model.run import FoundQuotes, QuotePlaces, Ranking
 from harness.model.suite import Mark, Query, Quote
 
 LEAST_SHARE = 0.5
@@ -158,6 +158,20 @@ def find_quotes(query: Query, ranking: Ranking, field: str, *, with_tail: bool =
     if hits and not any(texts.values()):
         raise MeasureError(f"no hit has a text in {field!r}, where `display.text` says that quotes are looked for")
     return look_for_quotes(query.quotes, texts)
+
+
+def place_quotes(query: Query, ranking: Ranking, field: str) -> dict[str, QuotePlaces] | None:
+    """The places of each quote of *query* in the hits of *ranking*, by its key; None if what they hold is not known."""
+    try:
+        found = find_quotes(query, ranking, field)
+    except MeasureError:
+        return None
+    places: dict[str, QuotePlaces] = {quote.key: () for quote in query.quotes}
+    for rank, document in enumerate(ranking.ids, start=1):
+        for key, share in found.shares.get(document, {}).items():
+            if key in places:
+                places[key] += ((rank, share),)
+    return places
 
 
 def list_unknown_quotes(query: Query, found: FoundQuotes) -> list[Quote]:

@@ -33,7 +33,7 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
     """
     from harness.model.inspection import Contributions
 
-    if query.quotes and not query.judgments:
+    if query.has_only_quotes:
         return None
     measure = parse_measure(DEFAULT_MEASURE)
     for measure_of_query in measures_of(suite, query):

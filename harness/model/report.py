@@ -11,7 +11,15 @@ from harness.model.comparison import MovedDocument
 from harness.model.kept import TextDiff
 from harness.model.late import LateFields
 from harness.model.request import SentRequest
-from harness.model.run import Engine, Failure, Instability, TargetChecks, UnstableQuery, Verdict
+from harness.model.run import (
+    Engine,
+    Failure,
+    Instability,
+    QuotePlaces,
+    TargetChecks,
+    UnstableQuery,
+    Verdict,
+)
 from harness.model.scores import Outcome
 from harness.model.suite import Json, Profile
 from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
@@ -106,13 +114,21 @@ class QuoteReport:
     grade: float
     document: str = ""
     """The document that it is from; empty if the suite does not say it."""
-    hits: tuple[tuple[int, float], ...] = ()
-    """The rank of each hit that holds it, and the share of it that the hit holds, in (0, 1]."""
+    hits: QuotePlaces = ()
+    was: QuotePlaces | None = None
+    """Its places in the baseline, or in the reference of a comparison; None if it is not compared."""
 
     @property
     def share(self) -> float:
         """The share of it that counts, that of the hit which holds most of it; 0 if none does."""
         return max((share for _, share in self.hits), default=0.0)
+
+    @property
+    def gained(self) -> float:
+        """How much greater its share is than in what it is compared with; 0 if it is not compared."""
+        if self.was is None:
+            return 0.0
+        return self.share - max((share for _, share in self.was), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +256,11 @@ class QueryReport(LateFields):
     """The requests that thresholds compare it with."""
     quotes: tuple[QuoteReport, ...] = ()
     """In the order of the suite; empty without a ranking, and where the texts of hits are not known."""
+
+    @property
+    def has_only_quotes(self) -> bool:
+        """Whether it is judged by quotes alone: no hit has a grade then."""
+        return bool(self.quotes) and not self.judged
 
 
 @dataclass(frozen=True, slots=True)

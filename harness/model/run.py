@@ -121,6 +121,10 @@ class FoundQuotes:
     """Document id to the key of a quote to the share of it that the document holds, in (0, 1]."""
 
 
+QuotePlaces: TypeAlias = tuple[tuple[int, float], ...]
+"""The rank of each hit that holds a quote, from 1, and the share of it that the hit holds, in (0, 1]."""
+
+
 @dataclass(frozen=True, slots=True)
 class HitColumns:
     """Hits of which nothing but *ids* and *scores* was read, as what makes them when they are needed."""

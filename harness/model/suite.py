@@ -586,6 +586,11 @@ class Query:
     name of each such variable that is not a login to the fingerprint of its value. None if there is no such value.
     """
 
+    @property
+    def has_only_quotes(self) -> bool:
+        """Whether it is judged by quotes alone: no hit has a grade then."""
+        return bool(self.quotes) and not self.judgments
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

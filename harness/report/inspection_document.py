@@ -48,6 +48,7 @@ from harness.report.run_document import (
     build_missed_tables,
     build_missing_table,
     build_quotes_table,
+    build_ranking_table,
     build_since_baseline,
     build_variants_table,
     make_grade_cell,
@@ -145,7 +146,10 @@ def _build_ranking(inspection: QueryInspection) -> Iterator[Block]:
         yield Heading("ranking")
         if contributions:
             yield Paragraph(make_words(describe_contributions(contributions)))
-        yield build_contributions_table(query, contributions)
+        if query.has_only_quotes:
+            yield build_ranking_table(query, most=None)
+        else:
+            yield build_contributions_table(query, contributions)
     yield from _build_changes(inspection)
     if inspection.ties:
         yield Notes(make_notes(list(map(describe_ties, inspection.ties)), Tone.NOTED))

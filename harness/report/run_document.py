@@ -13,6 +13,7 @@ from harness.model.report import (
     FieldText,
     MissingDocument,
     QueryReport,
+    QuoteReport,
     RankedDocument,
     Report,
     SuiteReport,
@@ -76,12 +77,13 @@ from harness.report.run_sentences import (
     count_hidden_lines,
     describe_causes,
     describe_diff,
+    describe_held_quotes,
     describe_judged,
     describe_mean_change,
     describe_outcomes,
     describe_place,
     describe_query,
-    describe_quote_place,
+    describe_quote_places,
     describe_remarks,
     find_left_documents,
     find_old_ranks,
@@ -569,25 +571,35 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     )
 
 
-def build_ranking_table(query: QueryReport) -> Table:
-    """The first ranks of *query*; old ranks, ties and titles have a column where there are any."""
-    ranking = query.ranking[:RANKS_SHOWN]
+def build_ranking_table(query: QueryReport, most: int | None = RANKS_SHOWN) -> Table:
+    """
+    The first *most* ranks of *query*, all where None; old ranks, ties and titles have a column where there are any.
+
+    Where only quotes are judged, those that a hit holds stand in place of its grade.
+    """
+    ranking: Sequence[RankedDocument] = query.ranking[:most]
     old_rank = find_old_ranks(query)
     has_ties = any(document.tied for document in ranking)
-    columns = make_ranking_columns(["grade", "gain", "score"], has_old_ranks=bool(old_rank), has_ties=has_ties)
+    figures = ["quotes", "score"] if query.has_only_quotes else ["grade", "gain", "score"]
+    columns = make_ranking_columns(figures, has_old_ranks=bool(old_rank), has_ties=has_ties)
     text_columns = make_text_columns(ranking)
+    places = [quote.hits for quote in query.quotes]
     rows = []
     for document in ranking:
         row = [make_words(str(document.rank))]
         if old_rank:
             row.append(make_words(old_rank.get(document.id, ""), Tone.STRONG))
-        row += [make_name(document.id), make_grade_cell(document)]
-        row += [make_words(format_value(document.gain)), make_words(format_hit_score(document.score))]
+        row.append(make_name(document.id))
+        if query.has_only_quotes:
+            row.append(make_words(describe_held_quotes(places, document.rank), Tone.GOOD))
+        else:
+            row += [make_grade_cell(document), make_words(format_value(document.gain))]
+        row.append(make_words(format_hit_score(document.score)))
         if has_ties:
             row.append(make_words("tied" if document.tied else ""))
         row += make_text_cells(document, text_columns)
         rows.append(tuple(row))
-    return Table((*columns, *text_columns), tuple(rows), _count_more(len(query.ranking), RANKS_SHOWN, "hit", "more"))
+    return Table((*columns, *text_columns), tuple(rows), _count_more(len(query.ranking), len(rows), "hit", "more"))
 
 
 def make_ranking_columns(figures: Sequence[str], *, has_old_ranks: bool, has_ties: bool) -> tuple[Column, ...]:
@@ -657,12 +669,18 @@ def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
         return
     shown = left[:RANKS_SHOWN]
     has_titles = any(document.title for document in shown)
-    columns = [Column("left since the baseline"), Column("grade", _FIGURE), Column("was", _FIGURE)]
+    columns = [Column("left since the baseline")]
+    if not query.has_only_quotes:
+        columns.append(Column("grade", _FIGURE))
+    columns.append(Column("was", _FIGURE))
     if has_titles:
         columns.append(Column("title", _TITLE))
     rows = []
     for document in shown:
-        row = [make_name(document.id), make_grade_cell(document), make_words(f"{document.reference:,}")]
+        row = [make_name(document.id)]
+        if not query.has_only_quotes:
+            row.append(make_grade_cell(document))
+        row.append(make_words(f"{document.reference:,}"))
         if has_titles:
             row.append(make_title(document.title))
         rows.append(tuple(row))
@@ -705,14 +723,35 @@ def build_missed_tables(query: QueryReport) -> Iterator[Table]:
 
 def build_quotes_table(query: QueryReport, most: int | None = None) -> Table:
     """The first *most* quotes of *query*, all where None, those first of which hits hold least."""
-    quotes = sorted(query.quotes, key=lambda quote: (quote.share, -quote.grade))
-    columns = [Column("quote", _TITLE), Column("grade", _FIGURE), Column("document"), Column("where it is")]
+    numbered = sorted(enumerate(query.quotes, start=1), key=lambda pair: (pair[1].share, -pair[1].grade))
+    was = "was" if any(quote.was is not None for quote in query.quotes) else ""
+    return make_quotes_table(numbered[:most], ("quote", was, "where it is"), len(numbered))
+
+
+def make_quotes_table(numbered: Sequence[tuple[int, QuoteReport]], headings: tuple[str, str, str], size: int) -> Table:
+    """
+    A table of quotes.
+
+    Args:
+        numbered: The quotes that are shown, with their numbers in the suite.
+        headings: Those of the quotes, of their places in what they are compared with, and of their places now. Without
+            the second one that column is left out.
+        size: How many quotes there are in all.
+    """
+    quote_heading, was, now = headings
+    columns = [Column("#"), Column(quote_heading, _TITLE), Column("grade", _FIGURE), Column("document")]
+    if was:
+        columns.append(Column(was))
+    columns.append(Column(now))
     rows = []
-    for quote in quotes[:most]:
-        place = make_words(describe_quote_place(quote), Tone.GOOD if quote.share == 1 else Tone.POOR)
-        row = (make_words(quote.text), make_words(f"{quote.grade:g}"), make_name(quote.document), place)
-        rows.append(row)
-    return Table(tuple(columns), tuple(rows), _count_more(len(quotes), len(rows), "quote", "more"))
+    for number, quote in numbered:
+        row = [make_words(f"#{number}"), make_words(quote.text), make_words(f"{quote.grade:g}")]
+        row.append(make_name(quote.document))
+        if was:
+            row.append(make_words("" if quote.was is None else describe_quote_places(quote.was), Tone.QUIET))
+        row.append(make_words(describe_quote_places(quote.hits), Tone.GOOD if quote.share == 1 else Tone.POOR))
+        rows.append(tuple(row))
+    return Table(tuple(columns), tuple(rows), _count_more(size, len(rows), "quote", "more"))
 
 
 def make_grade_cell(document: RankedDocument | MovedDocument) -> Cell:

@@ -20,12 +20,11 @@ from harness.model.report import (
     MeasureSummary,
     MissingDocument,
     QueryReport,
-    QuoteReport,
     RankedDocument,
     Report,
     SuiteReport,
 )
-from harness.model.run import Instability, NamedField, Status, TargetChecks, Unit, Verdict
+from harness.model.run import Instability, NamedField, QuotePlaces, Status, TargetChecks, Unit, Verdict
 from harness.model.scores import Outcome
 from harness.model.timing import ShardCopy
 from harness.options import format_options
@@ -422,24 +421,41 @@ RANKS_SHOWN = 10
 _UNJUDGED = "unjudged"
 
 
-def describe_quote_place(quote: QuoteReport) -> str:
+def describe_quote_places(hits: QuotePlaces) -> str:
     """
     Where a quote is among the hits.
 
-    >>> describe_quote_place(QuoteReport("3 bar", "", 1, hits=((2, 0.75), (5, 1.0))))
+    >>> describe_quote_places(((2, 0.75), (5, 1.0)))
     'at rank 5; 75% of it at rank 2'
     """
-    whole = [f"{rank:,}" for rank, share in quote.hits if share == 1]
+    whole = [f"{rank:,}" for rank, share in hits if share == 1]
     places = []
     if whole:
         places.append(f"at {'rank' if len(whole) == 1 else 'ranks'} {listed(whole)}")
     # A part counts until a hit below holds more.
     best = 0.0
-    for rank, share in quote.hits:
+    for rank, share in hits:
         if best < share < 1:
             places.append(f"{share:.0%} of it at rank {rank:,}")
         best = max(best, share)
     return "; ".join(places) or "in no hit"
+
+
+def describe_held_quotes(places: Iterable[QuotePlaces], rank: int | None) -> str:
+    """
+    The quotes that the hit at *rank* holds, by their numbers in the suite; empty if it holds none.
+
+    *places* are those of all quotes, in the order of the suite.
+
+    >>> describe_held_quotes([((1, 1.0),), ((1, 0.87), (4, 1.0))], 1)
+    '#1, 87% of #2'
+    """
+    held = []
+    for number, places_of_quote in enumerate(places, start=1):
+        share = dict(places_of_quote).get(rank or 0, 0.0)
+        if share:
+            held.append(f"#{number}" if share == 1 else f"{share:.0%} of #{number}")
+    return ", ".join(held)
 
 
 def describe_place(missing: MissingDocument) -> str:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.errors import MeasureError
-from harness.metrics.quotes import find_quotes
+from harness.metrics.quotes import place_quotes
 from harness.model.report import QuoteReport
-from harness.model.run import Ranking, Run
+from harness.model.run import Ranking, Response, Run
 from harness.model.suite import Query, Suite
 from harness.words import count
 
 
-def describe_quotes(query: Query, ranking: Ranking, field: str) -> tuple[QuoteReport, ...]:
-    """The quotes of *query* with the hits of *ranking* whose texts in *field* hold them; none if unknown."""
-    try:
-        found = find_quotes(query, ranking, field)
-    except MeasureError:
+def describe_quotes(
+    query: Query, ranking: Ranking, field: str, before: Response | None = None
+) -> tuple[QuoteReport, ...]:
+    """
+    The quotes of *query* with their places in *ranking*, by the texts in *field*, and in the ranking *before* it.
+
+    None if the texts of *ranking* are not known.
+    """
+    places = place_quotes(query, ranking, field)
+    if places is None:
         return ()
+    places_before = place_quotes(query, before, field) if isinstance(before, Ranking) else None
     described = []
     for quote in query.quotes:
-        hits = []
-        for rank, document in enumerate(ranking.ids, start=1):
-            share = found.shares.get(document, {}).get(quote.key)
-            if share is not None:
-                hits.append((rank, share))
-        described.append(QuoteReport(quote.text, quote.key, quote.grade, quote.document, tuple(hits)))
+        was = None if places_before is None else places_before[quote.key]
+        described.append(QuoteReport(quote.text, quote.key, quote.grade, quote.document, places[quote.key], was))
     return tuple(described)
 
 

@@ -34,6 +34,7 @@ from harness.model.report import (
     MissingDocument,
     QueryBaseline,
     QueryReport,
+    QuoteReport,
     RankedDocument,
     RepeatSummary,
     SuiteReport,
@@ -127,6 +128,7 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
         fields=list_shown_fields(suite, [run.request]) if decided.described else (),
         titles=titles,
         before=before,
+        kept=reference.run.responses if reference is not None and reference.run is not None else {},
         sent=decided.sent,
         checks=run.checks,
         used=select_request_values(suite, run.request, hooked=run.hooked),
@@ -226,6 +228,8 @@ class _SharedFacts:
     """By document."""
     before: Mapping[str, QueryBaseline]
     """The queries in the baseline."""
+    kept: Mapping[str, Response]
+    """Their responses there."""
     sent: Mapping[str, SentRequest]
     """The requests, by query."""
     checks: TargetChecks | None
@@ -261,10 +265,10 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
         findings.outcomes[query.id] = _decide_outcome(query, response, scores.get(query.id, {}).values())
         if not isinstance(response, Ranking):
             continue
-        # Where no result is right, nothing is to be judged.
-        if not query.nothing:
+        # Where no result is right, nothing is to be judged, and where quotes judge, no hit has a grade.
+        if not query.nothing and not query.has_only_quotes:
             findings.hits += len(response.ids)
-            findings.judged_hits += count_judged_hits(query, response)
+            findings.judged_hits += sum(map(query.judgments.__contains__, response.ids))
         if response.columns is None:
             findings.titles |= {hit.id: hit.title for hit in response.hits if hit.title is not None}
         if response.duplicates:
@@ -276,13 +280,6 @@ def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFind
         if response.took_doubt:
             findings.untimed.append(f"{query.id} ({response.took_doubt})")
     return findings
-
-
-def count_judged_hits(query: Query, ranking: Ranking) -> int:
-    """The hits of *ranking* that are judged: all of them where quotes judge what any hit says."""
-    if query.quotes:
-        return len(ranking.ids)
-    return sum(map(query.judgments.__contains__, ranking.ids))
 
 
 def find_missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
@@ -367,10 +364,17 @@ def _assemble_query(
         nothing=query.nothing,
         variants=variants,
         compared=_describe_compared(query, response, run, shared) if run.others and not query.nothing else (),
-        quotes=describe_quotes(query, ranking, shared.suite.display.text or "") if query.quotes else (),
+        quotes=_describe_quotes(query, ranking, shared),
     )
     report.make_late(partial(_make_late_field, query, response, shared))
     return report
+
+
+def _describe_quotes(query: Query, ranking: Ranking, shared: _SharedFacts) -> tuple[QuoteReport, ...]:
+    """The quotes of *query* with their places, beside those in the baseline if it is compared with one."""
+    if not query.quotes:
+        return ()
+    return describe_quotes(query, ranking, shared.suite.display.text or "", shared.kept.get(query.id))
 
 
 def _make_late_field(query: Query, response: Response | None, shared: _SharedFacts, name: str) -> object:

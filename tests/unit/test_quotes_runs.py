@@ -115,6 +115,34 @@ def test_a_quote_in_no_chunk_is_named(shop: CatalogueService, capsys) -> None:
     assert "1 of 2 quotes are in hits" in printed
 
 
+@pytest.mark.parametrize("kind", ["terminal", "html", "markdown"])
+def test_a_hit_is_shown_with_the_quotes_that_it_holds_and_not_as_unjudged(
+    shop: CatalogueService, capsys, kind: str
+) -> None:
+    fill(shop, SMALL)
+    write()
+    assert main(["run", "shop.relevance.yaml", "--output", "html=report.html", "--output", "markdown=report.md"]) == 1
+    text = {
+        "terminal": capsys.readouterr().out,
+        "html": Path("report.html").read_text(encoding="utf-8"),
+        "markdown": Path("report.md").read_text(encoding="utf-8").replace("<span>#</span>", "#"),
+    }[kind]
+    assert "75% of #1" in text
+    assert "2 of 2 quotes are in hits" in text
+    assert "are judged" not in text
+    # The style sheet of a page has classes of this name.
+    assert not [sign for sign in ("unjudged</", "| unjudged", "  unjudged") if sign in text]
+
+
+def test_where_documents_are_judged_too_hits_have_grades(shop: CatalogueService, capsys) -> None:
+    text = SUITE.replace("    quotes:", "    judgments: {b: 1}\n    quotes:")
+    write(text, 'thresholds: ["mean P@1 >= 1"]')
+    assert main(["run", "shop.relevance.yaml"]) == 1
+    printed = capsys.readouterr().out
+    assert "1 of 2 hits are judged" in printed
+    assert "unjudged" in printed
+
+
 def test_no_hits_score_0(shop: CatalogueService) -> None:
     fill(shop, {})
     write()
@@ -235,6 +263,36 @@ def test_a_baseline_keeps_which_quotes_were_in_hits(shop: CatalogueService) -> N
     assert verdict["observed"] == pytest.approx(1 - (7 * 0.75 + 0.5) / (7 + 0.6309297535714575))
 
 
+def test_a_drop_names_the_quotes_that_were_lost(shop: CatalogueService, capsys) -> None:
+    write(thresholds='thresholds: ["drop every StRecall@1 <= 0", "drop StRecall@3 <= 0.1"]')
+    assert main(["baseline", "save", "shop.relevance.yaml"]) == 0
+    fill(shop, {"b": LARGE["b"], "x": SMALL["m7-1"]})
+    status, suite = run_to_report()
+    reasons = [verdict["reason"] for verdict in suite["verdicts"]]
+    assert status == 1
+    # Of one hit the first quote is lost, and the other is won; of three a quarter of the first is lost.
+    assert "lost: " not in reasons[0]
+    assert reasons[1].endswith("; lost: valve 'the valve opens at 3 bar' 100% -> 75%")
+    [query] = suite["queries"]
+    assert [(quote["was"], quote["hits"]) for quote in query["quotes"]] == [
+        ([[1, 1.0]], [[2, 0.75]]),
+        ([[2, 1.0]], [[1, 1.0]]),
+    ]
+    capsys.readouterr()
+    assert main(["run", "shop.relevance.yaml"]) == 1
+    [row] = [line for line in capsys.readouterr().out.splitlines() if line.lstrip().startswith("#1")]
+    assert row.split("manual-7")[1].split("  ") == ["", "at rank 1", "75% of it at rank 2"]
+
+
+def test_a_quote_below_the_cutoff_is_lost(shop: CatalogueService) -> None:
+    fill(shop, {"a": LARGE["a"], "x": "nothing"})
+    write(thresholds='thresholds: ["drop every StRecall@1 <= 0"]')
+    assert main(["baseline", "save", "shop.relevance.yaml"]) == 0
+    fill(shop, {"x": "nothing", "a": LARGE["a"]})
+    [verdict] = run_to_report()[1]["verdicts"]
+    assert verdict["reason"].endswith("; lost: valve 'the valve opens at 3 bar' 100% -> 0%")
+
+
 def test_a_grade_of_a_quote_may_change_after_a_baseline(shop: CatalogueService) -> None:
     write(thresholds=DROP)
     assert main(["baseline", "save", "shop.relevance.yaml"]) == 0
@@ -286,6 +344,12 @@ def test_two_chunkings_compare_by_reports_and_with_a_suite(shop: CatalogueServic
         printed = capsys.readouterr().out
         assert "St_nDCG@3 1.0000 → 0.7535; StRecall@3 1.0000 → 0.8750" in printed
         assert "not judged alike" not in printed
+        assert "unjudged" not in printed
+        assert "no judgment" not in printed
+        [row] = [line for line in printed.splitlines() if line.lstrip().startswith("#1")]
+        assert row.split("manual-7")[1].split("  ") == ["", "at rank 1", "75% of it at rank 1"]
+        # The other quote is on both sides, at other ranks.
+        assert "Close it by hand" not in printed
 
 
 def test_a_journal_restores_the_texts(shop: CatalogueService) -> None:

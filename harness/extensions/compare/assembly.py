@@ -25,13 +25,16 @@ from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
 from harness.metrics.agreement import RankPair, compare_rankings, mean_agreement
 from harness.metrics.measures import common_measures
+from harness.metrics.quotes import place_quotes
 from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
+from harness.model.report import QuoteReport
 from harness.model.run import Failure, FailureKind, Ranking, Status, Verdict
 from harness.model.suite import (
     AgreementCondition,
     BaselineCondition,
     Condition,
+    Query,
     ScoreCondition,
     Suite,
     Threshold,
@@ -453,9 +456,22 @@ def _compare_queries(
                 rbo=agreement.rbo,
                 overlap=agreement.overlap,
                 tau=agreement.tau,
+                quotes=_compare_quotes(query, rankings[query.id], scored.suite.display.text or ""),
             )
         comparisons.append(comparison)
     return comparisons
+
+
+def _compare_quotes(query: Query, rankings: tuple[Ranking, Ranking], field: str) -> tuple[QuoteReport, ...]:
+    """The quotes of *query* with their places in both *rankings*, by the texts in *field* where these are known."""
+    places_before, places_after = (place_quotes(query, ranking, field) for ranking in rankings)
+    if places_before is None or places_after is None:
+        return ()
+    quotes = []
+    for quote in query.quotes:
+        places = places_after[quote.key], places_before[quote.key]
+        quotes.append(QuoteReport(quote.text, quote.key, quote.grade, quote.document, *places))
+    return tuple(quotes)
 
 
 def _collect_titles(scored: ScoredSides) -> dict[str, str]:

@@ -39,7 +39,7 @@ def cover_sides(
         pool_command: The command that collects the unjudged hits of all sides; empty if there is none.
 
     Returns:
-        None where it is not known which documents are judged, or no query is scored on both sides.
+        None where it is not known which documents are judged, or no query with any is scored on both sides.
     """
     suite = replace(scored.suite, queries=_select_scored(scored))
     if not scored.grades_known or not suite.queries:
@@ -65,12 +65,12 @@ def cover_sides(
 
 
 def _select_scored(scored: ScoredSides) -> tuple[Query, ...]:
-    """The queries that have a score on both sides, by any measure."""
+    """The queries that have a score on both sides, by any measure, without those of which only quotes are judged."""
     first, second = (tabulate_scores(scored, scores) for scores in scored.scores)
     ids: set[str] = set()
     for measure in first:
         ids.update(pair_defined(first[measure], second[measure]))
-    return tuple(query for query in scored.suite.queries if query.id in ids)
+    return tuple(query for query in scored.suite.queries if query.id in ids and not query.has_only_quotes)
 
 
 def count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:

@@ -61,8 +61,14 @@ from harness.report.document import (
     make_notes,
     make_words,
 )
-from harness.report.run_document import describe_verdict, make_grade_cell
-from harness.report.run_sentences import RANKS_SHOWN, count_hidden_lines, may_be_no_drop, name_blaming_thresholds
+from harness.report.run_document import describe_verdict, make_grade_cell, make_quotes_table
+from harness.report.run_sentences import (
+    RANKS_SHOWN,
+    count_hidden_lines,
+    describe_held_quotes,
+    may_be_no_drop,
+    name_blaming_thresholds,
+)
 from harness.report.sentences import format_difference, format_score
 from harness.statistics.paired import compute_change
 from harness.words import NAMES_SHOWN, count, grouped, listed
@@ -346,22 +352,26 @@ def _make_strip_cell(score: float | None, change: float | None) -> Cell:
 
 def build_compared_query(query: QueryComparison, concerns: str) -> QuerySection:
     """What changed, and the two rankings; *concerns* says why the query is shown."""
-    blocks: tuple[Rankings, ...] = ()
+    blocks: list[Rankings | Table] = []
     if query.documents:
-        blocks = (Rankings(build_beside(query), build_below(query)),)
-    return QuerySection(query.id, query.text, "; ".join(describe_compared_query(query)), concerns, blocks)
+        blocks.append(Rankings(build_beside(query), build_below(query)))
+    changed = query.changed_quotes
+    if changed:
+        blocks.append(make_quotes_table(changed, ("changed quote", "reference", "candidate"), len(changed)))
+    return QuerySection(query.id, query.text, "; ".join(describe_compared_query(query)), concerns, tuple(blocks))
 
 
 def build_beside(query: QueryComparison) -> Table:
     """A row per rank: the reference's document, whether it left, how the candidate's moved, and the candidate's."""
+    judged = _choose_judged_column(query)
     columns = (
         Column("rank", ColumnKind.FIGURE),
         Column("reference", ColumnKind.SIDE),
-        Column("grade", ColumnKind.FIGURE),
+        judged,
         Column("now", ColumnKind.WORD, least_width=len("left")),
         Column("change", ColumnKind.WORD, least_width=len("entered")),
         Column("candidate", ColumnKind.SIDE),
-        Column("grade", ColumnKind.FIGURE),
+        judged,
     )
     rows = []
     for rank, before, after in list_first_ranks(query):
@@ -369,11 +379,13 @@ def build_beside(query: QueryComparison) -> Table:
         if before is None:
             row += [(), (), ()]
         else:
-            row += [_name_document(before), make_grade_cell(before), _make_mark_cell(mark_left(before))]
+            judged_cell = _make_judged_cell(query, before, of_reference=True)
+            row += [_name_document(before), judged_cell, _make_mark_cell(mark_left(before))]
         if after is None:
             row += [(), (), ()]
         else:
-            row += [_make_mark_cell(mark_change(after)), _name_document(after), make_grade_cell(after)]
+            judged_cell = _make_judged_cell(query, after, of_reference=False)
+            row += [_make_mark_cell(mark_change(after)), _name_document(after), judged_cell]
         rows.append(tuple(row))
     return Table(columns, tuple(rows), tuple(_count_more_ranks(query)))
 
@@ -385,7 +397,7 @@ def build_below(query: QueryComparison) -> Table:
         Column("now", ColumnKind.FIGURE),
         Column("change", ColumnKind.WORD),
         Column("document"),
-        Column("grade", ColumnKind.FIGURE),
+        _choose_judged_column(query),
     )
     rows = []
     for document in query.documents:
@@ -393,8 +405,24 @@ def build_below(query: QueryComparison) -> Table:
         if any(rank is not None and rank <= RANKS_SHOWN for rank in ranks):
             mark = mark_change(document) or mark_left(document)
             texts = [make_words("–" if rank is None else str(rank)) for rank in ranks]
-            rows.append((*texts, _make_mark_cell(mark), _name_document(document), make_grade_cell(document)))
+            judged_cell = _make_judged_cell(query, document, of_reference=document.candidate is None)
+            rows.append((*texts, _make_mark_cell(mark), _name_document(document), judged_cell))
     return Table(columns, tuple(rows), tuple(_count_more_ranks(query)))
+
+
+def _choose_judged_column(query: QueryComparison) -> Column:
+    """The column that says what a document is worth: its quotes where only these are judged, else its grade."""
+    if query.has_only_quotes:
+        return Column("quotes", ColumnKind.WORD)
+    return Column("grade", ColumnKind.FIGURE)
+
+
+def _make_judged_cell(query: QueryComparison, document: MovedDocument, *, of_reference: bool) -> Cell:
+    """What *document* is worth in the ranking of one side."""
+    if not query.has_only_quotes:
+        return make_grade_cell(document)
+    rank = document.reference if of_reference else document.candidate
+    return make_words(describe_held_quotes(query.list_places(of_reference=of_reference), rank), Tone.GOOD)
 
 
 def _count_more_ranks(query: QueryComparison) -> Iterator[str]:

@@ -9,7 +9,8 @@ from enum import StrEnum
 from harness.extensions.compare.why.model import WhyReport
 from harness.model.comparison import Agreement, Comparison, MeasurePlan, MovedDocument
 from harness.model.kept import TextDiff
-from harness.model.run import Verdict
+from harness.model.report import QuoteReport
+from harness.model.run import QuotePlaces, Verdict
 from harness.model.suite import Profile
 from harness.model.timing import ReportTiming
 from harness.redaction import UNMASKED
@@ -72,6 +73,25 @@ class QueryComparison:
     tau: float | None = None
     ties_only: bool = False
     """Whether only the order among ties changed."""
+    quotes: tuple[QuoteReport, ...] = ()
+    """Its quotes with their places in the candidate, and as *was* in the reference; empty if a side has no ranking."""
+
+    @property
+    def has_only_quotes(self) -> bool:
+        """Whether quotes say what is relevant, and no document has a grade."""
+        return bool(self.quotes) and all(document.grade is None for document in self.documents)
+
+    @property
+    def changed_quotes(self) -> list[tuple[int, QuoteReport]]:
+        """The quotes of which another share is in the hits, with their numbers in the suite; the most lost first."""
+        changed = [(number, quote) for number, quote in enumerate(self.quotes, start=1) if quote.gained]
+        return sorted(changed, key=lambda pair: pair[1].gained)
+
+    def list_places(self, *, of_reference: bool) -> list[QuotePlaces]:
+        """The places of each of its quotes on one side."""
+        if of_reference:
+            return [quote.was or () for quote in self.quotes]
+        return [quote.hits for quote in self.quotes]
 
 
 @dataclass(frozen=True, slots=True)

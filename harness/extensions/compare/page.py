@@ -74,6 +74,7 @@ from harness.report.html.run import (
     link_first_queries,
     list_threshold_blocks,
 )
+from harness.report.run_sentences import describe_held_quotes
 from harness.report.sentences import format_difference, format_score, format_tally, format_value
 from harness.statistics.paired import compute_change
 from harness.words import count, grouped
@@ -345,6 +346,8 @@ class RankedMove:
     rank: int
     document: MovedDocument
     mark: str
+    quotes: str
+    """The quotes that it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,12 +444,15 @@ def _describe_query(query: QueryComparison) -> str:
 def rank_documents(query: QueryComparison, most: int) -> dict[str, list[RankedMove]]:
     """The documents of the first *most* ranks of each side."""
     before, after = [], []
+    places_before, places_after = query.list_places(of_reference=True), query.list_places(of_reference=False)
     for document in query.documents:
         if document.reference is not None and document.reference <= most:
             now = mark_left(document) or str(document.candidate)
-            before.append(RankedMove(document.reference, document, now))
+            quotes = describe_held_quotes(places_before, document.reference)
+            before.append(RankedMove(document.reference, document, now, quotes))
         if document.candidate is not None and document.candidate <= most:
-            after.append(RankedMove(document.candidate, document, mark_change(document)))
+            quotes = describe_held_quotes(places_after, document.candidate)
+            after.append(RankedMove(document.candidate, document, mark_change(document), quotes))
     by_rank = {"Reference": before, "Candidate": after}
     return {side: sorted(moves, key=lambda move: move.rank) for side, moves in by_rank.items()}
 

@@ -35,7 +35,9 @@ from harness.report.document import (
 from harness.report.html.charts import Strip, choose_shade, place_meter, plot_bins
 from harness.report.overview import format_mean_change
 from harness.report.run_sentences import (
+    describe_held_quotes,
     describe_place,
+    describe_quote_places,
     find_left_documents,
     find_old_ranks,
     format_grade,
@@ -302,6 +304,8 @@ def _make_environment() -> Environment:
         "left": find_left_documents,
         "matching": format_matching,
         "missing_place": describe_place,
+        "held_quotes": describe_held_quotes,
+        "quote_places": describe_quote_places,
         "old_ranks": find_old_ranks,
         "ranks": lambda query: {document.id: document.rank for document in query.ranking},
         "request_lines": format_request,

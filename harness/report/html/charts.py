@@ -241,6 +241,8 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
     """
     The grades of the first hits of *query*, up to *depth*; a rank without a hit has an empty cell.
 
+    Where only quotes are judged, a cell has how many of them the hit holds.
+
     >>> make_strip(QueryReport("q", "", "scored", ranking=(RankedDocument(1, "a", 3, 7.0),)), 7.0, 2)
     Strip(cells=(('gain-4', '3'), ('', '')), label='grades by rank: 3, no hit')
     """
@@ -249,6 +251,11 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
     cells = []
     texts = []
     for hit in hits:
+        if query.has_only_quotes:
+            held = sum(hit.rank in dict(quote.hits) for quote in query.quotes)
+            cells.append(("gain-4" if held else "gain-0", f"{held}"))
+            texts.append(f"{held}")
+            continue
         grade = "?" if hit.grade is None else _shorten_grade(hit.grade)
         cells.append((choose_shade(hit, greatest), grade))
         texts.append(format_grade(hit))
@@ -258,7 +265,8 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
         texts.append("no hit")
     elif empty:
         texts.append(f"{empty} ranks without a hit")
-    return Strip(tuple(cells), f"grades by rank: {', '.join(texts)}")
+    heading = "quotes" if query.has_only_quotes else "grades"
+    return Strip(tuple(cells), f"{heading} by rank: {', '.join(texts)}")
 
 
 def _shorten_grade(grade: float) -> str:
