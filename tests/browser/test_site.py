@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from builders.pages import COLOURS, find_violations
+from builders.pages import COLOURS, NO_CONTRAST, find_violations
 
 ROOT = Path(__file__).parents[2]
 REPORTS = ("a-run.html", "a-red-gate.html", "a-comparison.html")
@@ -137,7 +137,7 @@ def test_axe_finds_nothing(open_page, path):
     assert find_violations(page) == []
     page.set_viewport_size({"width": 400, "height": 900})
     page.reload()
-    assert find_violations(page, rules={"color-contrast": {"enabled": False}}) == []
+    assert find_violations(page, **NO_CONTRAST) == []
     assert find_violations(open_page(path, "dark", 1200), **COLOURS) == []
 
 

@@ -23,11 +23,25 @@ def contrasts(page):
     return page.evaluate(_CONTRASTS)
 
 
+def find_faint_texts(page):
+    """The texts with a contrast below the 4.5 that WCAG 2 wants, in each scheme, with their ratio."""
+    faint = []
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        texts = contrasts(page)
+        assert texts
+        faint += [(scheme, ratio, text) for ratio, text in texts if ratio < 4.5]
+    return faint
+
+
 SCHEMES = ("light", "dark")
 """A page that is there changes from one to the other, so that it needs not be opened again."""
 
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 """The rules of axe for a page that was looked at in another scheme: its elements are the same, in other colours."""
+
+NO_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
+"""All rules of axe but the dearest, for a window of another width, in which `find_faint_texts` looks at the texts."""
 
 
 def find_violations(page, **options):
@@ -55,6 +69,16 @@ def find_wide_boxes(page):
         """() => [...document.querySelectorAll(".scroll, .around-queries, .beside > div")]
           .filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth)
           .map((box) => [box.scrollWidth - box.clientWidth, box.innerText.slice(0, 40)])"""
+    )
+
+
+def find_small(controls):
+    """The controls that can be seen and are less than 44 pixels wide or high, too small for a finger."""
+    return controls.evaluate_all(
+        """controls => controls.filter((control) => {
+          const box = control.getBoundingClientRect();
+          return control.checkVisibility() && Math.min(box.width, box.height) < 44;
+        }).map((control) => control.outerHTML)"""
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from builders.pages import (
     contrasts,
     find_cut_texts,
+    find_faint_texts,
     find_high_cells,
     find_violations_in_each_scheme,
     find_wide_boxes,
@@ -149,16 +150,15 @@ def compared_by(names, report):
     return replace(report, measures=tested, queries=queries)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("name", ["shoes", "a rather long name " * 20, "x" * 400], ids=["short", "words", "no blank"])
-def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width, scheme):
+def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width):
     report = compared_by(USUAL, comparison_report())
     queries = tuple(replace(query, id=f"{query.id} {name}", text=name, tags=(name, "head")) for query in report.queries)
     verdicts = tuple(replace(verdict, reason=name * 5, blamed=(queries[0].id,) * 9) for verdict in report.verdicts)
     sides = {side: replace(getattr(report, side), name=name, index=name) for side in ("reference", "candidate")}
     long = replace(report, queries=queries, verdicts=verdicts, **sides)
-    page = show(long, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = show(long, viewport={"width": width, "height": 900})
     unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert find_wide_boxes(page) == []
@@ -186,18 +186,15 @@ def test_a_narrow_window_names_each_figure_of_a_measure(show):
     assert len(labels) == 8
 
 
-@pytest.mark.parametrize("width", [1000, 1150, 1280, 1440])
 @pytest.mark.parametrize("measures", [1, 2, 3, 4])
-def test_few_measures_stay_on_their_card(show, measures, width):
+def test_few_measures_stay_on_their_card(show, measures):
     names = ["nDCG@10", "P(rel=2)@5", "Judged@10", "R(rel=2)@10"][:measures]
-    page = show(
-        compared_by(names, comparison_report()),
-        address_of_first(comparison_report()),
-        viewport={"width": width, "height": 900},
-    )
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    box = page.locator("tr.open .detail").bounding_box()
-    assert box["x"] + box["width"] <= width
+    page = show(compared_by(names, comparison_report()), address_of_first(comparison_report()))
+    for width in (1000, 1150, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        box = page.locator("tr.open .detail").bounding_box()
+        assert box["x"] + box["width"] <= width
 
 
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
@@ -210,13 +207,11 @@ def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
     assert box["x"] + box["width"] <= width
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_has_contrast_enough(show, scheme):
-    page = show(comparison_report(), address_of_first(comparison_report()), color_scheme=scheme)
+def test_every_text_has_contrast_enough(show):
+    page = show(comparison_report(), address_of_first(comparison_report()))
     unfold(page)
-    ratios = contrasts(page)
-    assert len(ratios) > 100
-    assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+    assert len(contrasts(page)) > 100
+    assert find_faint_texts(page) == []
 
 
 def test_thousands_of_queries_sort_and_filter(show):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders.pages import contrasts, find_cut_texts, find_violations_in_each_scheme, find_wide_boxes
+from builders.pages import find_cut_texts, find_faint_texts, find_violations_in_each_scheme, find_wide_boxes
 from builders.reports import HOSTILE
 from extensions.compare.builders.comparisons import comparison_report, hostile_report, sides_report
 from harness.extensions.compare.page import render
@@ -18,16 +18,13 @@ def make_sides(*names, make=comparison_report):
 SIDES = ("request:candidate", "request:a-long-name-of-a-request-without-any-blank-in-it", "baseline")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 400])
-def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, width, scheme):
-    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-    page = open_html(render(make_sides(*SIDES)), **options)
+def test_nothing_is_cut_or_wider_than_the_page_and_all_can_be_read(open_html, width):
+    page = open_html(render(make_sides(*SIDES)), viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert find_wide_boxes(page) == []
     assert find_cut_texts(page) == []
-    ratios = contrasts(page)
-    assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+    assert find_faint_texts(page) == []
 
 
 def test_axe_finds_nothing(open_html):

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from builders.pages import SCHEMES, contrasts, find_violations_in_each_scheme
+from builders.pages import find_faint_texts, find_violations_in_each_scheme
 from extensions.judging.builders.tls_proxy import run_proxy
 from harness.files.judge_files import JudgeFile
 
@@ -255,9 +255,5 @@ def test_the_page_of_who_settles_is_accessible(stopped_command, open_page, brows
         page = open_page("carol", browser, viewport={"width": width, "height": 900})
         wait_for(page, "#others-rows", "As ben sees it.")
         assert find_violations_in_each_scheme(page) == []
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-            if os.environ.get("PICTURES"):
-                page.screenshot(path=f"{os.environ['PICTURES']}/settle-{width}-{scheme}.png", full_page=True)
+        assert find_faint_texts(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders.pages import SCHEMES, contrasts, find_cut_texts, find_violations_in_each_scheme, find_wide_boxes
+from builders.pages import find_cut_texts, find_faint_texts, find_violations_in_each_scheme, find_wide_boxes
 from builders.reports import HOSTILE
 from extensions.tuning.builders.tunings import tuning_report, undecided_report
 from harness.extensions.tuning.page import render
@@ -17,13 +17,10 @@ def test_all_can_be_read(open_html, report, width):
     page = open_html(render(report, change=CHANGE), viewport={"width": width, "height": 900})
     for summary in page.locator("details > summary").all():
         summary.click()
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert find_wide_boxes(page) == []
-        assert find_cut_texts(page) == []
-        ratios = contrasts(page)
-        assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert find_wide_boxes(page) == []
+    assert find_cut_texts(page) == []
+    assert find_faint_texts(page) == []
 
 
 @pytest.mark.parametrize("width", [1200, 400])

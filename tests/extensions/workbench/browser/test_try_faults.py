@@ -1,7 +1,7 @@
 """Services and engines that are slow, fail or end, two windows and an editor, on the page of ``relevance try``."""
 
 import json
-import time
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -76,12 +76,18 @@ def open_service(browser, httpserver, folder, respond, **run):
         yield open_link(link)
 
 
-def test_a_service_that_answers_after_two_seconds(browser, httpserver, tmp_path):
-    with open_service(browser, httpserver, tmp_path, lambda _: time.sleep(2), budget=60) as page:
+def test_a_service_that_answers_late(browser, httpserver, tmp_path):
+    answers = threading.Event()
+
+    def respond(_):
+        answers.wait(60)
+
+    with open_service(browser, httpserver, tmp_path, respond, budget=60) as page:
         type_title(page, "6")
         wait_for(page, "sent")
         assert page.locator("#list .bar").count() == 0
         assert "try 1" not in read_lead(page)
+        answers.set()
         wait_for(page, "done")
         assert read_lead(page)["won / lost / same"] == "6 / 0 / 0"
 

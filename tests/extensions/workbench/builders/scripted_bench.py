@@ -60,6 +60,7 @@ class ScriptedBench:
     Answers of a command that tries requests on *count* queries: *batch* of them each *pace* seconds.
 
     Args:
+        stop: As many queries of a run are answered, and no more until the test takes it away.
         failing: Each query with a number that this divides has no answer; none with 0.
         spoiled: Put into each text that could come from an engine, a suite or a file.
         moves: The share of the queries that a text moves.
@@ -69,6 +70,7 @@ class ScriptedBench:
     count: int = 45
     batch: int = 15
     pace: float = 0.0
+    stop: int | None = None
     failing: int = 0
     spoiled: str = ""
     moves: float = 0.6
@@ -211,7 +213,7 @@ class ScriptedBench:
 
     def _count_answered(self, run):
         if not self.pace:
-            return len(run.order)
+            return len(run.order[: self.stop])
         batches = int((time.monotonic() - run.start) / self.pace)
         return min(batches * self.batch, len(run.order))
 
