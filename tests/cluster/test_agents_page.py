@@ -115,6 +115,7 @@ def grade_query():
 
 
 @pytest.mark.embedded
+@pytest.mark.one_engine
 def test_a_red_gate_gets_green_by_the_request_alone_and_a_query_is_added(shop, capfd):
     before = {name: Path(name).read_bytes() for name in PROTECTED}
 

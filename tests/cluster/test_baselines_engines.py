@@ -121,6 +121,7 @@ def test_a_query_that_asks_something_else_is_compared_with_nothing(shop):
         assert f"{query['id']} (its text was {before!r} and is 'a bicycle bell')" in verdict.reason
 
 
+@pytest.mark.one_engine
 def test_a_request_that_lost_the_title_fails_and_names_the_queries_that_fell(shop):
     shop.save()
     _, before = shop.run()

@@ -74,6 +74,7 @@ def test_an_index_that_is_not_there_fails_its_own_cells_and_no_others(suite):
     assert [{verdict.status for verdict in one.verdicts} for one in report.suites] == [{Status.PASSED}, {Status.ERROR}]
 
 
+@pytest.mark.one_engine
 def test_both_are_on_one_page(suite, capsys):
     path, first, second = suite
     words = ["--index", first, "--index", second, "--output", f"html={path.with_name('r.html')}"]

@@ -17,7 +17,7 @@ from harness.cli import main
 from harness.model.report import SuiteReport
 from harness.report.json import loads_report
 
-pytestmark = pytest.mark.embedded
+pytestmark = [pytest.mark.embedded, pytest.mark.one_engine]
 
 ROOT = Path(__file__).parents[2]
 

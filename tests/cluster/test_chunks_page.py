@@ -33,6 +33,7 @@ def make_chunks(size: int) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.embedded
+@pytest.mark.one_engine
 def test_the_page_goes_from_an_index_of_chunks_to_a_gate(tmp_path, opensearch_url, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")

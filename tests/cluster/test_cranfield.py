@@ -76,10 +76,12 @@ def suite(cranfield, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def servers(suite, opensearch_url, older_node) -> list[Server]:
-    """All engines, running."""
+def servers(suite, opensearch_url, request) -> list[Server]:
+    """All engines, running; where the environment names an OpenSearch, it is the only one."""
     urls = [url.strip() for url in os.environ.get("RELEVANCE_TEST_ELASTICSEARCH", "").split(",") if url.strip()]
-    opensearch = [Server("opensearch", opensearch_url, True), Server("opensearch 2.19", older_node.url, True)]
+    opensearch = [Server("opensearch", opensearch_url, True)]
+    if "RELEVANCE_TEST_OPENSEARCH" not in os.environ:
+        opensearch.append(Server("opensearch 2.19", request.getfixturevalue("older_node").url, True))
     return opensearch + [Server(url, url) for url in urls]
 
 
@@ -106,6 +108,7 @@ def test_elasticsearch_is_among_the_engines(servers, elasticsearch_urls):
     assert {server.url for server in servers} >= set(elasticsearch_urls)
 
 
+@pytest.mark.one_engine
 def test_pytest_scores_as_the_command_does(suite, servers, reports, pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for number, server in enumerate(servers):
@@ -148,6 +151,7 @@ def rank_eval(suite: Path, server: Server, index: str) -> dict[str, float]:
     return {name: details["metric_score"] for name, details in answer["details"].items()}
 
 
+@pytest.mark.one_engine
 def test_the_rank_eval_profile_gives_the_numbers_of_rank_eval(cranfield, servers, tmp_path):
     suite = make_suite(cranfield, tmp_path, "rank_eval")
     nodes = [server for server in servers if server.has_rank_eval]

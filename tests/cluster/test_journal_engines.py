@@ -9,6 +9,8 @@ from builders.extension_cases import needs_extension
 from builders.journaled import report_at
 from harness.cli import main
 
+pytestmark = pytest.mark.one_engine  # test_states_engines.py shows on each what an index tells
+
 QUERIES = 40
 COLOURS = ("red", "blue", "green", "black")
 GOODS = ("boots", "gloves", "shoes")

@@ -38,7 +38,7 @@ def name(search: EngineSearch) -> Iterator[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path, 1200)
+    write(tmp_path, 12)
     return tmp_path
 
 
@@ -66,6 +66,7 @@ def uid(call: Callable[..., Any], index: str) -> str:
 def test_is_built_named_marked_and_searchable_at_once(
     search: EngineSearch, name: str, folder: Path, call: Callable[..., Any]
 ) -> None:
+    write(folder, 1200)
     own = {**MAPPINGS, "_meta": {"owner": "search team"}}
 
     index = ensure_index(search, fixture(mappings=own), folder, name, allow_write=True)
@@ -131,7 +132,7 @@ def test_an_index_that_somebody_wrote_to_is_not_reused(
     index = ensure_index(search, fixture(), folder, name, allow_write=True)
     call("PUT", f"/{index}/_doc/more?refresh=true", {"title": "more"})
 
-    with pytest.raises(FixtureError, match="1200 documents, but has 1201"):
+    with pytest.raises(FixtureError, match="12 documents, but has 13"):
         ensure_index(search, fixture(), folder, name, allow_write=True)
 
 
@@ -157,13 +158,15 @@ class TestRemoval:
         assert self.there(search, index)
         assert not self.there(search, old)
 
+    @pytest.mark.one_engine
     def test_a_build_that_was_used_of_late_stays(self, search: EngineSearch, name: str, folder: Path, old: str) -> None:
         ensure_index(search, fixture(), folder, name, allow_write=True, times=self.later(minutes=59))
 
         assert self.there(search, old)
 
+    @pytest.mark.one_engine
     def test_use_is_noted(self, search: EngineSearch, name: str, folder: Path, old: str) -> None:
-        write(folder, 1200)
+        write(folder, 12)
         ensure_index(search, fixture(), folder, name, allow_write=True, times=self.later(minutes=50))
         write(folder, 3)
 
@@ -171,6 +174,7 @@ class TestRemoval:
 
         assert self.there(search, old)
 
+    @pytest.mark.one_engine
     def test_without_leave_to_write_nothing_is_removed(
         self, search: EngineSearch, name: str, folder: Path, old: str
     ) -> None:
@@ -266,7 +270,7 @@ class TestOthersAtWork:
 
         times = Times(abandoned=0.3, poll=0.05)
         assert ensure_index(search, fixture(), folder, name, allow_write=True, times=times) == index
-        assert count(call, index) == 1200
+        assert count(call, index) == 12
 
     def test_what_was_left_half_built_is_no_index_to_search(
         self, search: EngineSearch, name: str, folder: Path, call: Callable[..., Any]
@@ -295,6 +299,7 @@ class TestOthersAtWork:
     def test_builders_that_begin_together_build_one_index(
         self, engine_url: str, search: EngineSearch, name: str, folder: Path, call: Callable[..., Any]
     ) -> None:
+        write(folder, 1200)
         context = multiprocessing.get_context("spawn")
         with context.Pool(3) as pool:
             indexes = pool.starmap(build, [(engine_url, str(folder), name)] * 3)

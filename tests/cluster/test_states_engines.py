@@ -234,6 +234,7 @@ def test_what_changes_before_a_run_goes_on_makes_it_start_anew(goods, call, chan
 
 
 @needs_extension("distributed")
+@pytest.mark.one_engine
 @CHANGES
 def test_parts_between_which_something_changed_are_refused(goods, call, changes, capsys, name):
     if name == "refresh":

@@ -16,6 +16,8 @@ from harness.cli import main
 from harness.model.run import Status
 from harness.report.json import loads_report
 
+pytestmark = pytest.mark.one_engine
+
 PRODUCTS = Path(__file__).parents[2] / "suites" / "products.relevance.yaml"
 CONFIGURATION = """\
 [clusters.solr]

@@ -169,8 +169,11 @@ def named(count: int) -> list[str]:
     return [f"d{n:04}" for n in range(count)]
 
 
-@pytest.mark.parametrize("sort", [None, ["_score", "brand"], "brand", [{"brand": "asc"}, "_doc"]], ids=str)
-@pytest.mark.parametrize("count", [40, 400])
+@pytest.mark.parametrize(
+    ("count", "sort"),
+    [(40, None), (400, None), (400, ["_score", "brand"]), (400, "brand"), (400, [{"brand": "asc"}, "_doc"])],
+    ids=str,
+)
 def test_documents_that_tie_in_another_order_pass_where_all_are_found(alike: Alike, count: int, sort: Any) -> None:
     if sort is not None:
         alike.suite["request"]["sort"] = sort

@@ -44,6 +44,7 @@ def test_variants_of_the_catalogue_fail_for_typing_errors_only(run_catalogue):
     assert [variants[name].agreements["RBO"] for name in ("tent~2", "tent~3")] == [1, 1]
 
 
+@pytest.mark.one_engine
 def test_a_fuzzy_request_finds_what_is_misspelled(run_catalogue):
     _, before = run_catalogue()
     _, after = run_catalogue(FUZZY, f"{FUZZY}        fuzziness: AUTO\n        prefix_length: 1\n")

@@ -71,8 +71,9 @@ def explain(folder: Path, engine_url: str, *words: str) -> ComparisonReport:
     return loads_comparison(output.read_text(encoding="utf-8"))
 
 
+@pytest.mark.one_engine
 def test_the_product_suite(tmp_path: Path, engine_url: str) -> None:
-    """Of eight differences of the two requests the fields with synonyms are the one cause, on each engine."""
+    """Of eight differences of the two requests the fields with synonyms are the one cause."""
     path = Path(__file__).parents[4] / "suites" / "products.relevance.yaml"
     report = explain(tmp_path, engine_url, "request:current", "request:candidate", "--suite", str(path), "--why")
     why = report.why
@@ -98,6 +99,7 @@ def test_a_line_of_synonyms_moves_a_query(tmp_path: Path, name: str, engine_url:
     assert len(list_indexes(engine_url, name)) == 2
 
 
+@pytest.mark.one_engine
 def test_a_fixture_that_moves_all(tmp_path: Path, name: str, engine_url: str) -> None:
     """The documents are a difference, named as a cause."""
     old = write(tmp_path / "old", name, '"a => b"')
@@ -188,6 +190,7 @@ def test_two_requests_on_two_live_indexes(tmp_path: Path, name: str, engine_url:
     assert sorted(why.indexes[-2:]) == [f"q-c: {statistics}", f"q-r: {statistics}"]
 
 
+@pytest.mark.one_engine
 def test_two_servers(tmp_path: Path, name: str, engine_url: str) -> None:
     """A fixture is built on each server that a side names; here both are one, by two of its names."""
     old = write(tmp_path / "old", name, '"a => b"')
