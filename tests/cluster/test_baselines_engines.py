@@ -194,6 +194,7 @@ def test_an_index_that_lost_documents_is_named(shop):
 
 
 @pytest.mark.cranfield
+@pytest.mark.one_engine
 def test_on_cranfield_ties_move_the_mean_further_than_is_allowed_and_pass(collection):
     collection.save()
     _, before = collection.run()

@@ -373,6 +373,7 @@ def test_the_catalogue_is_explained(show: Show, request_: str, query: str) -> No
 
 
 @pytest.mark.cranfield
+@pytest.mark.one_engine
 def test_cranfield_is_explained(
     cranfield: Path, search: EngineSearch, engine_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
