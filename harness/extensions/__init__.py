@@ -44,6 +44,8 @@ class Remedy(Enum):
     """Ratings of Quepid."""
     EXPLAIN = auto()
     """Which difference between the request of a baseline and that of today moved the results."""
+    EXPLAIN_FIXTURE = auto()
+    """Which difference between the suite of another branch and that of today moved the results, of its fixture too."""
     MERGE = auto()
     """Journals of the parts of a run."""
 

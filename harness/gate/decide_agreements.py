@@ -147,7 +147,7 @@ def _decide_rankings(
         else:
             ties_and_more.append(query)
     tie_changes = describe_tie_changes(only_ties, ties_and_more)
-    reason = "; ".join([finding.reason, f"compared with {reference.called}", *tie_changes, *reference.changes])
+    reason = "; ".join([finding.reason, f"compared with {reference.called}", *tie_changes])
     caveat = ""
     if finding.status is Status.PASSED:
         caveat = "; ".join(tie_changes)

@@ -394,7 +394,7 @@ def _format_level(condition: SignificanceCondition) -> str:
     return f"{format_number(condition.level * 100)}%"
 
 
-# What a reason says beside the figure: ties, what was left out, what changed.
+# What a reason says beside the figure: ties, what was left out, and remarks.
 
 
 def _add_facts(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -437,7 +437,7 @@ def _refuse_ties(condition: BaselineCondition, pairs: Pairs, sentence: str, reme
 
 
 def _list_facts(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
-    """Parts of a reason: the values as returned of the queries *reordered*, what was left out, what changed."""
+    """Parts of a reason: the values as returned of the queries *reordered*, what was left out, and remarks."""
     parts = []
     if reordered:
         returned = pairs.restore_returned()
@@ -453,4 +453,4 @@ def _list_facts(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[s
     left_out = describe_left_out(pairs.skipped, pairs.undefined)
     if left_out:
         parts.append(f"left out: {left_out}")
-    return [*parts, *pairs.changes]
+    return [*parts, *pairs.remarks]

@@ -301,11 +301,11 @@ def _describe_median(
     first = min(entry.entry.created for entry in entries)
     spread = f"{median.least:.4f} to {median.greatest:.4f}, since {first[:10]}"
     against = f"the median of {runs}"
-    changes = []
+    remarks = []
     if median.is_per_query:
-        changes.append(f"compared with the median of each query in {runs} (means {spread})")
-    changes += left_out
-    return replace(median.pairs, against=against, origin=f"{against} ({spread})", changes=tuple(changes))
+        remarks.append(f"compared with the median of each query in {runs} (means {spread})")
+    remarks += left_out
+    return replace(median.pairs, against=against, origin=f"{against} ({spread})", remarks=tuple(remarks))
 
 
 # The median of runs.

@@ -50,8 +50,8 @@ class Pairs:
     """The queries whose ranking differs by the order of ties only."""
     undefined: tuple[str, ...]
     skipped: tuple[str, ...]
-    changes: tuple[str, ...]
-    """Sentences on what changed since the baseline, such as the request."""
+    remarks: tuple[str, ...] = ()
+    """Sentences on what was compared, such as the runs of a median."""
     against: str = "the baseline"
     """The other run, as reasons call it."""
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -247,7 +247,6 @@ class _Pairing:
             only_ties=tuple(only_ties),
             undefined=undefined,
             skipped=self.scope.skipped,
-            changes=reference.changes,
             against=reference.called,
             weights=read_weights(self.queries, before),
             today=today,

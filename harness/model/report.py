@@ -335,6 +335,8 @@ class BaselineSummary:
     """The number of queries compared with it."""
     diffs: tuple[TextDiff, ...] = ()
     """Of the request, the mapping and the settings, if they changed and both texts are known."""
+    fixture_changed: bool = False
+    """Whether the suite builds its index from a fixture, and its mapping, settings or number of documents changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,14 @@ _LEAST_JUDGED = 0.5
 class Attention:
     """
     *verdicts* that need attention, the worst first, without those that only repeat that queries had no answer; the
-    *queries* that they blame, the worst of each before the second of any, and how many *more_queries* they blame.
+    *queries* that they blame, the worst of each before the second of any, and the *more_queries* that they blame.
 
     With a baseline, the queries that fell come first, and among them the one that fell most.
     """
 
     verdicts: tuple[Verdict, ...]
     queries: tuple[QueryReport, ...]
-    more_queries: int
+    more_queries: tuple[QueryReport, ...]
 
 
 def find_attention(suite: SuiteReport) -> Attention:
@@ -62,23 +62,24 @@ def find_attention(suite: SuiteReport) -> Attention:
     if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
         sent = [query.id for query in suite.queries if query.outcome is not Outcome.SKIPPED]
         answered = [query for query in sent if query not in unanswered]
-        return Attention(tuple(verdicts), tuple(suite.find_queries(answered)), 0)
+        return Attention(tuple(verdicts), tuple(suite.find_queries(answered)), ())
 
     # A threshold may blame queries that are not in the report.
     in_report: set[str] = set()
     if any(verdict.blamed for verdict in verdicts):
         in_report = {query.id for query in suite.queries}
     blamed_by_verdict = []
-    all_blamed: set[str] = set()
+    all_blamed: dict[str, None] = {}
     for verdict in verdicts:
         blamed = [query for query in order_blamed(suite, verdict) if query in in_report and query not in unanswered]
         blamed_by_verdict.append(blamed[:QUERIES_OF_THRESHOLD])
-        all_blamed.update(blamed)
+        all_blamed.update(dict.fromkeys(blamed))
     shown = interleave_blamed(blamed_by_verdict)[:QUERIES_OF_SUITE]
     queries = suite.find_queries(shown)
+    more = suite.find_queries([query for query in all_blamed if query not in shown])
     if suite.baseline is not None:
-        queries = _order_by_fall(queries, verdicts)
-    return Attention(tuple(verdicts), tuple(queries), len(all_blamed) - len(shown))
+        queries, more = _order_by_fall(queries, verdicts), _order_by_fall(more, verdicts)
+    return Attention(tuple(verdicts), tuple(queries), tuple(more))
 
 
 COMPARING = (Unit.DROP, Unit.P_VALUE, Unit.QUERIES)

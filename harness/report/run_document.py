@@ -89,6 +89,7 @@ from harness.report.run_sentences import (
     find_old_ranks,
     format_grade,
     format_machine_share,
+    format_query_change,
     is_report_only,
     name_blaming_thresholds,
     refer_to_cause,
@@ -111,7 +112,7 @@ from harness.report.sentences import (
     list_missing_intervals,
     name_mean_column,
 )
-from harness.words import count, grouped, shorten
+from harness.words import count, grouped, listed, shorten
 
 _FIGURE, _NAME, _SCORE, _TITLE, _WORD = (
     ColumnKind.FIGURE,
@@ -216,11 +217,31 @@ def build_queries(suite: SuiteReport) -> Queries:
     for query in attention.queries:
         concerns = name_blaming_thresholds(query.id, attention.verdicts)
         queries.append(build_query_section(query, concerns=concerns))
-    more = ""
-    if attention.more_queries:
-        verb = "is" if attention.more_queries == 1 else "are"
-        more = f"{count(attention.more_queries, 'more query')} {verb} affected; an HTML report shows each."
-    return Queries(tuple(queries), more)
+    return Queries(tuple(queries), _name_more_queries(suite, attention.more_queries))
+
+
+MORE_NAMED = 20
+"""Queries that are named of those that thresholds blame and that are not shown."""
+
+
+def _name_more_queries(suite: SuiteReport, queries: Sequence[QueryReport]) -> str:
+    """The *queries* that are affected too, each with its score by the first measure; empty where there are none."""
+    if not queries:
+        return ""
+    measure = suite.summaries[0].measure if suite.summaries else ""
+    names = []
+    for query in queries:
+        name = query.id
+        if measure in query.scores:
+            name += f" {format_score(query.scores[measure])}"
+        change = format_query_change(query, measure)
+        if change not in ("", "="):
+            name += f" ({change})"
+        names.append(name)
+    verb = "is" if len(queries) == 1 else "are"
+    figures = f", with {measure}" if measure else ""
+    more = count(len(queries), "more query")
+    return f"{more} {verb} affected{figures}: {listed(names, MORE_NAMED)}; an HTML report shows each."
 
 
 def build_facts(suite: SuiteReport) -> Facts:

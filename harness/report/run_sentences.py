@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
@@ -132,26 +133,40 @@ def list_next_commands(suite: SuiteReport) -> tuple[tuple[str, ...], ...]:
 
     Without those of thresholds on the latency, which differ from run to run.
     """
-    commands = [suggest_why(suite)]
+    commands = list(suggest_why(suite))
     commands += [suggest_command(suite, verdict) for verdict in suite.verdicts if verdict.unit is not Unit.MILLISECONDS]
     return tuple(tuple(shlex.split(command)) for command in dict.fromkeys(commands) if command)
 
 
-def suggest_why(suite: SuiteReport) -> str:
-    """
-    The command that finds which difference to the request of the baseline moved the results of *suite*.
+BASE_BRANCH = "../main"
+"""Where the suite of the base branch is put that a changed fixture is compared with."""
 
-    Empty where no threshold fails, the request is not known to have changed, or no command can search the same.
+
+def suggest_why(suite: SuiteReport) -> tuple[str, ...]:
+    """
+    The commands that find which difference to the baseline moved the results of *suite*.
+
+    A baseline keeps the request, and of an index only facts. So where the fixture changed, the first command gets the
+    suite of the base branch, which the second one compares with. Empty where no threshold fails, neither the request
+    nor the fixture is known to have changed, or no command can search the same.
     """
     is_failed = any(
         verdict.status is Status.FAILED and verdict.unit is not Unit.MILLISECONDS for verdict in suite.verdicts
     )
     if not is_failed or suite.baseline is None or suite.searched is None or not suite.path:
-        return ""
-    if all(diff.name != "request" for diff in suite.baseline.diffs):
-        return ""
+        return ()
     options = dict(suite.searched)
     file = options.pop("baseline", None)
+    path = PurePath(suite.path)
+    # A path that leads out of the working directory leads out of the worktree beside it, too.
+    if suite.baseline.fixture_changed and not path.is_absolute() and ".." not in path.parts:
+        old = shlex.quote(f"{BASE_BRANCH}/{suite.path}")
+        command = find_command(Remedy.EXPLAIN_FIXTURE, suite=shlex.quote(suite.path), old=old)
+        if command:
+            worktree = f"git worktree add {BASE_BRANCH} {PurePath(BASE_BRANCH).name}"
+            return worktree, f"{command} {shlex.join(format_options(options))}".rstrip()
+    if all(diff.name != "request" for diff in suite.baseline.diffs):
+        return ()
     options.pop("request", None)
     command = find_command(
         Remedy.EXPLAIN,
@@ -160,8 +175,8 @@ def suggest_why(suite: SuiteReport) -> str:
         suite=shlex.quote(suite.path),
     )
     if not command:
-        return ""
-    return f"{command} {shlex.join(format_options(options))}".rstrip()
+        return ()
+    return (f"{command} {shlex.join(format_options(options))}".rstrip(),)
 
 
 def refer_to_cause(verdict: Verdict, first: Verdict) -> str:
@@ -315,9 +330,14 @@ def describe_remarks(suite: SuiteReport) -> Iterator[str]:
         yield f"{number:,} of {count(len(suite.queries), 'query')} {verb} sent again: {reasons}"
     yield from describe_stability(suite)
     yield from suite.notes
-    command = suggest_why(suite)
-    if command:
-        yield f"next: `{command}` finds which difference of the request moved the results"
+    match suggest_why(suite):
+        case (command,):
+            yield f"next: `{command}` finds which difference of the request moved the results"
+        case (worktree, command):
+            yield (
+                f"next: `{worktree}` gets the suite of the base branch, here main, and `{command}` finds which "
+                "difference of the request or of the fixture moved the results"
+            )
 
 
 WHY_UNSTABLE = {

@@ -54,7 +54,7 @@ from harness.run.notes import (
 from harness.run.quotes import describe_quotes
 from harness.run.summaries import summarize_measures, summarize_tags
 from harness.store.differences import compare_queries
-from harness.store.what_changed import UsedValues, select_request_values
+from harness.store.what_changed import UsedValues, has_index_changed, select_request_values
 from harness.suites.display import list_shown_fields
 from harness.words import count, listed
 
@@ -111,7 +111,8 @@ def assemble(decided: DecidedRun, cluster: str) -> SuiteReport:
         before = compare_queries(suite, run, decided.scores, reference, titles)
         if reference.run is not None:
             compared = sum(query.id in before for query in select_scored(suite.queries))
-            baseline = BaselineSummary(reference.created, reference.changes, compared, reference.diffs)
+            is_changed = suite.fixture is not None and has_index_changed(reference.run.facts, run.facts)
+            baseline = BaselineSummary(reference.created, reference.changes, compared, reference.diffs, is_changed)
     checks = run.checks
     if checks is not None and titles:
         checks = replace(checks, untitled=None)  # titles were looked up since the check saw none

@@ -43,6 +43,23 @@ def list_changed_facts(before: Mapping[str, object], now: Mapping[str, object]) 
     return changed
 
 
+def has_index_changed(before: IndexFacts | None, now: IndexFacts | None) -> bool:
+    """
+    Whether the mapping, the settings or the number of documents is not as *before*, as far as they are known.
+
+    >>> has_index_changed(IndexFacts(settings="f1", documents=5), IndexFacts(settings="f2"))
+    True
+    >>> has_index_changed(IndexFacts(settings="f1", documents=5), IndexFacts(settings="f1"))
+    False
+    """
+    if before is None or now is None:
+        return False
+    facts_before, facts_now = (
+        {"mapping": facts.mapping, "settings": facts.settings, "documents": facts.documents} for facts in (before, now)
+    )
+    return bool(list_changed_facts(facts_before, facts_now))
+
+
 # What was asked of a query.
 
 

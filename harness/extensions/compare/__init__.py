@@ -32,6 +32,7 @@ EXTENSION = Extension(
     methods=(AddedMethod("compare", "harness.extensions.compare.api", "compare_sides"),),
     pages=("guides/compare.md",),
     remedies={
-        Remedy.EXPLAIN: "relevance compare baseline{file} request:{request} --request {request} --suite {suite} --why"
+        Remedy.EXPLAIN: "relevance compare baseline{file} request:{request} --request {request} --suite {suite} --why",
+        Remedy.EXPLAIN_FIXTURE: "relevance compare --suite {suite} --old-suite {old} --why",
     },
 )

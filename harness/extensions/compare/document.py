@@ -120,11 +120,11 @@ def _list_blocks(report: ComparisonReport, most: int) -> Iterator[Block]:
     if method:
         yield Notes(make_words(method, Tone.QUIET))
         yield build_comparison_table(report)
+    if report.why is not None:
+        yield from list_why_blocks(report.why)
     measure_notes = build_measure_notes(report)
     if measure_notes.lines:
         yield measure_notes
-    if report.why is not None:
-        yield from list_why_blocks(report.why)
     agreement = build_agreement(report)
     if agreement.rows:
         yield agreement
@@ -257,14 +257,16 @@ def build_measure_notes(report: ComparisonReport) -> Notes:
         limits += [(sentence, subject) for sentence in describe_measure_limits(row, measures)]
         # Of several sides the other measures have figures like those of the first.
         if not report.further or row.measure == rows[0][0].measure:
-            detectable += [(sentence, subject) for sentence in describe_detectable(row, measures)]
+            sentence = describe_detectable(row, measures)
+            if sentence:
+                detectable.append((sentence, f"{subject} {row.detectable:.4f}"))
         if row.moved and not report.further:
             queries = [f"{query} {before:.4f} → {after:.4f}" for query, before, after in row.moved[:MOVED_SHOWN]]
             moved.append(Span(f"{row.measure}: changed most: {', '.join(queries)}"))
     # Several sides have too many measures to name all.
     most = NAMES_SHOWN if report.further else len(rows)
     notes = [Span(f"{listed(subjects, most)}: {text}", Tone.NOTED) for text, subjects in grouped(limits).items()]
-    notes += [Span(f"{listed(subjects, most)}: {text}") for text, subjects in grouped(detectable).items()]
+    notes += [Span(f"{text}: {listed(figures, most)}") for text, figures in grouped(detectable).items()]
     return Notes((*notes, *moved))
 
 

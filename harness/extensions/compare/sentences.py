@@ -205,14 +205,15 @@ def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> I
     """What limits the figures of a measure: few changes, ties, weights, or queries that are left out of it."""
     can_detect = row.least_p <= comparison.level
     if not can_detect:
-        few = f"with so few queries that differ, p cannot be below {format_p(row.least_p)}"
-        yield f"{few}; the test cannot detect a difference"
+        yield f"so few queries changed that p cannot be below {comparison.level:g}; the test cannot detect a difference"
     elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
-        changed = f"only {count(row.changed, 'query')} changed"
+        changed = f"fewer than {FEWEST_CHANGED} queries changed"
         yield f"{changed}, so the interval is of differences not rejected, no confidence interval"
     why = explain_few_by_weights(row.queries, row.counts_as)
     if why and can_detect and row.low is None and row.high is None:
         yield f"no interval, as {why}"
+    if row.effect is None and row.wins + row.losses:
+        yield NO_SPREAD
     if row.reordered is not None:
         returned = f"as returned the difference is {format_difference(row.reordered.difference)}"
         moved = f"moved by the order of ties in {count_queries(row.reordered.queries)}"
@@ -222,16 +223,14 @@ def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> I
         yield f"{count(left_out, 'query')} not scored in both runs, left out"
 
 
-def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
-    """The smallest true difference that the test finds four times in five, or why none is defined."""
+def describe_detectable(row: MeasureComparison, comparison: Comparison) -> str:
+    """What the smallest true difference is that the test finds four times in five; empty where none is known."""
     if row.detectable is None:
-        if row.effect is None and row.wins + row.losses:
-            yield NO_SPREAD
-        return
-    power = f"({POWER * 100:g} % power on average, {comparison.test} test)"
+        return ""
+    sentence = f"smallest detectable difference ({POWER * 100:g} % power on average, {comparison.test} test)"
     if row.detectable_if_all_move:
-        power += f" if all {count(row.queries, 'query')} changed (rough: only {row.changed:,} did)"
-    yield f"smallest detectable difference {row.detectable:.4f} {power}"
+        sentence += f", roughly, if all {count(row.queries, 'query')} changed"
+    return sentence
 
 
 LARGEST_SHARE_RELEVANT = 0.9

@@ -21,6 +21,7 @@ from harness.extensions.compare.why.sentences import (
     describe_moved,
     describe_why,
     format_estimate,
+    list_movers,
     write_why_headline,
 )
 from harness.extensions.workbench.figures import ScoredSide
@@ -114,8 +115,11 @@ def _describe(why: WhyReport) -> Iterator[str]:
     yield from describe_why(why)
     yield from describe_moved(why)
     for query in why.moved[:QUERIES_SHOWN]:
-        causes = " or ".join(" with ".join(str(place + 1) for place in places) for places in query.causes)
-        yield f"{query.id} {query.change:+.3f}: {causes or 'not explained'}"
+        movers = [
+            f"{mover.words} ({mover.reverted} beside the rest, {mover.alone} alone)"
+            for mover in list_movers(why, query)
+        ]
+        yield f"{query.id} {query.change:+.3f}: {' '.join(movers)}"
 
 
 def _describe_difference(number: int, difference: ExplainedDifference) -> str:

@@ -313,7 +313,7 @@ def _build_first_queries(suite: SuiteReport, queries: Iterable[QueryView]) -> It
     for query in attention.queries:
         worst[query.id] = format_score(query.scores[measure]) if measure in query.scores else ""
     anchors = {view.query.id: view.anchor for view in queries if view.detailed}
-    yield from link_first_queries(measure, worst, anchors, attention.more_queries)
+    yield from link_first_queries(measure, worst, anchors, len(attention.more_queries))
 
 
 LONGEST_FIRST_NAME = 40

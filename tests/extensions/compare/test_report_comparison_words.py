@@ -21,6 +21,7 @@ from harness.extensions.compare.document import (
     build_compared_queries,
     build_comparison_document,
     build_comparison_remarks,
+    build_measure_notes,
 )
 from harness.extensions.compare.model import QueryComparison, Side, SideKind
 from harness.extensions.compare.sentences import (
@@ -102,13 +103,13 @@ def test_measures_that_only_queries_have_are_named_too():
 
 def test_what_makes_a_figure_worth_less_is_told():
     few, left_out = describe_measure_limits(row(), comparison())
-    assert "p cannot be below 0.0625" in few
+    assert few == "so few queries changed that p cannot be below 0.05; the test cannot detect a difference"
     assert left_out == "1 query not scored in both runs, left out"
     assert list(describe_measure_limits(row("P@5", least_p=0.05, wins=20), comparison())) == []
 
 
 def test_an_interval_of_few_changed_queries_is_called_what_it_is():
-    said = "only 19 queries changed, so the interval is of differences not rejected, no confidence interval"
+    said = "fewer than 20 queries changed, so the interval is of differences not rejected, no confidence interval"
     assert list(describe_measure_limits(row("P@5", least_p=0.01, wins=11, losses=8), comparison())) == [said]
     assert list(describe_measure_limits(row("P@5", least_p=0.01, wins=11, losses=9), comparison())) == []
     without = row("P@5", least_p=0.01, wins=11, losses=8, low=None, high=None)
@@ -141,18 +142,26 @@ def test_intervals_are_told_with_the_test_that_they_are_of():
 
 
 def test_the_smallest_detectable_difference_is_told_with_its_test_and_what_it_takes():
-    figure = "smallest detectable difference 0.2100 (80 % power on average, sign-flip test)"
-    assert list(describe_detectable(row(detectable=0.21), comparison())) == [figure]
+    sentence = "smallest detectable difference (80 % power on average, sign-flip test)"
+    assert describe_detectable(row(detectable=0.21), comparison()) == sentence
     by_t = replace(comparison(), test="t")
-    assert list(describe_detectable(row(detectable=0.21), by_t)) == [figure.replace("sign-flip", "t")]
+    assert describe_detectable(row(detectable=0.21), by_t) == sentence.replace("sign-flip", "t")
     few = row(detectable=0.21, detectable_if_all_move=True, queries=30, wins=1, losses=2)
-    assert list(describe_detectable(few, comparison())) == [f"{figure} if all 30 queries changed (rough: only 3 did)"]
+    assert describe_detectable(few, comparison()) == f"{sentence}, roughly, if all 30 queries changed"
+
+
+def test_measures_that_detect_alike_share_a_line():
+    measures = comparison(row(detectable=0.21), row("P@5", detectable=0.3))
+    lines = [span.text for span in build_measure_notes(comparison_report(measures=measures)).lines]
+    assert f"smallest detectable difference (80 % power on average, sign-flip test): {NDCG} 0.2100, P@5 0.3000" in lines
 
 
 def test_where_no_detectable_difference_is_known_a_reason_is_told_if_there_is_one():
-    assert list(describe_detectable(row(detectable=None), comparison())) == []
-    assert list(describe_detectable(row(detectable=None, effect=None, wins=0, losses=0), comparison())) == []
-    assert list(describe_detectable(row(detectable=None, effect=None, wins=3), comparison())) == [
+    assert describe_detectable(row(detectable=None), comparison()) == ""
+    unchanged = row("P@5", detectable=None, effect=None, wins=0, losses=0, least_p=0.01, low=None, high=None)
+    assert list(describe_measure_limits(unchanged, comparison())) == []
+    alike = row("P@5", detectable=None, effect=None, wins=30, losses=0, least_p=0.01)
+    assert list(describe_measure_limits(alike, comparison())) == [
         "all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
     ]
 

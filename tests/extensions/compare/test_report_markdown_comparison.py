@@ -48,7 +48,7 @@ def test_both_sides_measures_agreement_and_notes_are_told():
     for fact in ("0.8531", "0.9286", "-0.6000 over 3 queries", "agreement of the rankings over 4 queries"):
         assert fact in page.text
     assert "candidate: no ranking for 1 query (gloves): failed shards: 1 of 5" in page.text
-    assert "so few queries that differ" in page.text
+    assert "so few queries changed" in page.text
 
 
 def test_a_change_that_is_told_from_chance_is_bold():

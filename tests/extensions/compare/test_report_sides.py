@@ -60,8 +60,8 @@ def test_each_limit_is_told_once_with_all_that_it_concerns():
     few = comparison(row(least_p=0.25), row("P@5", least_p=0.001, wins=5, losses=3))
     notes = build_measure_notes(sides_report(side("b", measures=few), side("c", measures=few)))
     texts = [span.text for span in notes.lines]
-    assert texts[0].startswith(f"{NDCG} of b, {NDCG} of c: with so few queries that differ")
-    assert texts[2].startswith("P@5 of b, P@5 of c: only 8 queries changed")
+    assert texts[0].startswith(f"{NDCG} of b, {NDCG} of c: so few queries changed that p")
+    assert texts[2].startswith("P@5 of b, P@5 of c: fewer than 20 queries changed")
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("numpy")
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from builders.engine import ScriptedEngine, item_of
@@ -12,7 +13,9 @@ from extensions.compare.builders.comparing import compare, refused, told
 from harness.cli import main
 from harness.extensions.compare.outputs import dumps_comparison, loads_comparison
 from harness.extensions.compare.why.model import Finding
-from harness.extensions.compare.why.sentences import describe_why
+from harness.extensions.compare.why.sentences import describe_why, list_movers
+from harness.report.json import loads_report
+from harness.report.run_sentences import list_next_commands
 from harness.store.journal import Journal
 
 QUERIES = [f"q{number}" for number in range(12)]
@@ -170,6 +173,35 @@ def test_only_causes_are_taken_apart(engine, capsys):
     assert findings(why) == [Finding.NOTHING, Finding.CAUSE, Finding.NOTHING, Finding.NOTHING]
     assert why.searches == len(engine.bodies) <= 12 * 14
     assert why.notes == ("5 differences were joined to 4, as --searches 168 allow",)
+
+
+def test_an_uncertain_mean_comes_after_what_moved_each_query(engine, capsys):
+    """One query moves, by a pair; below 20 queries that says nothing of the mean, and all of the query."""
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if text == "q3" and "min_score" in body and "timeout" in body else 3
+    assert main(["compare", *WORDS, "--url", engine.url, "--why"]) == 0
+    printed = capsys.readouterr().out
+    assert "the mean may have moved by chance, so no difference is named as its cause" in printed
+    assert "finding" not in printed
+    table = printed.split("1 of 1 query that moved: by a pair of differences")[1].split("beside the rest: ")[0]
+    assert [line.split() for line in table.splitlines() if "+" in line] == [
+        ["q3", "+0.6667", "1", "min_score", "+", "1", "+0.6667", "0.0000"],
+        ["with", "3", "timeout", "+", "5s", "+0.6667", "0.0000"],
+    ]
+
+
+def test_what_no_difference_explains_has_those_that_move_it_in_part(engine, capsys):
+    """All three are needed: each takes the score back, and none brings it forth, nor do two."""
+    write("", THREE)
+    engine.rank = lambda body, text: 1 if text == "q3" and {"min_score", "timeout", "track_scores"} <= set(body) else 3
+    why = explain(capsys, engine)
+    [query] = why.moved
+    assert [mover.words for mover in list_movers(why, query)] == [
+        "in part 1 min_score + 1",
+        "in part 2 track_scores + true",
+        "in part 3 timeout + 5s",
+    ]
+    assert {(mover.reverted, mover.alone) for mover in list_movers(why, query)} == {("+0.6667", "0.0000")}
 
 
 def test_what_is_refused_is_joined(engine, capsys):
@@ -566,6 +598,29 @@ def test_a_red_run_says_what_is_next(engine, capsys):
     assert f"next: `relevance {words}` finds which difference of the request moved the results" in printed
     assert main(words.split()) == 0
     assert "1 cause among 3 differences: min_score − 1" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("path", "is_known"), [("a b/shop.relevance.yaml", True), ("../shop.relevance.yaml", False)])
+def test_a_changed_fixture_is_compared_with_that_of_the_base_branch(engine, path, is_known):
+    """
+    A baseline keeps a request and no index: where the fixture changed, the next step takes both suites apart.
+
+    Where the suite is in the worktree of the base branch is known only below the working directory.
+    """
+    engine.rank = lambda body, text: 1 if "min_score" in body else 3
+    save(engine, THREE)
+    write_one("")
+    assert main(["run", "shop.relevance.yaml", "--url", engine.url, "--output", "json=report.json"]) == 1
+    [suite] = loads_report(Path("report.json").read_text()).suites
+    assert suite.baseline.fixture_changed is False
+    commands = list_next_commands(replace(suite, path=path, baseline=replace(suite.baseline, fixture_changed=True)))
+    explaining = [command for command in commands if "--why" in command]
+    if not is_known:
+        assert [command[1:4] for command in explaining] == [("compare", "baseline", "request:request")]
+        return
+    assert commands[0] == ("git", "worktree", "add", "../main", "main")
+    words = ("compare", "--suite", path, "--old-suite", f"../main/{path}", "--why", "--url", engine.url)
+    assert explaining == [("relevance", *words)]
 
 
 @pytest.mark.parametrize("more", [THREE, ""])

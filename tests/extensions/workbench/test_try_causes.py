@@ -31,7 +31,7 @@ def test_the_change_that_did_it_is_named(actions, engine):
     assert len(engine.bodies) - sent == 48
     assert lines[0] == "nDCG@5 +0.2033 [+0.2033 to +0.2033]: 1 cause among 2 differences: title^3 → title^6"
     assert lines[2].startswith("2  tie_breaker: 0.2 → 0.4: moves nothing")
-    assert "q3 +0.203: 1" in lines
+    assert "q3 +0.203: 1 title^3 → title^6 (+0.2033 beside the rest, +0.2033 alone)" in lines
 
 
 def test_a_comment_is_no_difference(actions):

@@ -104,7 +104,7 @@ def test_a_verdict_that_only_repeats_that_a_query_has_no_answer_needs_none(found
 def test_queries_that_are_not_in_the_report_are_not_shown_and_not_counted(suite):
     blaming = replace(suite, verdicts=(verdict(Status.FAILED, "elsewhere", "q2"),))
     attention = find_attention(blaming)
-    assert ([query.id for query in attention.queries], attention.more_queries) == (["q2"], 0)
+    assert ([query.id for query in attention.queries], attention.more_queries) == (["q2"], ())
 
 
 NDCG = "nDCG@10"

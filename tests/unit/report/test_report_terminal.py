@@ -293,10 +293,10 @@ def test_ten_queries_are_shown_and_three_of_one_threshold(report, red_shoes):
     names = [query.id for query in queries]
     one = report_on(report, queries, failed(1, *names))
     assert re.findall("^ *query (q[0-9]*) ", one, re.MULTILINE) == ["q0", "q1", "q2"]
-    assert "27 more queries are affected; an HTML report shows each." in one
+    assert "27 more queries are affected, with nDCG@10: q" in one
     many = report_on(report, queries, *(failed(n, *names[2 * n : 2 * n + 2]) for n in range(15)))
     assert len(re.findall("^ *query (q[0-9]*) ", many, re.MULTILINE)) == 10
-    assert "20 more queries are affected; an HTML report shows each." in many
+    assert "20 more queries are affected, with nDCG@10: q" in many
 
 
 def test_a_query_that_concerns_very_many_thresholds_names_a_few(report, red_shoes):

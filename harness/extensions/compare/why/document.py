@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.extensions.compare.why.model import ArmEffect, ExplainedDifference, ExplainedQuery, Finding, WhyReport
+from harness.extensions.compare.why.model import ArmEffect, ExplainedDifference, Finding, WhyReport
 from harness.extensions.compare.why.sentences import (
     describe_moved,
     describe_why,
+    list_movers,
     write_why_headline,
 )
 from harness.report.document import (
@@ -37,45 +38,58 @@ def list_why_blocks(why: WhyReport) -> Iterator[Block]:
     """All that is said of *why*."""
     yield Heading("Why")
     yield Paragraph(make_words(write_why_headline(why), Tone.STRONG))
+    of_mean = list(_list_blocks_of_mean(why))
+    of_queries: list[Block] = [Notes(make_notes(list(describe_moved(why)), Tone.PLAIN))]
+    if why.moved:
+        of_queries.append(_build_moved(why))
+    # Where the mean has no cause, those of the queries are what there is to read.
+    yield from [*of_mean, *of_queries] if why.causes else [*of_queries, *of_mean]
+
+
+def _list_blocks_of_mean(why: WhyReport) -> Iterator[Block]:
+    """What each difference does to the mean."""
     if why.differences:
         yield _build_differences(why)
     yield Notes(make_notes(list(describe_why(why)), Tone.PLAIN))
     if why.indexes:
         yield Paragraph(make_words("The two indexes differ, which by itself names no cause:"))
         yield Notes(make_notes(why.indexes, Tone.QUIET))
-    yield Notes(make_notes(list(describe_moved(why)), Tone.PLAIN))
-    if why.moved:
-        yield _build_moved(why)
 
 
 def _build_differences(why: WhyReport) -> Table:
     """A row for each difference with its two arms."""
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("difference"),
         Column("beside the rest", ColumnKind.FIGURE),
         Column("interval", ColumnKind.FIGURE, may_stand_below=True),
         Column("alone", ColumnKind.FIGURE),
         Column("interval", ColumnKind.FIGURE, may_stand_below=True),
-        Column("finding", ColumnKind.WORD),
     )
-    rows = tuple(_build_row(number, difference) for number, difference in enumerate(why.differences, start=1))
+    rows: list[tuple[Cell, ...]] = []
+    for number, difference in enumerate(why.differences, start=1):
+        rows.append(_build_row(number, difference))
+    if why.looks_for_causes:
+        columns += (Column("finding", ColumnKind.WORD),)
+        rows = [(*row, _make_finding(difference)) for row, difference in zip(rows, why.differences, strict=True)]
     remark = (
         f"beside the rest: the new request less itself without the difference; alone: the old request with it less the "
         f"old one; means over {count(why.queries, 'query')}, with intervals that hold for all differences at once at "
         f"{100 * (1 - why.level):.0f} %; {why.searches:,} searches"
     )
-    return Table(columns, rows, (remark,), Overflow.STACK, "Differences between the two requests")
+    return Table(columns, tuple(rows), (remark,), Overflow.STACK, "Differences between the two requests")
 
 
 def _build_row(number: int, difference: ExplainedDifference) -> tuple[Cell, ...]:
-    finding = "–" if difference.finding is None else str(difference.finding)
-    tone = Tone.BEST if difference.finding is Finding.CAUSE else Tone.QUIET
     return (
         (Span(f"{number}  "), Span(difference.name, is_name=True)),
         *_make_effect_cells(difference.reverted),
         *_make_effect_cells(difference.alone),
-        make_words(finding, tone),
     )
+
+
+def _make_finding(difference: ExplainedDifference) -> Cell:
+    tone = Tone.BEST if difference.finding is Finding.CAUSE else Tone.QUIET
+    return make_words(str(difference.finding), tone)
 
 
 def _make_effect_cells(effect: ArmEffect | None) -> tuple[Cell, Cell]:
@@ -88,14 +102,25 @@ def _make_effect_cells(effect: ArmEffect | None) -> tuple[Cell, Cell]:
 
 
 def _build_moved(why: WhyReport) -> Table:
-    """The queries that changed most, with what moved each."""
-    columns = (Column("query"), Column("change", ColumnKind.SCORE), Column("moved by"))
-    rows = tuple((make_name(query.id), *_describe_query(query)) for query in why.moved[:QUERIES_SHOWN])
+    """A row for each difference that moved one of the queries that changed most, with what it does alone."""
+    columns = (
+        Column("query"),
+        Column("change", ColumnKind.SCORE),
+        Column("moved by"),
+        Column("beside the rest", ColumnKind.FIGURE),
+        Column("alone", ColumnKind.FIGURE),
+    )
+    rows = []
+    for query in why.moved[:QUERIES_SHOWN]:
+        cells: tuple[Cell, Cell] = (make_name(query.id), make_words(format_difference(query.change)))
+        for mover in list_movers(why, query):
+            rows.append((*cells, make_words(mover.words), make_words(mover.reverted), make_words(mover.alone)))
+            # The next rows are of the same query.
+            cells = ((), ())
     more = len(why.moved) - QUERIES_SHOWN
-    remarks = (f"and {count(more, 'query')} more",) if more > 0 else ()
-    return Table(columns, rows, remarks, Overflow.STACK, "Queries that moved")
-
-
-def _describe_query(query: ExplainedQuery) -> tuple[Cell, Cell]:
-    causes = " or ".join(" with ".join(str(place + 1) for place in places) for places in query.causes)
-    return make_words(format_difference(query.change)), make_words(causes or "–")
+    remarks = [
+        "beside the rest: the new score less that without the difference; alone: the old score with it less the old one"
+    ]
+    if more > 0:
+        remarks.insert(0, f"and {count(more, 'query')} more")
+    return Table(columns, tuple(rows), tuple(remarks), Overflow.STACK, "Queries that moved")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -43,6 +44,7 @@ from harness.extensions.compare.why.model import (
     ExplainedDifference,
     ExplainedQuery,
     Finding,
+    QueryEffect,
     WhyReport,
 )
 from harness.extensions.compare.why.queries import MovedQuery, Numbers, explain_queries, find_moved, list_pairs
@@ -54,7 +56,7 @@ from harness.metrics.run_scores import score_of
 from harness.metrics.unjudged import needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
-from harness.statistics.paired import pair_defined
+from harness.statistics.paired import EQUAL, pair_defined
 from harness.words import count
 
 
@@ -413,7 +415,7 @@ class _Explanation:
             whole=decided.whole,
             floor=ends.floor,
             differences=tuple(explained),
-            moved=tuple(_describe_query(query) for query in moved),
+            moved=tuple(_describe_query(query, ends, arms) for query in moved),
             unexplained=decided.unexplained,
             pairs=len(sent),
             pairs_left=len(numbers) - len(sent),
@@ -421,8 +423,28 @@ class _Explanation:
         )
 
 
-def _describe_query(query: MovedQuery) -> ExplainedQuery:
-    return ExplainedQuery(query.id, query.change, tuple(tuple(sorted(numbers)) for numbers in query.causes))
+def _describe_query(query: MovedQuery, ends: Ends, arms: Sequence[ArmPair]) -> ExplainedQuery:
+    """*query* with what the differences do that move it, whose *arms* are by their places."""
+    causes = tuple(tuple(sorted(numbers)) for numbers in query.causes)
+    effects = []
+    for place, pair in enumerate(arms):
+        reverted = alone = None
+        if pair.reverted is not None:
+            reverted = ends.new[query.id] - pair.reverted.scores[query.id]
+        if pair.alone is not None:
+            alone = pair.alone.scores[query.id] - ends.old[query.id]
+        effects.append(QueryEffect(place, reverted, alone))
+    if causes:
+        named = [effects[place] for place in dict.fromkeys(chain.from_iterable(causes))]
+    else:
+        movers = [effect for effect in effects if _measure_effect(effect) > EQUAL]
+        named = sorted(movers, key=_measure_effect, reverse=True)
+    return ExplainedQuery(query.id, query.change, causes, tuple(named))
+
+
+def _measure_effect(effect: QueryEffect) -> float:
+    """How far *effect* moves the score, in the arm where it moves it further."""
+    return max(abs(effect.reverted or 0.0), abs(effect.alone or 0.0))
 
 
 def _list_ids(run: Run, query: Query) -> tuple[str, ...]:

@@ -71,6 +71,18 @@ class ExplainedDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryEffect:
+    """How much a difference moves the score of one query."""
+
+    difference: int
+    """Its place, from 0 on."""
+    reverted: float | None
+    """From the new request without it to the new one; None where the engine refuses that."""
+    alone: float | None
+    """From the old request to the old one with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedQuery:
     """A query whose score changed, and the differences that did it."""
 
@@ -81,6 +93,8 @@ class ExplainedQuery:
     Single differences, or pairs, by their places from 0 on, each of which takes the score back and brings it forth;
     empty where none does.
     """
+    effects: tuple[QueryEffect, ...] = ()
+    """Of the differences in *causes*; without a cause, of all that move the score, those that move it most first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +133,11 @@ class WhyReport:
     indexes: tuple[str, ...] = ()
     """How two indexes differ that exist already, a sentence each; none of it is named as a cause."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def looks_for_causes(self) -> bool:
+        """Whether a cause of the mean was looked for: not where the mean may have moved by chance."""
+        return any(difference.finding is not None for difference in self.differences)
 
     @property
     def causes(self) -> tuple[ExplainedDifference, ...]:

@@ -22,7 +22,8 @@ WHY_OPTIONS = (
         "--old-suite",
         type=existing_file,
         metavar="FILE",
-        help="With --why, the suite of the first side, such as that of another branch: its request and its fixture.",
+        help="With --why, the suite as it was, such as that of another branch: its request, the first one where no "
+        "sides are named, and its fixture.",
     ),
     click.option(
         "--searches",

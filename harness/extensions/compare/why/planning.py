@@ -146,8 +146,8 @@ def plan_why(request: ComparisonRequest, options: WhyOptions, environ: Mapping[s
         # Secrets of both are masked.
         suite = replace(suite, variables={**old_suite.variables, **suite.variables})
         if not request.sides:
-            firsts = [next(iter(loaded.requests)) for loaded in (old_suite, suite)]
-            request = replace(request, sides=tuple(f"{SideKind.REQUEST}:{name}" for name in firsts))
+            names = [request.request or next(iter(loaded.requests)) for loaded in (old_suite, suite)]
+            request = replace(request, sides=tuple(f"{SideKind.REQUEST}:{name}" for name in names))
     sides = _read_sides(request, suite, old_suite)
     name = sides.candidate.value
     new = End(str(sides.candidate), read_request(suite.requests[name]))
@@ -323,6 +323,12 @@ def add_why(
         note = f"built for this, and removed: {len(removed):,} indexes ({listed(removed)})"
         why = replace(why, notes=(*why.notes, note))
     why = replace(why, elsewhere=elsewhere)
+    if plan.old.of_baseline and plan.suite.fixture is not None:
+        note = (
+            "only the request was taken apart; `--old-suite FILE` in place of the baseline, with the suite of the base "
+            "branch, takes the fixture apart too"
+        )
+        why = replace(why, notes=(*why.notes, note))
     return replace(report, why=redact(why, Masker(plan.suite.variables).mask))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from harness.extensions.compare.why.differences import Change, Difference, Kind
-from harness.extensions.compare.why.model import Estimate, ExplainedDifference, Finding, WhyReport
+from harness.extensions.compare.why.model import Estimate, ExplainedDifference, ExplainedQuery, Finding, WhyReport
 from harness.model.suite import Json
 from harness.report.sentences import format_difference, format_limits
 from harness.statistics.paired import EQUAL
@@ -15,6 +16,12 @@ from harness.words import count, counted, listed, shorten
 
 _KEY = re.compile(r'"(\w[\w.]*)":')
 _TEXT = "{{text}}"
+
+MOVERS_IN_PART = 3
+"""Differences that are named of a query which none of them explains."""
+
+MOVER_SHOWN = 50
+"""Characters of the name of a difference beside a query."""
 
 NAMES_OF_JOINED = 3
 """Differences that are named of several that are switched together."""
@@ -86,8 +93,9 @@ def write_why_headline(why: WhyReport) -> str:
         whole += " between the requests, both sent today"
     if not why.differences:
         return f"{whole}: the requests do not differ in what is sent"
-    if all(difference.finding is None for difference in why.differences):
-        return f"{whole}: the difference of the means is uncertain, so no cause of it is looked for"
+    if not why.looks_for_causes:
+        text = f"{whole}: the mean may have moved by chance, so no difference is named as its cause"
+        return f"{text}; below is what moved each query" if why.moved else text
     causes = [difference.name for difference in why.causes]
     differences = count(len(why.differences), "difference")
     if not causes:
@@ -167,6 +175,38 @@ def describe_moved(why: WhyReport) -> Iterator[str]:
     if why.pairs_left:
         verb = "was" if why.pairs_left == 1 else "were"
         yield f"{count(why.pairs_left, 'pair')} of differences {verb} not sent: --searches does not allow more"
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A difference that moved a query, in words, with what it does to the score."""
+
+    words: str
+    reverted: str
+    alone: str
+
+
+def list_movers(why: WhyReport, query: ExplainedQuery) -> list[Mover]:
+    """
+    The differences that moved *query*: each of a pair is a line, the second ``with`` the first.
+
+    A cause ``or`` another does it; where none does, each moves the score ``in part``.
+    """
+    effects = {effect.difference: effect for effect in query.effects}
+    places = [("in part ", effect.difference) for effect in query.effects[:MOVERS_IN_PART]]
+    if query.causes:
+        places = []
+    for cause in query.causes:
+        places.append(("or " if places else "", cause[0]))
+        places += [("with ", place) for place in cause[1:]]
+    movers = []
+    for word, place in places:
+        name = shorten(why.differences[place].name, MOVER_SHOWN)
+        effect = effects.get(place)
+        values = (None, None) if effect is None else (effect.reverted, effect.alone)
+        figures = ["refused" if value is None else format_difference(value) for value in values]
+        movers.append(Mover(f"{word}{place + 1} {name}", *figures))
+    return movers or [Mover("no difference by itself", "–", "–")]
 
 
 def describe_plan(
