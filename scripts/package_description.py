@@ -23,6 +23,9 @@ PICTURE = re.compile(r'<picture>.*?<img alt="([^"]*)" src="([^"]+)">\s*</picture
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://)([^)]+)\)")
 """A link to a file of the repository, to a heading, or a picture."""
 
+CHECKOUT = re.compile(r"\n^Until the first release\b.*?\n(?=\n)|\n^## In a checkout\n.*", re.DOTALL | re.MULTILINE)
+"""What README.md says to those who have the repository. The page of a package has other readers."""
+
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 
@@ -66,15 +69,17 @@ def describe_package(readme: str, repository: str, tag: str) -> str:
     """
     *readme* with absolute links to the files of the *repository* at *tag*.
 
-    Without a repository the words of a link stand in its place, and pictures are left out.
+    Without a repository the words of a link stand in its place, and paragraphs of pictures or links alone are left out.
     """
+    text = CHECKOUT.sub("", PICTURE.sub(r"![\1](\2)", readme))
+    if not repository:
+        paragraphs = text.split("\n\n")
+        text = "\n\n".join(paragraph for paragraph in paragraphs if LINK.sub("", paragraph).strip(" ·\n"))
 
     def make_absolute(match: re.Match[str]) -> str:
         mark, words, target = match.groups()
-        if target.startswith("#"):
+        if target.startswith("#") or not repository:
             return words
-        if not repository:
-            return "" if mark else words
         return f"{mark}[{words}]({repository}/{'raw' if mark else 'blob'}/{tag}/{target})"
 
-    return LINK.sub(make_absolute, PICTURE.sub(r"![\1](\2)", readme))
+    return LINK.sub(make_absolute, text)

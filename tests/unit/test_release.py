@@ -139,10 +139,11 @@ def description_script():
 @pytest.mark.parametrize(
     ("repository", "expected"),
     [
-        ("", "# Name\n\n\n\nSee the guide, Install and [others](https://search.example/).\n\n\n\nText.\n"),
+        ("", "# Name\n\nSee the guide, Install and [others](https://search.example/).\n\nText.\n"),
         (
             REPOSITORY,
             f"# Name\n\n![picture]({REPOSITORY}/raw/v2/docs/a.svg)\n\n"
+            f"[All\npages]({REPOSITORY}/blob/v2/docs/index.md) · [CI]({REPOSITORY}/blob/v2/docs/guides/ci.md)\n\n"
             f"See [the guide]({REPOSITORY}/blob/v2/docs/guides/ci.md), Install and [others](https://search.example/).\n\n"
             f"![A report]({REPOSITORY}/raw/v2/docs/c.png)\n\nText.\n",
         ),
@@ -150,9 +151,11 @@ def description_script():
 )
 def test_the_description_of_the_package_has_absolute_links(repository, expected, description_script):
     readme = (
-        "# Name\n\n![picture](docs/a.svg)\n\nSee [the guide](docs/guides/ci.md), [Install](#install) and "
+        "# Name\n\n![picture](docs/a.svg)\n\n[All\npages](docs/index.md) · [CI](docs/guides/ci.md)\n\n"
+        "See [the guide](docs/guides/ci.md), [Install](#install) and "
         '[others](https://search.example/).\n\n<picture>\n  <source srcset="docs/b.png">\n'
-        '  <img alt="A report" src="docs/c.png">\n</picture>\n\nText.\n'
+        '  <img alt="A report" src="docs/c.png">\n</picture>\n\nText.\n\n'
+        "Until the first release: `pip install .` in a checkout.\n\n## In a checkout\n\nRun [all](scripts/test).\n"
     )
     assert description_script["describe_package"](readme, repository, "v2") == expected
 
@@ -163,6 +166,8 @@ def test_the_description_leads_nowhere_without_the_repository(repository, descri
     description = description_script["describe_package"](readme, repository, "v2")
     assert not re.findall(r"\]\((?!https://)|<(?:img|source)\b", description)
     assert ("docs/pictures/report-light.png" in description) == bool(repository)
+    assert ("All\npages" in description) == bool(repository)
+    assert "checkout" not in description
 
 
 @pytest.mark.parametrize(
