@@ -22,7 +22,7 @@ from harness.model.suite import Json, Query, match_placeholders
 from harness.search.esql import ESQL, EsqlError, is_esql, parse_esql
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, find_child
-from harness.words import did_you_mean
+from harness.words import did_you_mean, listed
 
 RESERVED = ("text", "depth")
 """Placeholders that every query fills: its text, and the number of hits requested."""
@@ -383,10 +383,14 @@ def _describe_unknown(name: str, params: set[str], form: str = "{{{{{}}}}}") -> 
 
 def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, is_inside: bool) -> None:
     """Check that each query has a value for the placeholder that can be inserted there."""
+    files = {query.mark.path for query in queries} - {problems.source.path}
     for query in queries:
         if name == "text":
             if not query.text:
                 message = f"query {query.id!r} has no text, but the request uses {{{{text}}}}"
+                if files and query.mark.path not in files:
+                    # Most often it left the file, and the suite still gives it tags.
+                    message = f"query {query.id!r} is not in {listed(sorted(files))}, and has no text here"
                 problems.note(query.mark, message, "no-text")
         elif name == "depth":
             continue

@@ -319,7 +319,10 @@ def _read_csv(source: TextSource, findings: FileProblems) -> Iterator[MappingNod
     table = read_table(lines, findings, ["id"])
     if table is None:
         return
+    # Of a file of something else, such as of ratings, every column would be unknown.
     can_be_read = table.need(["id", "text"])
+    if not can_be_read:
+        return
     for column in table.columns:
         if column not in _COLUMNS and not column.startswith("params."):
             can_be_read = False

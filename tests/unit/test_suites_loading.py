@@ -702,6 +702,14 @@ def test_a_wrong_file_of_queries_is_told(write, monkeypatch, tmp_path, suffix, c
     assert message in str(caught.value)
 
 
+def test_a_file_of_something_else_is_one_problem(write):
+    path = write(SMALL[: SMALL.index("queries:")] + "queries: q.csv\n", q_csv="query,docid,rating\ntent,p1,3\n")
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path, {})
+    messages = [problem.message for problem in caught.value.problems if problem.path.endswith("q.csv")]
+    assert messages == ["the header lacks id, text; expected the columns id, text"]
+
+
 def test_the_root_is_the_folder_of_relevance_toml_where_there_is_one(write, tmp_path):
     (tmp_path / "relevance.toml").write_text("")
     path = write(SMALL, a_qrels="shoes 0 a 1\n")
