@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, InputError
 from harness.files.judge_files import JUDGE_NAME
+from harness.files.query_ids import make_query_id
 from harness.files.tables import find_damage
 from harness.model.suite import Display, Json, Mark, Profile
 from harness.words import choose_unused, format_exactly
@@ -162,7 +162,7 @@ class Draft:
 
     def add_text(self, text: str) -> DraftQuery:
         """Add a query with *text* and an id derived from it, even if another query has the same text."""
-        query = DraftQuery(self._choose_id(_make_slug(text)), text)
+        query = DraftQuery(self._choose_id(make_query_id(text)), text)
         self.queries.append(query)
         return query
 
@@ -244,13 +244,3 @@ class Draft:
     def _choose_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"
         return choose_unused(base, self._ids)
-
-
-def _make_slug(text: str) -> str:
-    """
-    An id derived from the text of a query.
-
-    >>> _make_slug("Red running shoes, size 9½!"), _make_slug("???")
-    ('red-running-shoes-size-9½', 'query')
-    """
-    return re.sub(r"\W+", "-", text.lower()).strip("-")[:80] or "query"

@@ -1,9 +1,14 @@
-"""Whether the query ids of two files meet: files of two systems may write the id of one query differently."""
+"""
+Ids of queries: one made from a text, and whether those of two files meet.
+
+Files of two systems may write the id of one query differently.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from hashlib import blake2b
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -11,6 +16,26 @@ from harness.id_forms import find_other_names
 from harness.words import listed
 
 _NUMBER = re.compile(r"[^0-9]*?0*([0-9]+)")
+
+
+_WORD = re.compile(r"\w+")
+_LONGEST_SLUG = 40
+
+
+def make_query_id(text: str) -> str:
+    """
+    The id of the query with *text*: its words, and a digest where these are not all of it.
+
+    It depends on the text alone: the query keeps its id, whatever other queries there are.
+
+    >>> make_query_id("red shoes"), make_query_id("c++")
+    ('red-shoes', 'c-f4dc9948')
+    """
+    slug = "-".join(_WORD.findall(text))[:_LONGEST_SLUG].rstrip("-")
+    if slug.replace("-", " ") == text:
+        return slug
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{slug or 'query'}-{digest}"
 
 
 def extract_number(identifier: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from harness.drafts.draft import Draft, DraftQuery
 from harness.extensions.sampling.draw import Sample
-from harness.extensions.sampling.query_files import make_query_id, round_weight
+from harness.extensions.sampling.query_files import round_weight
+from harness.files.query_ids import make_query_id
 from harness.model.suite import Profile
 
 

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from hashlib import blake2b
-
 from harness.extensions.sampling.draw import Sample
+from harness.files.query_ids import make_query_id
 from harness.files.tables import format_json_lines, format_table
 from harness.model.suite import Json
 from harness.words import simplify_number
-
-_WORD = re.compile(r"\w+")
-_LONGEST_SLUG = 60
-
-
-def make_query_id(key: str) -> str:
-    """
-    The id of the query with the folded text *key*: its words, and a fingerprint where these are not all of it.
-
-    It depends on the query alone, so that judgments fit it in each sample.
-
-    >>> make_query_id("red shoes"), make_query_id("c++")
-    ('red-shoes', 'c-f4dc9948')
-    """
-    slug = "-".join(_WORD.findall(key))[:_LONGEST_SLUG]
-    if slug.replace("-", " ") == key:
-        return slug
-    fingerprint = blake2b(key.encode(), digest_size=4).hexdigest()
-    return f"{slug or 'query'}-{fingerprint}"
 
 
 def round_weight(weight: float) -> float:

@@ -74,7 +74,7 @@ def test_both_forms_of_relevant_documents_and_the_template(source, capsys):
         "Fender": {"1": 3, "2": 3, "7": 1},
         "jazz": {"2": 2, "9": 0.5},
     }
-    assert [query.id for query in suite.queries] == ["fender", "fender-2", "jazz"]
+    assert [query.id for query in suite.queries] == ["fender", "Fender", "jazz"]
     assert [query.tags for query in suite.queries] == [("Fender", "brand"), ("Fender", "brand"), ("Fender", "model")]
     assert bodies(suite) == [body_of("fender", "name", 4), body_of("Fender", "brand", 5), body_of("jazz", "name", 4)]
     assert "'corpora_file'" in capsys.readouterr().err

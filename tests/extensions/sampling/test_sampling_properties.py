@@ -22,8 +22,8 @@ from harness.extensions.sampling.draw import (
     split_certain,
 )
 from harness.extensions.sampling.logs import LogOptions, read_logs
-from harness.extensions.sampling.query_files import make_query_id
 from harness.extensions.sampling.tally import QueryTally, clean_spelling
+from harness.files.query_ids import make_query_id
 from harness.words import fold_spelling
 
 traffics = st.lists(st.integers(1, 60) | st.integers(1, 10**7), min_size=1, max_size=60)
