@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from harness.cli.results import CommandResult, print_result
+from harness.drafts.table_changes import TableChanges
 from harness.drafts.writing import WrittenFiles
 from harness.errors import SuiteError
 from harness.extensions import Remedy, find_remedy
@@ -30,6 +31,8 @@ def print_written(migrated: WrittenFiles, *, strict: bool = False, command: str 
         return print_result(_describe_written(migrated, command, status))
     for path in migrated.written:
         click.echo(f"wrote {make_loggable(str(path))}")
+    for changes in migrated.changes:
+        click.echo(make_loggable(str(changes)))
     if migrated.leftovers:
         click.echo("not carried over:", err=True)
         for leftover in migrated.leftovers:
@@ -64,4 +67,18 @@ def _describe_written(migrated: WrittenFiles, command: str, status: int) -> Comm
             }
         )
     files = [str(path) for path in migrated.written]
-    return CommandResult(command, status, files, {"not_carried_over": leftovers}, _list_unjudged(migrated))
+    facts: dict[str, Json] = {"not_carried_over": leftovers}
+    if migrated.changes:
+        facts["changes"] = [_describe_changes(changes) for changes in migrated.changes]
+    return CommandResult(command, status, files, facts, _list_unjudged(migrated))
+
+
+def _describe_changes(changes: TableChanges) -> Json:
+    return {
+        "suite": str(changes.suite),
+        "changed_grades": changes.changed_grades,
+        "new_grades": changes.new_grades,
+        "gone_grades": changes.gone_grades,
+        "new_queries": list(changes.new_queries),
+        "gone_queries": list(changes.gone_queries),
+    }

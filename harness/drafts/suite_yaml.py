@@ -20,28 +20,35 @@ INLINE_JUDGMENTS = 2_000
 """The largest number of judgments in the suite itself; with more, queries and judgments get their own files."""
 
 
-def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
+def name_tables(path: Path) -> tuple[Path, Path]:
+    """The files with the queries and the judgments of the suite at *path*, where they are not in the suite itself."""
+    stem = strip_suite_suffix(str(path))
+    return path.with_name(f"{stem}.queries.jsonl"), path.with_name(f"{stem}.judgments.jsonl")
+
+
+def render_suite(draft: Draft, path: Path, *, is_separate: bool = False) -> dict[Path, str]:
     """
     The texts, by path, of the suite at *path* and of the files that it names.
 
-    A line to fill in has no value and a comment with TODO, so `relevance validate` reports its place.
+    A line to fill in has no value and a comment with TODO, so `relevance validate` reports its place. If *is_separate*,
+    queries and judgments get their own files, however few they are.
     """
     stem = strip_suite_suffix(str(path))
     files: dict[Path, str] = {}
     if draft.documents is not None:
         files[path.with_name(_name_documents(stem))] = draft.documents
     sections = [*_list_sections(draft, stem)]
-    if sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS:
+    if is_separate or sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS:
         remarked = [query for query in draft.queries if query.remarks]
         if remarked:
             draft.add_leftover(
                 Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked)
             )
-        queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
-        sections.append(format_members({"queries": queries}))
-        sections.append(format_members({"judgments": judgments}))
-        files[path.with_name(queries)] = format_json_lines(_build_record(query) for query in draft.queries)
-        files[path.with_name(judgments)] = format_json_lines(_list_judgments(draft.queries))
+        queries, judgments = name_tables(path)
+        sections.append(format_members({"queries": queries.name}))
+        sections.append(format_members({"judgments": judgments.name}))
+        files[queries] = format_json_lines(_build_record(query) for query in draft.queries)
+        files[judgments] = format_json_lines(_list_judgments(draft.queries))
     else:
         sections.append("queries:\n" + "\n".join(_list_query_lines(draft.queries)))
     files |= _list_machine_files(draft, path)

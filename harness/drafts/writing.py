@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.drafts.draft import Draft, Leftover
 from harness.drafts.look_alikes import note_look_alikes
-from harness.drafts.suite_yaml import render_suite
+from harness.drafts.suite_yaml import name_tables, render_suite
+from harness.drafts.table_changes import TableChanges, compare_tables
 from harness.errors import Problem, SuiteError, UsageError
 from harness.files.opening import YAML_SUFFIXES
 from harness.files.writing import refuse_existing, write_whole
@@ -31,6 +32,8 @@ class DraftOptions:
     index: str | None = None
     request: Json = None
     """The body of the request."""
+    is_separate: bool = False
+    """Whether queries and judgments get files of their own, which alone are replaced if the suite is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class WrittenFiles:
     """The names of the suites that have no judgments, where a source may have had them."""
     problems: tuple[Problem, ...] = ()
     """What `relevance validate` refuses in the suites, unless it is only what the sources do not say."""
+    changes: tuple[TableChanges, ...] = ()
+    """What changed in the queries and judgments of suites that were there."""
 
 
 def write_drafts(
@@ -69,28 +74,37 @@ def write_drafts(
 
     Raises:
         UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
-            The schema may exist, and is brought up to date.
+            The schema may exist, and is brought up to date. So may a suite that names its queries and judgments, if
+            these are *given* to be separate.
+        InputError: Such queries or judgments cannot be read.
     """
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
+    replaced: list[Path] = []
+    changes: list[TableChanges] = []
     paths = _choose_suite_paths(output, drafts, given.name)
     for draft, path in zip(drafts, paths, strict=True):
         _apply_options(draft, given)
         note_look_alikes(draft)
-        files |= render_suite(draft, path)
+        rendered = render_suite(draft, path, is_separate=given.is_separate)
+        if given.is_separate and path.exists():
+            changes.append(compare_tables(draft.queries, path))
+            replaced += name_tables(path)
+            del rendered[path]
+        files |= rendered
         leftovers += draft.leftovers.values()
     if beside is not None:
         files |= beside
     folders = dict.fromkeys(path.parent for path in paths)
     for folder in folders:
         refuse_foreign_schema(folder)
-    write_files(files, remedy)
+    write_files(files, remedy, replaced=replaced)
     schemas = [schema for schema in map(update_schema, folders) if schema is not None]
     problems: list[Problem] = []
     for draft, path in zip(drafts, paths, strict=True):
         problems += _validate_suite(draft, path)
     unjudged = tuple(str(path) for draft, path in zip(drafts, paths, strict=True) if draft.is_unjudged)
-    return WrittenFiles((*files, *schemas), tuple(leftovers), unjudged, tuple(dict.fromkeys(problems)))
+    return WrittenFiles((*files, *schemas), tuple(leftovers), unjudged, tuple(dict.fromkeys(problems)), tuple(changes))
 
 
 def _validate_suite(draft: Draft, path: Path) -> tuple[Problem, ...]:
@@ -141,14 +155,14 @@ def _choose_suite_paths(output: Path, drafts: Sequence[Draft], name: str | None)
     return paths
 
 
-def write_files(files: Mapping[Path, str], remedy: str = "") -> None:
+def write_files(files: Mapping[Path, str], remedy: str = "", *, replaced: Collection[Path] = ()) -> None:
     """
-    Write *files*, text by path, each atomically; *remedy* is for the error if a file is there.
+    Write *files*, text by path, each atomically; *remedy* is for the error if a file is there that is not *replaced*.
 
     Raises:
-        UsageError: A file exists already, and then none is written; or a file cannot be written.
+        UsageError: Such a file exists already, and then none is written; or a file cannot be written.
     """
-    refuse_existing(files, remedy)
+    refuse_existing([path for path in files if path not in replaced], remedy)
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

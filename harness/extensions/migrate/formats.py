@@ -132,7 +132,7 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
         given: Replaces what the sources have.
 
     Returns:
-        The files that were written, and what was not carried over.
+        The files that were written, what was not carried over, and what changed.
 
     Raises:
         InputError: A source cannot be read, names each place; or its judgments are of other queries than it has.
@@ -155,7 +155,8 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
         draft.is_unjudged = is_expected and not any(
             query.judgments or query.machine_judgments for query in draft.queries
         )
-    return write_drafts(drafts, output, given)
+    remedy = "" if given.is_separate else "--separate replaces only queries and judgments that an import wrote"
+    return write_drafts(drafts, output, given, remedy=remedy)
 
 
 def _check_content(draft: Draft, sources: Sequence[str]) -> None:

@@ -96,6 +96,12 @@ OUTPUT_OPTIONS = (
     json_option,
 )
 
+SEPARATE_OPTION = click.option(
+    "--separate",
+    is_flag=True,
+    help="Write queries and judgments to files beside the suite; if the suite is there, replace only these files.",
+)
+
 MATCHING_OPTION = rare_option(
     "--match-ids",
     "matching",
@@ -148,7 +154,7 @@ def command() -> None:
 
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
     request, is a line with TODO to fill in; `relevance validate` names its place. No file is replaced, but
-    for an older relevance.schema.json, by which editors complete suites.
+    by --separate, and an older relevance.schema.json, by which editors complete suites.
     The exit status is 2 if a source cannot be read, most queries find no judgment, or the suite would be wrong.
     """
 
@@ -166,6 +172,8 @@ def _add_command(kind: str, migration_format: Format) -> None:
         options += CLICK_OPTIONS
         if kind == "ubi":
             options += _SERVER_OPTIONS
+    else:
+        options.append(SEPARATE_OPTION)
     make_command = click.command(
         kind,
         cls=Command,
@@ -183,12 +191,18 @@ def _import_files(
     output: Path,
     strict: bool,
     as_json: bool,
+    separate: bool,
     matching: str | None = None,
     grades: dict[str, float] | None = None,
     **arguments: Any,
 ) -> int:
     options = _read_options(**arguments)
-    options = replace(options, matching=None if matching is None else IdMatching(matching), grades=grades)
+    options = replace(
+        options,
+        is_separate=separate,
+        matching=None if matching is None else IdMatching(matching),
+        grades=grades,
+    )
     with show_work(f"importing {kind}"):
         migrated = import_suites(kind, sources, output, options)
     return print_written(migrated, strict=strict, command=f"import {kind}" if as_json else "")

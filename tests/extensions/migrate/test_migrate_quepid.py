@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from extensions.migrate.builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
+from harness.files.query_ids import make_query_id
 from harness.metrics.run_scores import gain_text, score_run
 from harness.model.run import Engine, Hit, Ranking, Run
+from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 BODY = {"query": {"match": {"title": "{{text}}"}}}
@@ -140,7 +142,7 @@ def test_each_export_gives_the_same_queries_and_ratings(name, content):
     expected = {**RATINGS, "rope": {"none": 0}} if name == "ltr.txt" else RATINGS
     assert judgments(suite) == expected
     assert suite.profile == "quepid"
-    assert [query.id for query in suite.queries] == ["red-shoes", "tent-two", "rope"]
+    assert [query.id for query in suite.queries] == ["red-shoes", make_query_id('=tent, "two"'), "rope"]
     assert main(["validate", "moved.relevance.yaml", "-q"]) == 0
 
 
@@ -586,3 +588,114 @@ def test_ratings_of_any_text_are_read_as_they_are(tmp_path_factory, ratings):
         csv.writer(file).writerows([["query", "docid", "rating"], *rows, *empty])
     first = moved("quepid", [str(folder / "a.csv")], *REQUEST, output=str(folder / "a.relevance.yaml"))
     assert judgments(first) == ratings
+
+
+def import_ids(*texts):
+    """The id of each query that is imported from a file with *texts*, in this order, by its text."""
+    write_files({"body.json": BODY, "ids.csv": "query,docid,rating\n" + "".join(f"{text},1,3\n" for text in texts)})
+    Path("moved.relevance.yaml").unlink(missing_ok=True)
+    return {query.text: query.id for query in moved("quepid", ["ids.csv"], *REQUEST).queries}
+
+
+def test_an_id_depends_on_the_text_of_its_query_alone():
+    """In the export of the next month queries have another order, and more of them are alike."""
+    begin = "which laws must be obeyed in models of heated "
+    ids = import_ids(f"{begin}aircraft", f"{begin}engines", "red tent", "Tent", "tent?")
+    assert ids == {
+        f"{begin}aircraft": "which-laws-must-be-obeyed-in-models-of-h-95e060ec",
+        f"{begin}engines": "which-laws-must-be-obeyed-in-models-of-h-8c91c40e",
+        "red tent": "red-tent",
+        "Tent": "Tent",
+        "tent?": "tent-8423d8b8",
+    }
+    later = import_ids("red-tent", "tent", "tent?", "Tent", f"{begin}engines", "red tent", f"{begin}aircraft")
+    assert later.items() > ids.items()
+
+
+RATED = "query,docid,rating\ntent,p07,3\ntent,p08,1\nlamp,p21,3\nred tent,p01,2\n"
+RATED_LATER = "query,docid,rating\nrope,p30,1\ntent,p07,2\ntent,p08,1\ntent,p09,3\nred tent,p01,2\n"
+KEPT = """\
+  file: shop.queries.jsonl
+  inline:
+    - {id: tent, tags: [head]}
+"""
+
+
+def import_ratings(*words):
+    """The exit status of an import of `ratings.csv` that keeps the suite."""
+    return main(["import", "quepid", "ratings.csv", *REQUEST, "--output", "shop.relevance.yaml", *words])
+
+
+def test_the_next_export_replaces_queries_and_ratings_and_leaves_the_suite(capsys):
+    write_files({"ratings.csv": RATED, "body.json": BODY})
+    assert import_ratings("--separate") == 0
+    said = capsys.readouterr().out
+    assert said == "".join(
+        f"wrote {name}\n"
+        for name in ("shop.relevance.yaml", "shop.queries.jsonl", "shop.judgments.jsonl", "relevance.schema.json")
+    )
+    suite = Path("shop.relevance.yaml")
+    text = suite.read_text().replace("queries: shop.queries.jsonl\n", f"queries:\n{KEPT}")
+    suite.write_text(text)
+    write_files({"ratings.csv": RATED_LATER})
+    assert import_ratings("--separate") == 0
+    assert capsys.readouterr().out == (
+        "wrote shop.queries.jsonl\n"
+        "wrote shop.judgments.jsonl\n"
+        "shop.relevance.yaml: 1 grade changed, 2 new, 1 gone; 1 new query: rope; 1 query gone: lamp\n"
+    )
+    assert suite.read_text() == text
+    loaded = load_suite(suite, {})
+    assert judgments(loaded) == {"rope": {"p30": 1}, "tent": {"p07": 2, "p08": 1, "p09": 3}, "red tent": {"p01": 2}}
+    assert [query.tags for query in loaded.queries] == [(), ("head",), ()]
+
+
+def test_changes_are_told_to_scripts(capsys):
+    write_files({"ratings.csv": RATED, "body.json": BODY})
+    import_ratings("--separate")
+    write_files({"ratings.csv": RATED_LATER})
+    capsys.readouterr()
+    assert import_ratings("--separate", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["facts"]["changes"] == [
+        {
+            "suite": "shop.relevance.yaml",
+            "changed_grades": 1,
+            "new_grades": 2,
+            "gone_grades": 1,
+            "new_queries": ["rope"],
+            "gone_queries": ["lamp"],
+        }
+    ]
+
+
+def test_a_query_that_left_the_export_and_has_tags_is_named_with_its_file(capsys):
+    write_files({"ratings.csv": RATED, "body.json": BODY})
+    import_ratings("--separate")
+    suite = Path("shop.relevance.yaml")
+    suite.write_text(suite.read_text().replace("queries: shop.queries.jsonl\n", f"queries:\n{KEPT}"))
+    write_files({"ratings.csv": "query,docid,rating\nlamp,p21,3\n"})
+    assert import_ratings("--separate") == 2
+    assert "query 'tent' is not in shop.queries.jsonl, and has no text here" in capsys.readouterr().err
+
+
+def test_a_suite_that_is_there_is_not_replaced_and_the_remedy_is_named(capsys):
+    write_files({"ratings.csv": RATED, "body.json": BODY})
+    assert import_ratings() == 0
+    text = Path("shop.relevance.yaml").read_text()
+    assert import_ratings() == 2
+    assert capsys.readouterr().err == (
+        "relevance: shop.relevance.yaml: this is there already, and nothing was written\n"
+        "--separate replaces only queries and judgments that an import wrote\n"
+    )
+    assert import_ratings("--separate") == 2
+    said = capsys.readouterr().err
+    assert "shop.relevance.yaml: this is there already with queries or judgments of its own, and nothing" in said
+    lines = "queries: shop.queries.jsonl\njudgments: shop.judgments.jsonl\n"
+    assert [line.strip() for line in said.splitlines()[-2:]] == lines.splitlines()
+    assert Path("shop.relevance.yaml").read_text() == text
+    # With these lines the import goes on, though there are no such files yet.
+    Path("shop.relevance.yaml").write_text(text.partition("queries:")[0] + lines)
+    assert import_ratings("--separate") == 0
+    assert judgments(load_suite(Path("shop.relevance.yaml"), {})) == {
+        "tent": {"p07": 3, "p08": 1}, "lamp": {"p21": 3}, "red tent": {"p01": 2},
+    }  # fmt: skip
