@@ -27,6 +27,7 @@ pytest_plugins = [
     "pytester",
     "builders.engine_fixtures",
     "builders.browser_fixtures",
+    "builders.other_browsers",
     "builders.docstrings",
     "builders.fixtures",
     "builders.pictures",

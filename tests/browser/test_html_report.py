@@ -637,6 +637,18 @@ def test_axe_finds_nothing_whether_parts_are_folded_or_open(show, broken):
     assert find_faint_texts(page) == []
 
 
+def test_other_browsers_have_an_accessible_report_that_filters_and_opens(other_browser, report, tmp_path):
+    other_browser.open_html(render(measured(report, USUAL)), tmp_path)
+    other_browser.check_page()
+    other_browser.click(".first-queries [href='#products/q2']")
+    other_browser.wait_for_text("tr.open .detail", "")
+    assert find_wide_boxes(other_browser) == [], "an open query is as wide as its table, beside its scrollbar"
+    other_browser.click("input[type=search]")
+    other_browser.press("q", "1")
+    other_browser.wait_for_text("output", "2 of 5 shown")
+    assert other_browser.evaluate("() => complaints") == []
+
+
 def test_a_narrow_window_lists_few_queries_until_more_are_wanted(show, broken):
     page = show(broken, **NARROW)
     assert len(shown(page)) == 5

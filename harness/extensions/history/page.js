@@ -475,7 +475,7 @@
     new ResizeObserver(() => {
       if (charts.clientWidth && Math.floor(charts.clientWidth) !== drawnWidth) {
         drawnWidth = Math.floor(charts.clientWidth);
-        draw();
+        requestAnimationFrame(draw); // charts of another height at once are an error of the observer
       }
     }).observe(charts);
     let drawnWidth = Math.floor(charts.clientWidth);

@@ -219,3 +219,10 @@ def test_thousands_of_queries_sort_and_filter(show):
     sort_by(page, "Δ nDCG@10")
     page.get_by_label("Find").fill("query-0199")
     assert len(shown(page)) == 10
+
+
+def test_other_browsers_have_an_accessible_page_that_opens_a_query(other_browser, tmp_path):
+    other_browser.open_html(render(comparison_report()), tmp_path)
+    other_browser.click(".first-queries [href='#c/red-shoes']")
+    other_browser.wait_for_text("tr.open:has([href='#c/red-shoes']) .detail", "")
+    other_browser.check_page()

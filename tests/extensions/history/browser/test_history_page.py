@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from builders.histories import QUERIES, entries_of, make_kept_suite, ranking_of, run_of
+from builders.other_browsers import LEFT
 from builders.pages import find_cut_texts, find_faint_texts, find_violations_in_each_scheme, find_wide_boxes
 from builders.reports import HOSTILE
 from extensions.history.builders.planted_history import STEP_DOWN, make_history, make_suite
@@ -200,3 +201,20 @@ def test_labels_at_equal_distances_differ_by_the_same(open_html, distance):
     scores = [float(label) for label in labels if not re.fullmatch(r"\d{4}-\d\d-\d\d", label)]
     assert len(scores) > 2
     assert len({round(after - before, 6) for before, after in pairwise(scores)}) == 1, scores
+
+
+def test_a_window_that_becomes_narrow_has_its_charts_drawn_anew_without_an_error(open_html, planted):
+    page = open_html(planted, viewport={"width": 1200, "height": 900})
+    page.evaluate("() => { window.errors = []; addEventListener('error', (event) => errors.push(event.message)); }")
+    page.set_viewport_size({"width": 450, "height": 900})
+    page.wait_for_function("() => document.querySelector('.chart svg').getBoundingClientRect().width < 450")
+    assert page.evaluate("errors") == []
+
+
+def test_other_browsers_have_an_accessible_page_that_keys_lead_through(other_browser, planted, tmp_path):
+    other_browser.open_html(planted, tmp_path)
+    other_browser.evaluate("() => document.querySelector('input[type=range]').focus()")
+    other_browser.press(LEFT)
+    other_browser.wait_for_text(".comparison h3", "Run 159 against run 158")
+    other_browser.click(".opener")
+    other_browser.check_page()

@@ -558,3 +558,15 @@ def test_where_no_field_has_quotes_the_page_does_not_offer_them(serve, session):
     assert page.locator("#quotes").is_hidden()
     press(page, "q", "?")
     assert "quote" not in page.locator("#keys").inner_text().replace("grade or quote", "")
+
+
+def test_other_browsers_have_an_accessible_page_that_takes_grades(other_browser, session):
+    server = make_server(session)
+    with closing(server.local):
+        server.local.start()
+        other_browser.open(link_of(server))
+        other_browser.wait_for("() => document.querySelector('#item:not([hidden])')")
+        other_browser.press("3")
+        other_browser.wait_for_text("#count", "1 of 3 graded")
+        other_browser.check_page()
+    assert session.file.read(session.file.path).grades == {("shoes", "a"): 3.0}

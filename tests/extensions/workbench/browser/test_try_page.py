@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -701,3 +702,23 @@ def test_the_focus_is_seen_at_each_stop(serve):
     assert {"text", "list", "live-hits", "try-hits", "missing-hits", "try-list", "keep", "write", "finish"} <= set(
         stops
     )
+
+
+def test_other_browsers_have_an_accessible_page_that_tries_a_text(other_browser):
+    server = ScriptedBench(12).serve()
+    with closing(server):
+        server.start()
+        other_browser.open(server.address.build_link(server.access.token))
+        other_browser.wait_for("() => document.querySelector('#live-hits [role=option]')")
+        other_browser.evaluate(SELECT_WEIGHT)
+        other_browser.press("4")
+        other_browser.wait_for_text("#state", "done")
+        assert other_browser.evaluate("() => document.querySelectorAll('#lead dt')[1].innerText") == "try 1"
+        other_browser.check_page()
+
+
+SELECT_WEIGHT = """() => {
+  const text = document.querySelector("#text"), start = text.value.indexOf("title^") + "title^".length;
+  text.focus();
+  text.setSelectionRange(start, start + 1);
+}"""
