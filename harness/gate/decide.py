@@ -17,7 +17,7 @@ from harness.gate.decide_fields import decide_each_query, decide_field_expectati
 from harness.gate.decide_history import decide_since
 from harness.gate.decide_machines import add_machine_share, decide_on_grades
 from harness.gate.decide_requests import decide_with_request
-from harness.gate.decide_scores import add_short_rankings, add_ties, add_unjudged, decide_scores
+from harness.gate.decide_scores import add_short_rankings, add_ties, decide_scores
 from harness.gate.decide_variants import decide_variants
 from harness.gate.finding import Finding, add_left_out, scope_scores, split_skipped
 from harness.gate.inputs import GateInputs
@@ -34,6 +34,7 @@ from harness.gate.selection import (
 )
 from harness.gate.stability import decide_repeats, explain_changed_target, find_unstable_queries
 from harness.gate.ties import RunBands
+from harness.gate.unjudged_hits import add_unjudged, add_unjudged_count
 from harness.metrics.run_scores import gain_text
 from harness.model.kept import History, Reference
 from harness.model.report import SuiteReport
@@ -145,6 +146,7 @@ def decide(
         finding = answers.decide_threshold(threshold, scope)
         if cut_answers and not isinstance(threshold.condition, CONDITIONS_WITHOUT_RANKS):
             finding = add_cut_answers(finding, scope, cut_answers, first_inputs.requested)
+        finding = add_unjudged_count(finding, threshold.condition, scope, run.responses)
         # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
         if target_change and finding.status in (Status.PASSED, Status.FAILED):
             reason = f"{target_change}; {finding.reason}"

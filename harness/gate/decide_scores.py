@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 
-from harness.extensions import Remedy, find_remedy
 from harness.gate.decide_answers import RequestedDepth, describe_incomplete_hits
 from harness.gate.finding import (
     Finding,
@@ -27,7 +26,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
 from harness.means import mean_of
 from harness.metrics.run_scores import score_of
-from harness.model.run import Cause, Hit, Ranking, Response, Status, Unit
+from harness.model.run import Cause, Hit, Ranking, Status, Unit
 from harness.model.suite import Operator, Query, ScoreCondition, StatisticKind, Suite, select_by_id
 from harness.words import count, counted, listed
 
@@ -433,53 +432,3 @@ def _continue_ranking(suite: Suite, query: Query, ranking: Ranking, requested: R
         new_hits = [Hit(document, score=score, values=values) for document in documents]
         continued.append(replace(ranking, hits=(*ranking.hits, *new_hits)[:size]))
     return continued
-
-
-# The documents that keep a threshold on Judged@k from holding.
-
-JUDGED = "Judged"
-"""The measure that falls short where documents are unjudged."""
-
-MOST_QUERIES = 3
-"""The number of queries whose unjudged hits a reason lists, at most."""
-MOST_DOCUMENTS = 10
-"""The number of unjudged hits that it lists of a single query."""
-MOST_DOCUMENTS_OF_SEVERAL = 3
-"""The number of unjudged hits that it lists of each of several queries."""
-
-
-def add_unjudged(
-    finding: Finding, condition: ScoreCondition, queries: Sequence[Query], responses: Mapping[str, Response]
-) -> Finding:
-    """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""
-    if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
-        return finding
-    # A finding blames the worst queries first, and `select_by_id` returns the queries in the order of the suite.
-    worst_ids = finding.blamed[:MOST_QUERIES]
-    queries_by_id = {query.id: query for query in select_by_id(queries, worst_ids)}
-    worst_queries = [queries_by_id[query_id] for query_id in worst_ids if query_id in queries_by_id]
-    most_documents = MOST_DOCUMENTS_OF_SEVERAL
-    if len(worst_queries) == 1:
-        most_documents = MOST_DOCUMENTS
-    parts = []
-    for query in worst_queries:
-        documents = _list_unjudged(query, responses.get(query.id), condition.measure.cutoff)
-        if documents:
-            parts.append(f"{query.id}: {listed(documents, most_documents)}")
-    if not parts:
-        return finding
-    reason = f"{finding.reason}; unjudged hits of {'; of '.join(parts)}"
-    more_queries = len(finding.blamed) - len(worst_queries)
-    if more_queries > 0:
-        noun = "query" if more_queries == 1 else "queries"
-        reason += f"; and of {more_queries} more {noun}"
-    reason += find_remedy(Remedy.POOL, "; `{command}` collects them for grading")
-    return replace(finding, reason=reason)
-
-
-def _list_unjudged(query: Query, response: Response | None, cutoff: int | None) -> list[str]:
-    """The unjudged hits of *query* down to the *cutoff*, with their ranks: "sku-9 (rank 3)"."""
-    if not isinstance(response, Ranking):
-        return []
-    ranked_hits = enumerate(response.hits[:cutoff], start=1)
-    return [f"{hit.id} (rank {rank})" for rank, hit in ranked_hits if hit.id not in query.judgments]

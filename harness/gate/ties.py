@@ -48,13 +48,13 @@ def suggest_tie_break(template: RequestTemplate | None) -> str:
     if template is not None:
         body = _read_body(template)
     if "esql" in body:
-        return "break ties in the request (`SORT _score DESC, FIELD`)"
+        return "break ties in the request (`SORT _score DESC, FIELD`, if a field is unique)"
     if find_sort_places(body):
         return "end the `sort` of the request with a unique field"
     # Engines refuse `sort` beside these keys, and OpenSearch beside a hybrid query.
     if not body.keys().isdisjoint(_UNSORTED) or "hybrid" in dict(iterate_members(body)):
         return ""
-    return "break ties in the request (`sort: [_score, FIELD]`)"
+    return "break ties in the request (`sort: [_score, FIELD]`, if a field is unique)"
 
 
 def has_sort(template: RequestTemplate) -> bool:
@@ -226,7 +226,7 @@ def find_bands(suite: Suite, run: Run, measure: Measure) -> dict[str, tuple[floa
     bands = {}
     for query in suite.queries:
         ranking = run.responses.get(query.id)
-        if isinstance(ranking, Ranking) and _may_be_moved(query, ranking):
+        if isinstance(ranking, Ranking) and may_be_moved_by_ties(query, ranking):
             bands_of_query = compute_bands(suite, query, ranking, [measure])
             if measure.text in bands_of_query:
                 bands[query.id] = bands_of_query[measure.text]
@@ -265,7 +265,7 @@ class RunBands:
         list_measures_for_tags = lru_cache(maxsize=64)(self._list_measures_for_tags)
         for query in self._suite.queries:
             ranking = self._run.responses.get(query.id)
-            if isinstance(ranking, Ranking) and _may_be_moved(query, ranking):
+            if isinstance(ranking, Ranking) and may_be_moved_by_ties(query, ranking):
                 measures = list_measures_for_tags(query.tags) | _list_measures(query.thresholds)
                 for measure, band in compute_bands(self._suite, query, ranking, measures.values()).items():
                     bands.setdefault(measure, {})[query.id] = band
@@ -286,7 +286,7 @@ def _list_measures(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
     return measures
 
 
-def _may_be_moved(query: Query, ranking: Ranking) -> bool:
+def may_be_moved_by_ties(query: Query, ranking: Ranking) -> bool:
     """Whether the order of ties may move a value of *query*."""
     return has_ties(ranking) and _has_tied_grades(query, group_ties(ranking))
 

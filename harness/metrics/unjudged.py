@@ -20,6 +20,11 @@ def needs_grades(measure: Measure) -> bool:
     return definition.diverse is None and definition.needs is not Needs.NOTHING
 
 
+def counts_unjudged(measure: Measure) -> bool:
+    """Whether *measure* counts an unjudged hit as not relevant, and has a setting to leave it out instead."""
+    return "judged_only" in definition_of(measure).parameters and not dict(measure.parameters).get("judged_only")
+
+
 def find_scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     """
     The grades of least and of greatest gain for *measure*, among those that have a name or a gain, or are in use.

@@ -13,7 +13,7 @@ from harness.gate.decide_answers import explain_no_ranking
 from harness.gate.decide_requests import RequestComparison, list_comparisons
 from harness.gate.decide_variants import list_agreements, list_lost_measures
 from harness.gate.stability import explain_changed_target, find_unstable_queries
-from harness.gate.ties import has_sort, has_ties, is_tie, suggest_tie_break
+from harness.gate.ties import has_sort, has_ties, is_tie, may_be_moved_by_ties, suggest_tie_break
 from harness.gate.two_rankings import (
     ScoredQuery,
     compare_with_reference,
@@ -56,7 +56,7 @@ from harness.run.summaries import summarize_measures, summarize_tags
 from harness.store.differences import compare_queries
 from harness.store.what_changed import UsedValues, has_index_changed, select_request_values
 from harness.suites.display import list_shown_fields
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,9 @@ def _list_notes(
     if moved:
         tie_break = suggest_tie_break(suite.requests.get(run.request))
         if tie_break:
-            notes.append(f"the order of tied documents affects {count(moved, 'gated figure')}: {tie_break}")
+            queries = counted(_list_moved_by_ties(suite, run), "query")
+            figures = count(moved, "gated figure")
+            notes.append(f"the order of tied documents affects {figures} in {queries}: {tie_break}")
     notes += describe_target(suite, run)
     notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)
     if suite.ungraded:
@@ -195,6 +197,16 @@ def _list_notes(
         ungraded = count(suite.ungraded, "document")
         notes.append(f"{ungraded} {have} no grade in the judgment files and {counts} as unjudged")
     return notes
+
+
+def _list_moved_by_ties(suite: Suite, run: Run) -> list[str]:
+    """The queries whose values may depend on the order of tied documents."""
+    queries = []
+    for query in suite.queries:
+        ranking = run.responses.get(query.id)
+        if isinstance(ranking, Ranking) and may_be_moved_by_ties(query, ranking):
+            queries.append(query.id)
+    return queries
 
 
 def _summarize_timing(run: Run) -> SuiteTiming:

@@ -229,6 +229,17 @@ def test_notes_say_what_a_reader_must_know():
     assert report_on([QUERY], {"shoes": Ranking()}, verdicts=[verdict]).notes == ("first",)
 
 
+def test_a_note_names_three_of_the_queries_whose_ties_move_a_gated_figure():
+    tied, untied = Ranking((Hit("a", 1.0), Hit("b", 1.0))), Ranking((Hit("a", 2.0), Hit("b", 1.0)))
+    queries = [replace(QUERY, id=name) for name in "pqrst"]
+    responses = {"p": tied, "q": untied, "r": tied, "s": tied, "t": tied}
+    report = report_on(queries, responses, verdicts=[Verdict("v", "t", Status.PASSED, "r", ties=(0.5, 1.0))])
+    assert report.notes[1:] == (
+        "the order of tied documents affects 1 gated figure in 4 queries (p, r, s and 1 more): "
+        "break ties in the request (`sort: [_score, FIELD]`, if a field is unique)",
+    )
+
+
 @pytest.mark.parametrize(
     ("response", "outcome"),
     [

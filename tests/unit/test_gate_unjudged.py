@@ -159,3 +159,44 @@ def test_nothing_else_has_one(text, judgments):
     verdict = drop_of(["a", "b"], ["a", "x"], judgments, text)
     assert (verdict.status, verdict.if_judged) == (Status.FAILED, None)
     assert "may be" not in verdict.reason
+
+
+# Measures that count an unjudged hit as not relevant: how many hits of the blamed queries are unjudged.
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median", "every", "95%"])
+def test_a_score_that_falls_short_says_how_many_hits_of_the_blamed_queries_are_unjudged(statistic):
+    verdict = verdict_of(
+        f"{statistic} P@3 >= 0.6",
+        rankings={"p": ["a", "x", "y", "z"], "q": ["x", "y"], "r": ["a", "b"], "s": ["a", "b", "x"]},
+        judgments={"p": {"a": 1, "x": 0}, "q": {"a": 1}, "r": {"a": 1, "b": 1}, "s": {"a": 1, "b": 1}},
+    )
+    assert (verdict.status, verdict.blamed) == (Status.FAILED, ("q", "p"))
+    assert verdict.reason.endswith("; 3 of 5 hits of these queries are unjudged")
+
+
+def test_a_query_s_own_score_that_falls_short_says_it_too():
+    verdict = verdict_of("P@3 >= 0.9", rankings={"q": ["a", "x"]}, judgments={"q": {"a": 1}}, of_query=True)
+    assert verdict.reason == "P@3 is 0.3333, required >= 0.9; 1 of 2 hits of this query is unjudged"
+
+
+@pytest.mark.parametrize("text", ["drop P@2 <= 0.1", "drop every P@2 <= 0.1", "worse P@2 by 0.1 <= 3 queries"])
+def test_a_drop_says_how_many_hits_of_the_fallen_queries_are_unjudged_today(text):
+    verdict = drop_of(["a", "b"], ["a", "x"], {"a": 1, "b": 1}, text)
+    assert verdict.status is Status.FAILED
+    assert verdict.reason.endswith("; 12 of 24 hits of these queries are unjudged")
+
+
+@pytest.mark.parametrize(
+    ("text", "rankings", "judgments"),
+    [
+        ("mean P@2 >= 0.9", {"q": ["a", "b"]}, {"a": 1, "b": 0}),  # all is judged
+        ("mean P@2 >= 0.5", {"q": ["a", "x"]}, {"a": 1}),  # holds
+        ("mean P@2 <= 0.1", {"q": ["a", "x"]}, {"a": 1}),  # judging raises it
+        ("mean P(judged_only=true)@2 >= 0.9", {"q": ["b", "x"]}, {"a": 1, "b": 0}),  # they do not count
+        ("mean Bpref >= 0.9", {"q": ["b", "x"]}, {"a": 1, "b": 0}),  # nor here
+        ("mean P@2 >= 0.9", {"q": ["x", "y"]}, {}),  # undefined: its own sentence says what to judge
+    ],
+)
+def test_any_other_score_says_nothing_of_unjudged_hits(text, rankings, judgments):
+    assert "unjudged" not in verdict_of(text, rankings=rankings, judgments={"q": judgments}).reason

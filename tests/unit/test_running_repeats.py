@@ -92,7 +92,7 @@ def test_a_decision_that_flips_is_inconclusive_and_ties_are_told_with_their_reme
     assert (every.repeats, top.repeats) == ((0.5, 1.0), (1.0, 2.0))
     assert top.reason.startswith(
         "the decision is not stable over 3 repeats: passed in 2, failed in 1, from rank 1 to 2; other rankings of "
-        "shoes; break ties in the request (`sort: [_score, FIELD]`); "
+        "shoes; break ties in the request (`sort: [_score, FIELD]`, if a field is unique); "
     )
     [unstable] = suite.repeats.unstable
     assert (unstable.query, unstable.cause, unstable.rankings) == ("shoes", "ties", 2)

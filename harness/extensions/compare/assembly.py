@@ -18,11 +18,11 @@ from harness.extensions.compare.model import ComparisonReport, JudgedHits, Query
 from harness.extensions.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
 from harness.extensions.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
 from harness.gate.decide import compute_comparison_status, decide
-from harness.gate.decide_scores import JUDGED
 from harness.gate.finding import compute_merit, describe_changed_question, read_weights
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
+from harness.gate.unjudged_hits import JUDGED
 from harness.metrics.agreement import RankPair, compare_rankings, mean_agreement
 from harness.metrics.measures import common_measures
 from harness.metrics.quotes import place_quotes

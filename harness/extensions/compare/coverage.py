@@ -14,10 +14,10 @@ from harness.extensions.compare.ties import settle_run
 from harness.extensions.judging.pool import list_top_hits
 from harness.gate.finding import read_weights
 from harness.means import mean_of
-from harness.metrics import deepest_cutoff, definition_of, parse_measure
+from harness.metrics import deepest_cutoff, parse_measure
 from harness.metrics.measures import common_measures
 from harness.metrics.run_scores import score_of
-from harness.metrics.unjudged import bound_differences, has_unjudged, needs_grades
+from harness.metrics.unjudged import bound_differences, counts_unjudged, has_unjudged, needs_grades
 from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
 from harness.options import format_options
@@ -148,8 +148,7 @@ def write_pool_command(sides: Iterable[ComparedSide], suite: Suite, searched: Ma
 def _leave_out_unjudged(measures: Sequence[Measure]) -> str:
     """The first of *measures* that can leave out unjudged hits, as the measure that does; empty where none can."""
     for measure in measures:
-        has_parameter = "judged_only" in definition_of(measure).parameters
-        if not has_parameter or dict(measure.parameters).get("judged_only"):
+        if not counts_unjudged(measure):
             continue
         name, at, cutoff = measure.text.partition("@")
         # A measure with parameters has them in parentheses already, as in RBP(p=0.8).

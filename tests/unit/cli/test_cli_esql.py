@@ -112,5 +112,5 @@ def test_ties_are_broken_in_the_words_of_es_ql() -> None:
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
     template = load_suite(Path("shop.relevance.yaml"), {}).requests["request"]
 
-    assert suggest_tie_break(template) == "break ties in the request (`SORT _score DESC, FIELD`)"
+    assert suggest_tie_break(template) == "break ties in the request (`SORT _score DESC, FIELD`, if a field is unique)"
     assert has_sort(template)
