@@ -50,7 +50,7 @@ def suggest_tie_break(template: RequestTemplate | None) -> str:
     if "esql" in body:
         return "break ties in the request (`SORT _score DESC, FIELD`, if a field is unique)"
     if find_sort_places(body):
-        return "end the `sort` of the request with a unique field"
+        return "end the `sort` of the request with a unique field, such as the id indexed as a `keyword`"
     # Engines refuse `sort` beside these keys, and OpenSearch beside a hybrid query.
     if not body.keys().isdisjoint(_UNSORTED) or "hybrid" in dict(iterate_members(body)):
         return ""

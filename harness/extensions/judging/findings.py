@@ -241,13 +241,15 @@ def _find_unknown_queries(judged: JudgedSuite, queries: set[str]) -> Iterator[Ju
 
 
 def _find_queries_without_gain(judged: JudgedSuite) -> Iterator[JudgmentFinding]:
-    """Queries without a positive judgment; judgments of files that the loader refuses count too."""
+    """Queries without a positive judgment or a quote; judgments of files that the loader refuses count too."""
     suite = judged.suite
     grades: dict[str, list[float]] = {query.id: list(query.judgments.values()) for query in suite.queries}
     for judgment in judged.judged:
         if judgment.grade is not None and judgment.query in grades:
             grades[judgment.query].append(judgment.grade)
     for query in suite.queries:
+        if query.quotes and not grades[query.id]:
+            continue
         if measures_of(suite, query) and not any(_is_positive(suite, grade) for grade in grades[query.id]):
             problem = "only judgments without gain" if grades[query.id] else "no judgment"
             sentence = (

@@ -23,6 +23,8 @@ class FindingKind(StrEnum):
     UNKNOWN_QUERY = "unknown-query"
     NO_POSITIVE = "no-positive"
     MISSING_DOCUMENT = "missing-document"
+    MISSING_QUOTE = "missing-quote"
+    OTHER_DOCUMENT = "other-document"
     MOVED_DOCUMENTS = "moved-documents"
     ALIAS = "alias"
     SEVERAL_INDEXES = "several-indexes"

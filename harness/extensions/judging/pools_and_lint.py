@@ -21,6 +21,7 @@ from harness.extensions.judging.findings import (
 )
 from harness.extensions.judging.model import FindingKind, JudgmentFinding, Pool
 from harness.extensions.judging.pool import PooledRun, add_documents, add_texts, find_pooling_depth, pool_runs
+from harness.extensions.judging.quote_findings import check_quotes
 from harness.extensions.judging.remap.moved_titles import find_moved_titles
 from harness.extensions.judging.texts import HitsByPair, TextOptions, read_pooled_texts
 from harness.files.border import conceal, is_quotable
@@ -242,6 +243,11 @@ class _LintedSuite:
     def suite(self) -> Suite:
         return self.judged.suite
 
+    @property
+    def quotes(self) -> int:
+        """The number of quotes of its queries."""
+        return sum(len(query.quotes) for query in self.suite.queries)
+
     def list_places(self) -> list[_Place]:
         """The places where documents can be looked up, each once on each cluster, without the index of its fixture."""
         places: dict[tuple[str, str], _Place] = {}
@@ -294,11 +300,11 @@ def lint_suites(
     """
     configs = Configs.from_options(options, environ)
     suites, problems = _read_suites(paths, None if offline else environ, configs)
-    judgments = sum(len(linted.judged.judged) for linted in suites)
+    judgments = sum(len(linted.judged.judged) + linted.quotes for linted in suites)
     lint = Lint(suites=len(suites), judgments=judgments, problems=problems)
     online = []
     if not offline:
-        online = [linted for linted in suites if linted.judged.judged]
+        online = [linted for linted in suites if linted.judged.judged or linted.quotes]
     with Connections(environ, options) as connections:
         opened = _open_places(online, connections, configs)
         for linted in suites:
@@ -307,18 +313,20 @@ def lint_suites(
             servers = [cluster.cluster for _, cluster in places]
             masker = make_masker(suite, servers, environ, connections.hooks) if servers else Masker(suite.variables)
             knowledge = None
+            quote_findings: list[JudgmentFinding] = []
             reason = _explain_no_look_up(linted, offline)
             if reason:
                 lint.notes.append(f"{suite.path}: {reason}")
             else:
                 try:
                     knowledge = _find_judged_documents(linted, places)
+                    quote_findings = _check_quotes(linted, places)
                 except SearchError as error:
                     lint.errors.append(f"{suite.path}: {masker.mask(str(error))}")
             scales = list(list_scales(suite))
             if scale is not None:
                 scales.append(scale)
-            findings = check_judgments(linted.judged, scales, knowledge)
+            findings = [*check_judgments(linted.judged, scales, knowledge), *quote_findings]
             lint.findings += [replace(finding, message=masker.mask(finding.message)) for finding in findings]
             lint.notes += _list_notes(linted, has_scale=bool(scales))
     # Two suites may name one file, which has the same findings then.
@@ -414,6 +422,22 @@ def _find_judged_documents(linted: _LintedSuite, opened: Sequence[_OpenPlace]) -
     return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field, moved)
 
 
+def _check_quotes(linted: _LintedSuite, opened: Sequence[_OpenPlace]) -> list[JudgmentFinding]:
+    """
+    What is wrong with the quotes, by the first index that is searched: all have to hold them.
+
+    Raises:
+        SearchError: It could not be searched.
+    """
+    if not linted.quotes:
+        return []
+    for place, cluster in opened:
+        request = place.request
+        if request.index is not None and cluster.search is not None:
+            return check_quotes(place.suite, request.index, cluster.search, request.id_field)
+    return []
+
+
 def _find_missing_field(search: Search, index: str, id_field: str) -> dict[str, str | None]:
     """*index* with its field nearest to *id_field* if it lacks that; empty if it has it, or its fields are unknown."""
     try:
@@ -436,6 +460,9 @@ def _list_notes(linted: _LintedSuite, *, has_scale: bool) -> list[str]:
     if not has_scale and judgments:
         notes.append(f"{path}: grades were not checked against a scale: name them under `grades`, or give --scale")
     ungraded = sum(judgment.grade is None for judgment in judgments)
+    has_index = any(place.request.index is not None for place in linted.list_places())
+    if linted.quotes and not has_index:
+        notes.append(f"{path}: quotes were not looked for, which needs an index that is there before the run")
     if linted.judged.skip_ungraded and ungraded:
         documents = "1 document has" if ungraded == 1 else f"{ungraded:,} documents have"
         notes.append(f"{path}: {documents} no grade yet, which the suite ignores")
