@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from harness.gate.decide_answers import (
     RequestedDepth,
     describe_incomplete_hits,
-    describe_without_ranking,
     list_without_hits,
     list_without_ranking,
+    refuse_unanswered,
 )
 from harness.gate.decide_scores import Extremes, decide_scores_with_ties
 from harness.gate.finding import Finding, Scope, describe_tie_changes, read_weights, split_skipped
@@ -21,7 +21,7 @@ from harness.metrics.agreement import agreement_value, find_agreement_range
 from harness.model.kept import Reference
 from harness.model.run import Cause, Ranking, Response, Status
 from harness.model.suite import AgreementCondition, Measure, Query
-from harness.words import count, listed
+from harness.words import listed
 
 
 def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
@@ -36,11 +36,12 @@ def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], in
         itself; else PASSED.
     """
     name = condition.agreement.text
+    finding = Finding(Status.FAILED, "", None, condition.required, name)
     active_queries, skipped = split_skipped(queries, inputs.today)
     active = [query.id for query in active_queries]
     without_ranking = list_without_ranking(active, inputs.run.responses, "")
     if without_ranking:
-        return _refuse_without_ranking(condition, without_ranking)
+        return refuse_unanswered(finding, without_ranking)
     reference = inputs.reference
     if reference is not None and reference.updating:
         reason = "not compared: this run is saved as the baseline"
@@ -50,29 +51,17 @@ def decide_agreement(condition: AgreementCondition, queries: Sequence[Query], in
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if inputs.suite.baseline_optional else Status.FAILED
         reason = f"{name} cannot be decided: {problem}"
-        return Finding(status, reason, None, condition.required, name, cause=find_cause_of_refusal(reference))
+        return replace(finding, status=status, reason=reason, cause=find_cause_of_refusal(reference))
     without_ranking = list_without_ranking(active, reference.run.responses, f" in {reference.called}")
     if without_ranking:
-        return _refuse_without_ranking(condition, without_ranking)
+        return refuse_unanswered(finding, without_ranking)
     requested = replace(inputs.requested, depth=needed)
     incomplete = list_incomplete(active, inputs.run.responses, requested)
     incomplete |= list_incomplete(active, reference.run.responses, requested)
     if incomplete:
-        blamed = tuple(query for query in active if query in incomplete)
-        hits = listed([f"{query} ({incomplete[query]})" for query in blamed])
-        size = count(len(blamed), "query")
-        reason = f"{name} cannot be decided: more documents may match than were returned for {size}: {hits}"
-        return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed, cause=Cause.MORE_HITS)
+        return refuse_incomplete(finding, incomplete, [query for query in active if query in incomplete])
     rankings = _pair_rankings(active, inputs, reference)
     return _decide_rankings(condition, rankings, inputs, reference, skipped)
-
-
-def _refuse_without_ranking(condition: AgreementCondition, unanswered: Mapping[str, str]) -> Finding:
-    """The finding that queries have no ranking, with the reason of each of them."""
-    name = condition.agreement.text
-    reason = f"{name} cannot be decided: {describe_without_ranking(unanswered)}"
-    blamed = tuple(unanswered)
-    return Finding(Status.ERROR, reason, None, condition.required, name, blamed, cause=Cause.UNANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +141,13 @@ def _decide_rankings(
     if finding.status is Status.PASSED:
         caveat = "; ".join(tie_changes)
     return replace(finding, reason=reason, caveat=caveat)
+
+
+def refuse_incomplete(finding: Finding, incomplete: Mapping[str, str], blamed: Sequence[str]) -> Finding:
+    """*finding* as INCONCLUSIVE: more documents may match than were returned, by query or variant in *incomplete*."""
+    hits = listed([f"{name} ({returned})" for name, returned in incomplete.items()])
+    reason = f"{finding.measure} cannot be decided: more documents may match than were returned: {hits}"
+    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(blamed), cause=Cause.MORE_HITS)
 
 
 def list_incomplete(

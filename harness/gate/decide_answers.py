@@ -250,6 +250,12 @@ def describe_without_ranking(unanswered: Mapping[str, str], noun: str = "query")
     return f"no ranking for {count(len(unanswered), noun)}: {list_by_cause(unanswered)}"
 
 
+def refuse_unanswered(finding: Finding, unanswered: Mapping[str, str]) -> Finding:
+    """*finding* as ERROR: queries have no ranking, for the reasons in *unanswered*."""
+    reason = f"{finding.measure} cannot be decided: {describe_without_ranking(unanswered)}"
+    return replace(finding, status=Status.ERROR, reason=reason, blamed=tuple(unanswered), cause=Cause.UNANSWERED)
+
+
 def _find_rank(document: str, ranking: Ranking) -> int | None:
     """The rank of *document*, counted from 1; None where it is not in *ranking*."""
     for rank, hit in enumerate(ranking.hits, start=1):

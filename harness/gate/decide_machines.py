@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from harness.agreement import Weights, cohen_kappa
-from harness.gate.decide_answers import describe_without_ranking, list_without_ranking
+from harness.gate.decide_answers import list_without_ranking, refuse_unanswered
 from harness.gate.finding import (
     Finding,
     Scope,
@@ -126,9 +126,7 @@ def decide_kappa(condition: KappaCondition, queries: Sequence[Query], inputs: Ga
     )
     without_ranking = list_without_ranking([query.id for query in active], inputs.run.responses, "")
     if without_ranking:
-        reason = f"{finding.measure} cannot be decided: {describe_without_ranking(without_ranking)}"
-        blamed = tuple(without_ranking)
-        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
+        return refuse_unanswered(finding, without_ranking)
     if not active:
         reason = f"{finding.measure} has nothing to decide: {explain_nothing_left(skipped)}"
         return replace(finding, reason=reason, cause=Cause.NOTHING_TO_DECIDE)

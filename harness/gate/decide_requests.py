@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.gate.conditions import is_for_request
-from harness.gate.decide_agreements import list_incomplete
+from harness.gate.decide_agreements import list_incomplete, refuse_incomplete
 from harness.gate.decide_answers import (
-    describe_without_ranking,
     list_without_hits,
     list_without_ranking,
     read_requested_depth,
+    refuse_unanswered,
 )
 from harness.gate.decide_scores import Extremes, decide_scores_with_ties
 from harness.gate.finding import Finding, Scope, read_weights, scope_scores, split_skipped
@@ -23,11 +23,10 @@ from harness.gate.inputs import GateInputs
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import suggest_tie_break
 from harness.gate.two_rankings import (
-    AgreementWithReference,
+    RangedValue,
     ScoredQuery,
     compare_with_reference,
-    compute_loss,
-    find_range_of_loss,
+    compute_loss_with_range,
 )
 from harness.metrics.run_scores import gain_text, score_of
 from harness.model.run import Cause, Ranking, Response, Run, Status
@@ -58,27 +57,24 @@ def decide_with_request(
         short; else PASSED.
     """
     score_condition = condition.as_score
-    name, required = score_condition.measure.text, score_condition.required
+    name = score_condition.measure.text
+    finding = Finding(Status.FAILED, "", None, score_condition.required, name)
     other = inputs.run.others.get(request)
     if other is None:
         reason = f"{name} cannot be decided: the request {request} was not sent"
-        return Finding(Status.ERROR, reason, None, required, name, cause=Cause.UNANSWERED)
+        return replace(finding, status=Status.ERROR, reason=reason, cause=Cause.UNANSWERED)
     active, skipped = split_skipped(queries, inputs.today)
     unanswered = _list_unanswered([query.id for query in active], inputs.run, other)
     if unanswered:
-        reason = f"{name} cannot be decided: {describe_without_ranking(unanswered)}"
-        return Finding(Status.ERROR, reason, None, required, name, tuple(unanswered), cause=Cause.UNANSWERED)
+        return refuse_unanswered(finding, unanswered)
     incomplete = _list_incomplete([query.id for query in active], score_condition.measure, inputs, other)
     if incomplete:
-        hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
-        reason = f"{name} cannot be decided: more documents may match than were returned: {hits}"
-        return Finding(Status.INCONCLUSIVE, reason, None, required, name, tuple(incomplete), cause=Cause.MORE_HITS)
+        return refuse_incomplete(finding, incomplete, list(incomplete))
     compared = [query for query in active if _has_hits(query, inputs.run) or _has_hits(query, other)]
     without_hits = [query.id for query in active if query not in compared]
     if active and not compared:
         reason = f"{name} has nothing to decide: neither request finds anything for {listed(without_hits)}"
-        blamed = tuple(without_hits)
-        return Finding(Status.FAILED, reason, None, required, name, blamed, cause=Cause.NOTHING_TO_DECIDE)
+        return replace(finding, reason=reason, blamed=tuple(without_hits), cause=Cause.NOTHING_TO_DECIDE)
 
     gain = ""
     if isinstance(condition, AgreementCondition):
@@ -176,7 +172,7 @@ def _has_hits(query: Query, run: Run) -> bool:
 
 def _compute_agreements(
     agreement: Measure, queries: Sequence[Query], inputs: GateInputs, other: Run
-) -> dict[str, AgreementWithReference]:
+) -> dict[str, RangedValue]:
     depth = inputs.suite.depth
     values = {}
     for query in queries:
@@ -187,16 +183,15 @@ def _compute_agreements(
 
 def _compute_losses(
     measure: Measure, queries: Sequence[Query], inputs: GateInputs, other: Run
-) -> dict[str, AgreementWithReference]:
+) -> dict[str, RangedValue]:
     """The losses by query, without those that have no score with the other request."""
     values = {}
     for query in queries:
         scored = ScoredQuery(query, measure, score_of(inputs.suite, query, measure, other).value)
         candidate = _take_ranking(inputs.run.responses, query)
-        loss = compute_loss(inputs.suite, scored, other, candidate)
+        loss = compute_loss_with_range(inputs.suite, scored, other, candidate)
         if loss is not None:
-            least, greatest = find_range_of_loss(inputs.suite, scored, other, candidate)
-            values[query.id] = AgreementWithReference(loss, min(least, loss), max(greatest, loss))
+            values[query.id] = loss
     return values
 
 

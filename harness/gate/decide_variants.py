@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
-from harness.gate.decide_agreements import list_incomplete
+from harness.gate.decide_agreements import list_incomplete, refuse_incomplete
 from harness.gate.decide_answers import describe_without_ranking, list_without_hits, list_without_ranking
 from harness.gate.decide_scores import Extremes, decide_scores_with_ties
 from harness.gate.finding import (
@@ -30,11 +30,10 @@ from harness.gate.ties import (
     suggest_tie_break,
 )
 from harness.gate.two_rankings import (
+    RangedValue,
     ScoredQuery,
-    compute_agreement,
-    compute_loss,
-    find_range_of_agreement,
-    find_range_of_loss,
+    compute_agreement_with_range,
+    compute_loss_with_range,
 )
 from harness.metrics.grammar import read_agreement
 from harness.metrics.measures import measures_of
@@ -60,13 +59,15 @@ from harness.words import count, listed, shorten
 
 @dataclass(frozen=True, slots=True)
 class _VariantValue:
-    """The agreement or the loss of one variant, and its range over the orders of tied documents."""
+    """The agreement or the loss of one variant."""
 
     variant: Variant
-    value: float
-    least: float
-    greatest: float
+    ranged: RangedValue
     has_hits: bool
+
+    @property
+    def value(self) -> float:
+        return self.ranged.value
 
 
 def decide_variants(
@@ -82,19 +83,18 @@ def decide_variants(
     """
     score_condition = condition.as_score
     name = score_condition.measure.text
+    finding = Finding(Status.FAILED, "", None, score_condition.required, name)
     active, _ = split_skipped([query for query in queries if query.variants], inputs.today)
     variants = _list_active_variants(active, inputs)
     # A query is left out by its own skip, and where all of its variants are queries that a skip leaves out.
     skipped = tuple(query.id for query in queries if query.variants and query.id not in variants)
     if not variants:
         reason = f"{name} has nothing to decide: no query in its scope has a variant that was sent"
-        return Finding(Status.FAILED, reason, None, score_condition.required, name, cause=Cause.NOTHING_TO_DECIDE)
+        return replace(finding, reason=reason, cause=Cause.NOTHING_TO_DECIDE)
     compared = select_by_id(active, variants)
-    problem = _find_missing_rankings(score_condition, variants, inputs)
-    if problem is None:
-        problem = _find_incomplete_rankings(score_condition, variants, inputs)
-    if problem is not None:
-        return problem
+    refusal = _refuse_rankings(finding, score_condition.measure.cutoff, variants, inputs)
+    if refusal is not None:
+        return refusal
 
     gain = ""
     if isinstance(condition, LossCondition):
@@ -107,14 +107,14 @@ def decide_variants(
     else:
         scope = Scope(dict.fromkeys(variants, 0.0), (), {}, (), ())
         values = _compute_agreements(condition.agreement, compared, variants, inputs)
-    counted = _summarize_queries(score_condition, values)
+    counted = _summarize_queries(score_condition, values, "value")
     # Zero hits of a query are named with those of its variants.
     scope = replace(
         scope, counted=counted, zero_hits=(), skipped=skipped, weights=read_weights(inputs.suite.queries, counted)
     )
     extremes = Extremes(
-        least=_summarize_queries(score_condition, _replace_values(values, "least")),
-        greatest=_summarize_queries(score_condition, _replace_values(values, "greatest")),
+        least=_summarize_queries(score_condition, values, "least"),
+        greatest=_summarize_queries(score_condition, values, "greatest"),
         remedy=suggest_tie_break(inputs.suite.requests.get(inputs.run.request)),
     )
     finding = decide_scores_with_ties(
@@ -130,19 +130,25 @@ def decide_variants(
     return replace(finding, reason="; ".join(sentences))
 
 
-def _summarize_queries(condition: ScoreCondition, values: Mapping[str, Sequence[_VariantValue]]) -> dict[str, float]:
-    """One value for each query, from those of its variants."""
-    return {query: _summarize(condition, values_of_query) for query, values_of_query in values.items()}
+def _summarize_queries(
+    condition: ScoreCondition,
+    values: Mapping[str, Sequence[_VariantValue]],
+    name: Literal["value", "least", "greatest"],
+) -> dict[str, float]:
+    """
+    The value of each query, or its least or greatest one over the orders of tied documents, by the *name* of that.
 
-
-def _replace_values(
-    values: Mapping[str, Sequence[_VariantValue]], extreme: Literal["least", "greatest"]
-) -> dict[str, list[_VariantValue]]:
-    """*values* with each at its least, or at its greatest, over the orders of tied documents."""
-    replaced: dict[str, list[_VariantValue]] = {}
+    It is the mean over the variants of the query for a mean or a median, else that of the worst.
+    """
+    operator, required = condition.operator, condition.required
+    summaries = {}
     for query, values_of_query in values.items():
-        replaced[query] = [replace(value, value=getattr(value, extreme)) for value in values_of_query]
-    return replaced
+        figures = [getattr(value.ranged, name) for value in values_of_query]
+        if condition.statistic in (StatisticKind.MEAN, StatisticKind.MEDIAN):
+            summaries[query] = fmean(figures)
+        else:
+            summaries[query] = min(figures, key=lambda figure: compute_merit(figure, operator, required))
+    return summaries
 
 
 def _list_active_variants(queries: Sequence[Query], inputs: GateInputs) -> dict[str, tuple[Variant, ...]]:
@@ -156,25 +162,6 @@ def _list_active_variants(queries: Sequence[Query], inputs: GateInputs) -> dict[
     return variants
 
 
-def _find_missing_rankings(
-    condition: ScoreCondition, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
-) -> Finding | None:
-    """The finding that queries or their variants have no ranking; None if all have one."""
-    name = condition.measure.text
-    queries = list_without_ranking(list(variants), inputs.run.responses, "")
-    others = list_without_ranking(_list_variant_ids(variants), inputs.run.variants, "")
-    parts = []
-    if queries:
-        parts.append(describe_without_ranking(queries, "query"))
-    if others:
-        parts.append(describe_without_ranking(others, "variant"))
-    if not parts:
-        return None
-    reason = f"{name} cannot be decided: {'; '.join(parts)}"
-    blamed = _list_blamed(variants, {**queries, **others})
-    return Finding(Status.ERROR, reason, None, condition.required, name, blamed, cause=Cause.UNANSWERED)
-
-
 def _list_variant_ids(variants: Mapping[str, Sequence[Variant]]) -> list[str]:
     ids: list[str] = []
     for variants_of_query in variants.values():
@@ -182,20 +169,28 @@ def _list_variant_ids(variants: Mapping[str, Sequence[Variant]]) -> list[str]:
     return ids
 
 
-def _find_incomplete_rankings(
-    condition: ScoreCondition, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
+def _refuse_rankings(
+    finding: Finding, cutoff: int | None, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
 ) -> Finding | None:
-    """The finding that rankings end before the cutoff, although more documents may match; None if none does."""
-    name = condition.measure.text
-    requested = replace(inputs.requested, depth=condition.measure.cutoff or inputs.suite.depth)
-    incomplete = list_incomplete(list(variants), inputs.run.responses, requested)
-    incomplete |= list_incomplete(_list_variant_ids(variants), inputs.run.variants, requested)
+    """*finding* where queries or variants have no ranking, or one that ends before *cutoff*; None if none does."""
+    queries, ids = list(variants), _list_variant_ids(variants)
+    run = inputs.run
+    unanswered_queries = list_without_ranking(queries, run.responses, "")
+    unanswered_variants = list_without_ranking(ids, run.variants, "")
+    parts = []
+    if unanswered_queries:
+        parts.append(describe_without_ranking(unanswered_queries, "query"))
+    if unanswered_variants:
+        parts.append(describe_without_ranking(unanswered_variants, "variant"))
+    if parts:
+        reason = f"{finding.measure} cannot be decided: {'; '.join(parts)}"
+        blamed = _list_blamed(variants, {**unanswered_queries, **unanswered_variants})
+        return replace(finding, status=Status.ERROR, reason=reason, blamed=blamed, cause=Cause.UNANSWERED)
+    requested = replace(inputs.requested, depth=cutoff or inputs.suite.depth)
+    incomplete = list_incomplete(queries, run.responses, requested) | list_incomplete(ids, run.variants, requested)
     if not incomplete:
         return None
-    hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
-    reason = f"{name} cannot be decided: more documents may match than were returned: {hits}"
-    blamed = _list_blamed(variants, incomplete)
-    return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed, cause=Cause.MORE_HITS)
+    return refuse_incomplete(finding, incomplete, _list_blamed(variants, incomplete))
 
 
 def _list_blamed(variants: Mapping[str, Sequence[Variant]], found: Mapping[str, str]) -> tuple[str, ...]:
@@ -219,9 +214,8 @@ def _compute_agreements(
             other = inputs.run.variants[variant.id]
             assert isinstance(other, Ranking), "variants without a ranking were refused"
             depth = inputs.suite.depth
-            value = compute_agreement(agreement, ranking, other, depth=depth)
-            least, greatest = find_range_of_agreement(agreement, ranking, other, value, depth=depth)
-            of_query.append(_VariantValue(variant, value, least, greatest, bool(other.hits)))
+            value = compute_agreement_with_range(agreement, ranking, other, depth=depth)
+            of_query.append(_VariantValue(variant, value, bool(other.hits)))
         values[query.id] = of_query
     return values
 
@@ -238,26 +232,12 @@ def _compute_losses(
         for variant in variants[query.id]:
             other = inputs.run.variants[variant.id]
             assert isinstance(other, Ranking), "variants without a ranking were refused"
-            loss = compute_loss(inputs.suite, scored, inputs.run, other)
+            loss = compute_loss_with_range(inputs.suite, scored, inputs.run, other)
             if loss is not None:
-                least, greatest = find_range_of_loss(inputs.suite, scored, inputs.run, other)
-                least, greatest = min(least, loss), max(greatest, loss)
-                of_query.append(_VariantValue(variant, loss, least, greatest, bool(other.hits)))
+                of_query.append(_VariantValue(variant, loss, bool(other.hits)))
         if len(of_query) == len(variants[query.id]):
             values[query.id] = of_query
     return values
-
-
-def _summarize(condition: ScoreCondition, values: Sequence[_VariantValue]) -> float:
-    """The value of a query: the mean over its variants for a mean or a median, else that of the worst."""
-    if condition.statistic in (StatisticKind.MEAN, StatisticKind.MEDIAN):
-        return fmean(value.value for value in values)
-    return _sort_worst_first(condition, values)[0].value
-
-
-def _sort_worst_first(condition: ScoreCondition, values: Sequence[_VariantValue]) -> list[_VariantValue]:
-    operator, required = condition.operator, condition.required
-    return sorted(values, key=lambda value: compute_merit(value.value, operator, required))
 
 
 def _describe_variants(
@@ -274,7 +254,7 @@ def _describe_variants(
     sentence = count(len(all_values), "variant")
     short = [value for value in all_values if not is_met(value.value, operator, required)]
     if short:
-        worst_first = _sort_worst_first(condition, short)
+        worst_first = sorted(short, key=lambda value: compute_merit(value.value, operator, required))
         names = [
             f"{_name_variant(value.variant)} {format_observed(value.value, operator, required)}"
             for value in worst_first

@@ -6,7 +6,6 @@ Scores of two requests, or of two texts, say nothing of each other: documents ar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +24,15 @@ from harness.model.run import Ranking, Run
 from harness.model.suite import Measure, Query, Suite
 
 
+@dataclass(frozen=True, slots=True)
+class RangedValue:
+    """An agreement or a loss, and the range of it over the orders of tied documents."""
+
+    value: float
+    least: float
+    greatest: float
+
+
 def compute_agreement(agreement: Measure, ranking: Ranking, of_variant: Ranking, *, depth: int) -> float:
     """
     How far a variant's ranking agrees with that of its query, tied documents in the order of the query.
@@ -39,18 +47,19 @@ def compute_agreement(agreement: Measure, ranking: Ranking, of_variant: Ranking,
     return agreement_value(agreement, first, second, depth=depth)
 
 
-def find_range_of_agreement(
-    agreement: Measure, ranking: Ranking, of_variant: Ranking, value: float, *, depth: int
-) -> tuple[float, float]:
-    """The least and the greatest *value* of an agreement over the orders of tied documents."""
+def compute_agreement_with_range(
+    agreement: Measure, ranking: Ranking, of_variant: Ranking, *, depth: int
+) -> RangedValue:
+    """As `compute_agreement`, with the range of it."""
+    value = compute_agreement(agreement, ranking, of_variant, depth=depth)
     if not of_variant.hits or not (has_ties(ranking) or has_ties(of_variant)):
-        return value, value
+        return RangedValue(value, value, value)
     cutoff = agreement.cutoff or depth
     first, second = truncate_ranking(ranking, cutoff), truncate_ranking(of_variant, cutoff)
     groups_first, groups_second = list_orders_of_both(first, second)
     lengths = len(first.hits), len(second.hits)
     least, greatest = find_agreement_range(agreement, groups_first, groups_second, lengths, depth=cutoff)
-    return min(least, value), max(greatest, value)
+    return RangedValue(value, min(least, value), max(greatest, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,39 +103,28 @@ def _order_both(suite: Suite, ranking: Ranking, of_variant: Ranking) -> tuple[Ra
     return order_by_profile(first, suite.profile), order_by_profile(second, suite.profile)
 
 
-def find_range_of_loss(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> tuple[float, float]:
-    """
-    The least and the greatest loss over the orders of tied documents of the query and the variant.
-
-    Without ties an empty range, from infinity to minus infinity, which widens no other one.
-    """
+def compute_loss_with_range(suite: Suite, scored: ScoredQuery, run: Run, of_variant: Ranking) -> RangedValue | None:
+    """As `compute_loss`, with the range of it."""
+    loss = compute_loss(suite, scored, run, of_variant)
+    if loss is None:
+        return None
     ranking = run.responses[scored.query.id]
     assert isinstance(ranking, Ranking), "queries without a ranking were refused"
     if not (has_ties(ranking) or has_ties(of_variant)):
-        return math.inf, -math.inf
+        return RangedValue(loss, loss, loss)
     ordered, ordered_of_variant = _order_both(suite, ranking, of_variant)
     orders, orders_of_variant = list_orders_of_both(ordered, ordered_of_variant)
     query, measure = scored.query, scored.measure
     score = find_tie_range(suite, query, measure, orders, [ordered, ordered_of_variant])
     score_of_variant = find_tie_range(suite, query, measure, orders_of_variant, [ordered_of_variant, ordered])
-    return score.least - score_of_variant.greatest, score.greatest - score_of_variant.least
+    least, greatest = score.least - score_of_variant.greatest, score.greatest - score_of_variant.least
+    return RangedValue(loss, min(least, loss), max(greatest, loss))
 
 
 # A ranking beside that of a reference, whose hits are the right ones: documents that tie there are equally right.
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementWithReference:
-    """How far a ranking agrees with that of a reference, and the range of it that the order of ties allows."""
-
-    value: float
-    least: float
-    greatest: float
-
-
-def compare_with_reference(
-    agreement: Measure, reference: Ranking, candidate: Ranking, *, depth: int
-) -> AgreementWithReference:
+def compare_with_reference(agreement: Measure, reference: Ranking, candidate: Ranking, *, depth: int) -> RangedValue:
     """
     How far *candidate* agrees with *reference*, where a difference within equal scores of either is none.
 
@@ -141,7 +139,7 @@ def compare_with_reference(
     second_order = order_tied(shown, groups, is_alike=True, is_first=False)
     value = agreement_value(agreement, first_order, second_order, depth=cutoff)
     if _knows_ties(first) and _knows_ties(second) and not second.tail:
-        return AgreementWithReference(value, value, value)
+        return RangedValue(value, value, value)
     orders_first, orders_second = list_orders_of_both(first, second)
     least, greatest = find_agreement_range(agreement, orders_first, orders_second, lengths, depth=cutoff)
     if _knows_ties(first):
@@ -151,7 +149,7 @@ def compare_with_reference(
         fixed = [(document,) for document in second_order]
         first_order = order_tied(groups, fixed, is_alike=True, is_first=True)[: lengths[0]]
         least = agreement_value(agreement, first_order, second_order, depth=cutoff)
-    return AgreementWithReference(value, min(least, value), max(greatest, value))
+    return RangedValue(value, min(least, value), max(greatest, value))
 
 
 def list_missed(reference: Ranking, candidate: Ranking, *, depth: int) -> list[int]:
