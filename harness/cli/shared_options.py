@@ -169,6 +169,11 @@ github_option = click.option(
 )
 
 
+def output_option(kinds: Collection[str], example: str, text: str) -> Callable[[Decorated], Decorated]:
+    """The option ``--output``, which writes one of *kinds*; *example* is one in an error, *text* the help."""
+    return click.option("--output", "outputs", multiple=True, type=OutputType(kinds, example), help=text)
+
+
 class OutputType(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
     """Reads ``html=report.html``; checks that the folder exists before a run starts."""
 

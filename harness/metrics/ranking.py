@@ -170,11 +170,6 @@ class DiverseRanking:
         return list(map(frozenset, self.hits))
 
     @property
-    def judged_covers(self) -> list[frozenset[str]]:
-        """The subtopics that each judged document covers."""
-        return list(map(frozenset, self.judged))
-
-    @property
     def subtopics(self) -> int:
         """The number of subtopics that have a relevant document."""
         return len(frozenset().union(*self.judged))

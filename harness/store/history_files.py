@@ -252,16 +252,12 @@ def write_entry(folder: Path, entry: HistoryEntry) -> Path:
     return path
 
 
-def name_file(entry: HistoryEntry) -> str:
+def _name_file(entry: HistoryEntry, parts: Mapping[str, _DumpedPart]) -> str:
     """
     The name of the file of *entry*: its place in the order, the request, and a fingerprint of all that it says.
 
     So a second run in the same second has another name, and two branches never have different files of one name.
     """
-    return _name_file(entry, _dump_parts(entry))
-
-
-def _name_file(entry: HistoryEntry, parts: Mapping[str, _DumpedPart]) -> str:
     digest = fingerprint(_join_line(parts))[:8]
     return f"{name_moment(entry.moment)}-{make_file_name(entry.request)}-{digest}.json"
 
@@ -274,11 +270,6 @@ def name_moment(moment: str) -> str:
 def dump_line(entry: HistoryEntry) -> str:
     """*entry* as one line of JSON, keys sorted."""
     return _join_line(_dump_parts(entry))
-
-
-def dump_entry(entry: HistoryEntry) -> str:
-    """*entry* as JSON, keys sorted, a line for each key and each query."""
-    return _join_lines(_dump_parts(entry))
 
 
 _DumpedPart: TypeAlias = str | list[str]

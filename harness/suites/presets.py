@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from harness.config import Configs
-from harness.model.suite import HttpRequest, Json, Mark, RequestTemplate
+from harness.model.suite import HttpRequest, Json, RequestTemplate
 from harness.search.presets import ID_FIELD, PRESETS, Preset
 from harness.suites.scalars import DEFAULT_NAME
-from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, find_child
+from harness.suites.yaml import MappingNode, Node, ScalarNode, find_child, make_node
 
 _PATHS = frozenset(
     {"hits", "ids", "scores", "titles", "sort", "total", "total_exact", "took", "partial", "error"}
@@ -82,7 +81,7 @@ class PresetFilling:
             defaults = _list_defaults(preset, http)
             self.filled[name] = FilledPreset(preset, _PATHS.intersection(defaults), gives_size="size" in defaults)
             for key, value in defaults.items():
-                completed[ScalarNode(key, http.mark, plain=True)] = _make_node(value, http.mark)
+                completed[ScalarNode(key, http.mark, plain=True)] = make_node(value, http.mark)
         copy = MappingNode(request.mark, request.items())
         copy.repeats = request.repeats
         copy[request.find_key("http")] = completed
@@ -187,13 +186,3 @@ def _name_id_field(value: Json, name: str) -> Json:
     if isinstance(value, list):
         return [_name_id_field(member, name) for member in value]
     return value.replace(ID_FIELD, name) if isinstance(value, str) else value
-
-
-def _make_node(value: Any, mark: Mark) -> Node:
-    """*value*, of a preset, as nodes at *mark*."""
-    if isinstance(value, Mapping):
-        pairs = [(ScalarNode(key, mark, plain=True), _make_node(member, mark)) for key, member in value.items()]
-        return MappingNode(mark, pairs)
-    if isinstance(value, list):
-        return ListNode(mark, [_make_node(member, mark) for member in value])
-    return ScalarNode(str(value), mark, plain=not isinstance(value, str))

@@ -7,7 +7,6 @@ A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header wit
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -27,7 +26,7 @@ from harness.suites.scalars import format_optional, iterate_masked_variables, re
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import ThresholdReader, read_waiver
 from harness.suites.variants import WrittenVariants, add_variants, merge_variants
-from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, make_node
 from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
@@ -364,24 +363,13 @@ def _read_json_lines(source: TextSource, findings: FileProblems) -> Iterator[Map
     for line, entry, text in read_json_rows(source.drain_written_lines(), findings, ("id", "text"), needed=False):
         mark = Mark(source.path, line, 1)
         try:
-            yield _make_mapping({key: _make_node(value, mark) for key, value in entry.items()}, mark)
+            yield _make_mapping({key: make_node(value, mark) for key, value in entry.items()}, mark)
         except RecursionError:
             findings.add(line, "the JSON is nested too deeply", text)
 
 
 _READERS = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_json_lines}
 """The readers of query files, by suffix."""
-
-
-def _make_node(value: Any, mark: Mark) -> Node:
-    """A JSON value as the node of the same value in YAML."""
-    if isinstance(value, dict):
-        return _make_mapping({key: _make_node(item, mark) for key, item in value.items()}, mark)
-    if isinstance(value, list):
-        return ListNode(mark, [_make_node(item, mark) for item in value])
-    if isinstance(value, str):
-        return _make_text(value, mark)
-    return ScalarNode(json.dumps(value), mark, plain=True)
 
 
 def _make_text(text: str, mark: Mark) -> ScalarNode:

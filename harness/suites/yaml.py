@@ -7,6 +7,7 @@ deep nesting, alias expansion, tags, a second document. Scalars have no type her
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ from harness.errors import Problem, ProblemCode, SuiteError
 from harness.files.border import conceal
 from harness.files.opening import MOST_PROBLEMS, TextSource
 from harness.files.yaml import PARSER_TOO_DEEP, choose_yaml_loader
-from harness.model.suite import Mark
+from harness.model.suite import Json, Mark
 from harness.words import count, shorten
 
 
@@ -115,6 +116,18 @@ class RepeatedKey:
     key: ScalarNode
     value: Node
     problem: Problem
+
+
+def make_node(value: Json, mark: Mark) -> Node:
+    """*value* as the node that YAML of the same value at *mark* has."""
+    if isinstance(value, Mapping):
+        pairs = [(ScalarNode(key, mark, plain=False), make_node(member, mark)) for key, member in value.items()]
+        return MappingNode(mark, pairs)
+    if isinstance(value, list):
+        return ListNode(mark, [make_node(member, mark) for member in value])
+    if isinstance(value, str):
+        return ScalarNode(value, mark, plain=False)
+    return ScalarNode(json.dumps(value), mark, plain=True)
 
 
 def describe(node: Node) -> str:

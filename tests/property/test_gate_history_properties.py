@@ -21,7 +21,7 @@ from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
 from harness.store.baseline import make_baseline, make_reference
 from harness.store.history import rescore
-from harness.store.history_files import dump_entry, load_entry
+from harness.store.history_files import dump_line, load_entry
 
 DOCUMENTS = "abcdefg"
 MEASURES = ("nDCG@3", "nDCG", "RR@2", "AP", "P@3", "R@4", "ERR", "nDCG(judged_only=true)@2")
@@ -51,7 +51,7 @@ def draw_run(draw, suite, documents):
 
 def keep(suite, run, day=0):
     """The entry of *run*, written and read."""
-    return load_entry(dump_entry(entry_of(suite, run, day=day)), "x.json")
+    return load_entry(dump_line(entry_of(suite, run, day=day)), "x.jsonl")
 
 
 def decide_all(suite, run, **others):

@@ -15,11 +15,9 @@ from harness.model.scores import Outcome, index_scores
 from harness.model.suite import Query
 from harness.store.history import rescore
 from harness.store.history_files import (
-    dump_entry,
     dump_line,
     list_suites,
     load_entry,
-    name_file,
     read_file,
     read_history,
     write_entry,
@@ -150,8 +148,8 @@ def test_an_entry_of_schema_1_is_read_as_one_of_today(tmp_path):
     assert read_history(tmp_path, "shop") == [expected]
 
 
-def test_a_file_has_a_line_for_each_query():
-    lines = dump_entry(entry_of(SUITE, run_of(SUITE))).splitlines()
+def test_a_file_has_a_line_for_each_query(tmp_path):
+    lines = write_entry(tmp_path, entry_of(SUITE, run_of(SUITE))).read_text(encoding="utf-8").splitlines()
     assert [line.split(":")[0] for line in lines if line.startswith("  ")] == ['  "boots"', '  "shoes"']
     keys = [line.split('"')[1] for line in lines if line.startswith(' "')]
     assert keys == sorted(keys)
@@ -240,10 +238,11 @@ def test_an_odd_text_survives(tmp_path):
     odd = Query("\u2028", "é\n\u2028", judgments={"\U0001f45f": 1})
     suite = make_kept_suite(odd)
     entry = entry_of(suite, run_of(suite))
-    assert read_file(write_entry(tmp_path, entry)) == [entry]
+    path = write_entry(tmp_path, entry)
+    assert read_file(path) == [entry]
+    assert path.name.isascii()
     assert load_entry(dump_line(entry), "x.jsonl") == entry
     assert len(dump_line(entry).splitlines()) == 1
-    assert name_file(entry).isascii()
 
 
 # Scored again.

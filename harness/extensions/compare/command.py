@@ -14,7 +14,7 @@ from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.running import print_note
-from harness.cli.shared_options import OutputType, engine_options, existing_file, json_option, make_run_options
+from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, output_option
 from harness.cli.terminal import print_all, run_progress
 from harness.extensions.compare.forms import list_added_sides
 from harness.extensions.compare.model import ComparisonReport
@@ -130,12 +130,8 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
     help="The number of queries shown with their rankings.",
 )
 @json_option
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    type=OutputType(COMPARISON_KINDS, "html=comparison.html"),
-    help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
+@output_option(
+    COMPARISON_KINDS, "html=comparison.html", "Write html=FILE, json=FILE or markdown=FILE; may be repeated."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
 def command(

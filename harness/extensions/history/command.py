@@ -15,11 +15,11 @@ from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Group
 from harness.cli.results import CommandResult, print_result
 from harness.cli.shared_options import (
-    OutputType,
     config_options,
     json_option,
     make_click_option,
     make_run_options,
+    output_option,
     root_option,
 )
 from harness.cli.terminal import print_all
@@ -84,13 +84,7 @@ def command() -> None:
     show_default=True,
     help="Show this many runs of each request and index, the latest.",
 )
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    type=OutputType(_KINDS, "html=history.html"),
-    help="Write a page: html=FILE.",
-)
+@output_option(_KINDS, "html=history.html", "Write a page: html=FILE.")
 @json_option
 @config_options
 @root_option

@@ -17,7 +17,14 @@ from harness.cli.earlier_reports import remove_outdated_on_error
 from harness.cli.examples import format_examples
 from harness.cli.found_suites import find_one_suite
 from harness.cli.headings import Command, rare_option
-from harness.cli.shared_options import OutputType, ReadText, json_option, make_run_options, query_options, quiet_option
+from harness.cli.shared_options import (
+    ReadText,
+    json_option,
+    make_run_options,
+    output_option,
+    query_options,
+    quiet_option,
+)
 from harness.cli.terminal import make_bars, print_all
 from harness.drafts.suite_texts import FileChange
 from harness.extensions.tuning.changes import SuiteChanges
@@ -111,13 +118,7 @@ if TYPE_CHECKING:
 )
 @click.option("--candidate", metavar="NAME", help="Add the chosen request to the suite by this name.")
 @json_option
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    type=OutputType(TUNING_KINDS, "html=tuning.html"),
-    help="Write html=FILE or json=FILE; may be repeated.",
-)
+@output_option(TUNING_KINDS, "html=tuning.html", "Write html=FILE or json=FILE; may be repeated.")
 @quiet_option
 def command(
     suite: Path,

@@ -18,11 +18,11 @@ from harness.cli.headings import Group
 from harness.cli.results import CommandResult, print_result
 from harness.cli.running import make_run_choices
 from harness.cli.shared_options import (
-    OutputType,
     cell_options,
     engine_options,
     json_option,
     make_run_options,
+    output_option,
     quiet_option,
     request_options,
     root_option,
@@ -76,13 +76,7 @@ def command() -> None:
 @engine_options
 @cell_options
 @depth_option
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    type=OutputType(POOL_KINDS, "csv=unjudged.csv"),
-    help="Write the unjudged documents: csv=FILE or yaml=FILE; may be repeated.",
-)
+@output_option(POOL_KINDS, "csv=unjudged.csv", "Write the unjudged documents: csv=FILE or yaml=FILE; may be repeated.")
 @json_option
 @quiet_option
 def pool(
