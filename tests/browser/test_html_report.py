@@ -676,6 +676,10 @@ def test_what_matters_is_printed_open_and_without_controls(show, broken):
     assert page.locator("tr.open .detail table").first.is_visible()
     assert len(shown(page)) == 40
     assert page.locator(":is(.filters, .copy, .more, .to-query):visible").count() == 0
+    assert page.locator("table.queries td[data-label='nDCG@10']").count() == 40
+    page.set_viewport_size({"width": 718, "height": 1000})  # a sheet of A4
+    assert page.get_by_role("button", name="Matching").is_hidden()
+    page.set_viewport_size({"width": 1280, "height": 720})
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     assert opened(page) == ["q40"]

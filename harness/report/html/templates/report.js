@@ -110,7 +110,6 @@
 
   // a card has no headings above its figures
   const nameFigures = () => {
-    if (!narrow.matches) return;
     for (const [table, { rows }] of listings) {
       const headings = [...table.tHead.rows[0].cells];
       for (const row of rows)
@@ -194,8 +193,8 @@
     form.addEventListener("input", () => filter(listing));
     form.addEventListener("submit", (event) => event.preventDefault());
   }
-  nameFigures();
-  narrow.addEventListener("change", nameFigures);
+  if (narrow.matches) nameFigures();
+  narrow.addEventListener("change", () => narrow.matches && nameFigures());
   for (const link of document.querySelectorAll("[data-filters]")) {
     link.addEventListener("click", () => {
       const listing = listings.get(document.getElementById(link.dataset.filters));
@@ -212,6 +211,7 @@
     const firstQueries = [...document.querySelectorAll(".first-queries a")].map((link) => rowAt(link.hash.slice(1)));
     opened = firstQueries.filter((row) => row && linkOf(row) && !detailRows.has(row));
     opened.forEach(open);
+    nameFigures(); // a sheet of paper is narrow
     listings.forEach((listing) => showMore(listing, Infinity));
     unfolded = [...document.querySelectorAll("main details:not([open])")];
     unfolded.forEach((part) => (part.open = true));
