@@ -299,8 +299,9 @@ CELLS = [("current", (0.5, 0.7)), ("candidate", (0.9, 0.7)), ("trial", (0.1, 0.2
 def test_cells_are_reached_from_their_table_which_has_contrast_enough(show):
     cells = [cell(request=request, scores=scores) for request, scores in CELLS]
     page = show(report_of(*cells, exit_status=0))
-    assert page.locator("nav tbody tr").all_inner_texts()[1].split()[2:5] == ["candidate", "0.8000*", "+0.2000"]
-    page.get_by_role("link", name="shop, request candidate").click()
+    table = page.locator("div[aria-label=Suites]")
+    assert table.locator("tbody tr").all_inner_texts()[1].split()[2:5] == ["candidate", "0.8000*", "+0.2000"]
+    table.get_by_role("link", name="shop, request candidate").click()
     assert page.url.endswith("#shop:candidate/")
     heading = page.locator("[id='shop:candidate/']").get_by_role("heading", level=2)
     assert heading.inner_text().startswith("shop, request candidate")
@@ -313,7 +314,7 @@ def test_a_table_of_many_measures_scrolls_by_itself(show):
     for width in (400, 1280):
         page = show(report, viewport={"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        scrolls = page.locator("nav .scroll").evaluate("box => box.scrollWidth > box.clientWidth")
+        scrolls = page.locator("div[aria-label=Suites]").evaluate("box => box.scrollWidth > box.clientWidth")
         assert scrolls == (width > 900), "a narrow window has the figures of a suite below each other"
 
 

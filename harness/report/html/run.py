@@ -447,7 +447,7 @@ FIRST_SUITES = 5
 
 
 def _build_first_suites(broken: Sequence[_Cell], overview: Table) -> Section:
-    """The worst threshold of each of the first *broken* suites, with its reason; the table of all is folded away."""
+    """The worst threshold of each of the first *broken* suites, with its reason; a long table of all is folded away."""
     rows: list[tuple[Cell, ...]] = []
     # A suite that only has a warning does not come before one that fails.
     failed_first = sorted(broken, key=lambda cell: cell.status not in BAD)
@@ -469,7 +469,9 @@ def _build_first_suites(broken: Sequence[_Cell], overview: Table) -> Section:
     if len(broken) > FIRST_SUITES:
         more = f"{count(len(broken) - FIRST_SUITES, 'more suite')} to look at, in the table of all"
         first = replace(first, remarks=(more,))
-    every = Part("All suites", (overview,), f"{len(overview.rows):,}", is_open=False)
+    # The rows of a short one may be requests of a suite, whose figures are what was asked for.
+    is_short = len(overview.rows) <= FIRST_SUITES
+    every = Part("All suites", (overview,), f"{len(overview.rows):,}", is_open=is_short)
     return Section(make_words("Suites to look at"), (first, every), "first-suites")
 
 

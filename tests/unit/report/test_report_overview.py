@@ -231,13 +231,15 @@ def test_what_stands_beside_a_mean(figure, text):
 
 def test_the_page_has_the_table_on_top_with_a_link_to_each_cell():
     page = render(two_requests())
-    nav = page[page.index("<nav") : page.index("</nav>")]
-    assert nav.index('href="#shop:current/"') < nav.index('href="#shop:candidate/"')
-    assert 'aria-label="shop, request candidate">shop</a></th>' in nav
-    assert '<span class="strong rise">0.7500</span>*<span class="rise"> +0.1500</span>' in nav
-    assert '0.5500<span class="fall"> -0.0500</span>' in nav
-    assert "the greatest mean of a suite&#39;s cells" in nav
-    assert page.index("</nav>") < page.index('<section class="suite"')
+    first, table = page[page.index('id="first-suites"') : page.index("</section>")].split("All suites")
+    assert first.count('href="#shop:') == 1
+    assert 'class="part" open>' in first
+    assert table.index('href="#shop:current/"') < table.index('href="#shop:candidate/"')
+    assert 'aria-label="shop, request candidate">shop</a></th>' in table
+    assert '<span class="strong rise">0.7500</span>*<span class="rise"> +0.1500</span>' in table
+    assert '0.5500<span class="fall"> -0.0500</span>' in table
+    assert "the greatest mean of a suite&#39;s cells" in table
+    assert "<nav" not in page
 
 
 def test_anchors_of_cells_do_not_clash():
@@ -248,7 +250,9 @@ def test_anchors_of_cells_do_not_clash():
 
 
 def test_a_page_of_one_cell_has_no_such_table():
-    assert "<nav" not in render(report_of(cell()))
+    page = render(report_of(cell()))
+    assert "<nav" not in page
+    assert "first-suites" not in page
 
 
 def test_names_of_others_are_escaped_in_the_table():
