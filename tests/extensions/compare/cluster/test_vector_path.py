@@ -130,6 +130,7 @@ def judge(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> tuple[list[dict[str, A
     return shown, queries
 
 
+@pytest.mark.one_engine
 def test_a_vector_request_is_judged_beside_a_lexical_one_and_gated_by_its_own_baseline(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
