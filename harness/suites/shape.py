@@ -169,7 +169,9 @@ class QuoteShape(Shape):
     text: Any = key(
         Text, "The text that a hit should hold; case, blanks and forms of Unicode are alike.", is_required=True
     )
-    document: Any = key(Key, "The document that it is from, by which quotes belong together; other hits may hold it. Default: none.")
+    document: Any = key(
+        Key, "The document by which quotes belong together; hits of others may hold it too. Default: none."
+    )
     grade: Any = key(Grade, "Its grade: a number, or a name of `grades`. Default: 1.")
 
 

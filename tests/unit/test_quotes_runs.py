@@ -340,7 +340,10 @@ def test_two_chunkings_compare_by_reports_and_with_a_suite(shop: CatalogueServic
     assert run_to_report()[0] == 1
     for words in ([], ["--suite", "shop.relevance.yaml"]):
         capsys.readouterr()
-        assert main(["compare", "large.json", "report.json", *words]) == 0
+        assert main(["compare", "large.json", "report.json", *words, "--output", "html=compare.html"]) == 0
+        page = Path("compare.html").read_text(encoding="utf-8")
+        assert "<h5>Changed quotes</h5>" in page
+        assert "<td>75% of #1</td>" in page
         printed = capsys.readouterr().out
         assert "St_nDCG@3 1.0000 → 0.7535; StRecall@3 1.0000 → 0.8750" in printed
         assert "not judged alike" not in printed

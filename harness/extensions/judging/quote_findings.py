@@ -14,7 +14,7 @@ from harness.model.suite import Query, Quote, Suite
 from harness.search.protocol import Search
 from harness.words import shorten
 
-HITS = 10
+HITS = 50
 """Documents in which a quote is looked for: those that match its words best."""
 
 _SEARCHED_TYPES = frozenset({"text", "match_only_text", "annotated_text"})
@@ -99,7 +99,11 @@ def _describe_missing(placed: _PlacedQuote, index: str) -> JudgmentFinding:
     sentence = f"{_name(placed)} is in no document of {index}, not even half of it"
     if placed.nearest is not None:
         sentence += f"; the document {placed.nearest!r} matches its words best"
-    return JudgmentFinding(placed.quote.mark, FindingKind.MISSING_QUOTE, f"{sentence}; copy it from the text")
+    return JudgmentFinding(
+        placed.quote.mark,
+        FindingKind.MISSING_QUOTE,
+        f"{sentence}; correct it, or shorten it where a border of chunks cuts it",
+    )
 
 
 def _describe_stranger(placed: _PlacedQuote) -> JudgmentFinding:

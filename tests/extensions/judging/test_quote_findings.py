@@ -78,7 +78,8 @@ def test_a_quote_with_a_typo_is_named_with_the_document_that_is_nearest(capsys: 
     assert lint(suite=SUITE.replace("closes below", "closes bellow")) == 1
     assert capsys.readouterr().out == (
         "manuals.relevance.yaml:11:16: the quote 'It closes bellow 2 bar' of query 'valve' is in no document of chunks"
-        ", not even half of it; the document 'c-1' matches its words best; copy it from the text\n"
+        ", not even half of it; the document 'c-1' matches its words best; correct it, or "
+        "shorten it where a border of chunks cuts it\n"
     )
 
 
