@@ -41,12 +41,12 @@ EXTENSION = Extension(
         "coming-from/csv.md",
         "coming-from/index.md",
         "coming-from/quepid.md",
-        "coming-from/quepid-to-a-gate.md",
         "coming-from/rank-eval.md",
         "coming-from/rre.md",
         "coming-from/search-relevance-workbench.md",
         "coming-from/trec-eval.md",
         "guides/clicks.md",
+        "tutorials/people-and-machine.md",
     ),
     remedies={
         Remedy.IMPORT: "relevance import",

@@ -23,10 +23,7 @@ def test_every_format_is_imported_on_a_page():
     assert set(re.findall(r"relevance import ([\w-]+) ", text)) == set(FORMATS) - {"jsonl"}  # as csv
 
 
-# Its own test types that page, whose case is beside it: cluster/test_from_quepid_page.py.
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name != "quepid-to-a-gate.md"], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_an_import_writes_is_what_the_page_shows(page, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     for line, shown in follow_page(page.read_text(encoding="utf-8")):

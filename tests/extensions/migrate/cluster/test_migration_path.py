@@ -13,7 +13,7 @@ PAGES = Path(__file__).parents[4] / "docs" / "coming-from"
 TEXT = {"type": "text", "analyzer": "english"}
 COMMANDS = {
     "csv.md": 3,
-    "quepid.md": 4,
+    "quepid.md": 9,
     "rank-eval.md": 3,
     "rre.md": 3,
     "search-relevance-workbench.md": 3,
@@ -53,7 +53,8 @@ def test_the_commands_lead_where_the_page_says(name, opensearch_url, tmp_path, m
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     page = (PAGES / name).read_text(encoding="utf-8")
-    steps = cut_section(page, "From an export to a gate") + cut_section(page, "Going back")
+    headings = ("From an export to a gate", "The next export", "Going back")
+    steps = "".join(cut_section(page, heading) for heading in headings)
     typed = 0
     for line, shown in follow_page(steps):
         status, printed = type_command(line.replace("http://127.0.0.1:9200", opensearch_url), capfd)

@@ -1,4 +1,4 @@
-"""docs/coming-from/quepid-to-a-gate.md, as two people, one who settles and a machine go it."""
+"""docs/tutorials/people-and-machine.md, as two people, one who settles and a machine go it."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ from extensions.judging.builders.llm_server import ScriptedModel, grade
 skip_without("werkzeug", "waitress", "krippendorff", "openai")
 
 DOCS = Path(__file__).parents[4] / "docs"
-PAGE = (DOCS / "coming-from" / "quepid-to-a-gate.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "tutorials" / "people-and-machine.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parent / "from_quepid"
 SUITE = Path("kitchen.relevance.yaml")
 TEXT = {"type": "text", "analyzer": "english"}
