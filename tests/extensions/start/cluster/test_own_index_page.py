@@ -14,6 +14,7 @@ import pytest
 
 from builders.pages import JudgingPage
 from builders.typed_page import BLOCK, assert_shown, hold_index, split_commands, type_command
+from harness.cli import main
 
 pytest.importorskip("werkzeug", reason="the page of relevance judge needs the extra judge")
 pytest.importorskip("waitress", reason="the page of relevance judge needs the extra judge")
@@ -63,10 +64,12 @@ def grade_all(url):
 def edit_suite(block):
     """Put a block of the page where its text says."""
     text = SUITE.read_text(encoding="utf-8")
-    if block.startswith("request:"):
-        place = re.escape(block)
+    if block.startswith("requests:"):
+        place = r"^request:\n(?:  .*\n)*"
     elif block.startswith("grades:"):
         place = r"^# Nothing is judged.*\n(?:#.*\n){3}(?=thresholds:)"
+    elif block.startswith("measures:"):
+        place = r"(?<=bad: 0}\n)"
     elif block.startswith("thresholds:"):
         place = r"^thresholds:\n(?:  .*\n)*"
     else:
@@ -84,8 +87,11 @@ def edit_suite(block):
 def test_the_commands_lead_where_the_page_says(opensearch_url, capfd):
     commands = 0
     for language, block in BLOCK.findall(PAGE):
+        if language == "json":
+            Path("search.json").write_text(block, encoding="utf-8")
         if language == "yaml":
             edit_suite(block)
+            assert main(["validate", str(SUITE)]) == 0, capfd.readouterr()
         if language != "console":
             continue
         for line, shown in split_commands(block):
