@@ -284,6 +284,16 @@ def test_a_drop_names_the_quotes_that_were_lost(shop: CatalogueService, capsys) 
     assert row.split("manual-7")[1].split("  ") == ["", "at rank 1", "75% of it at rank 2"]
 
 
+def test_a_quote_of_a_high_grade_cannot_be_made_up_for_by_another(shop: CatalogueService) -> None:
+    text = SUITE + "  - {id: hand, text: hand, quotes: [{text: close it by hand}]}\n"
+    shop.rankings["hand"] = [("b", 1.0)]
+    fill(shop, {"b": LARGE["b"]})
+    write(f"undefined: skip\n{text}", 'thresholds: ["every StRecall(rel=3)@3 >= 1", "every StRecall@3 >= 0.5"]')
+    verdicts = run_to_report()[1]["verdicts"]
+    assert [(verdict["status"], verdict["blamed"]) for verdict in verdicts] == [("failed", ["valve"]), ("passed", [])]
+    assert verdicts[0]["left_out"] == 1
+
+
 def test_a_quote_below_the_cutoff_is_lost(shop: CatalogueService) -> None:
     fill(shop, {"a": LARGE["a"], "x": "nothing"})
     write(thresholds='thresholds: ["drop every StRecall@1 <= 0"]')
