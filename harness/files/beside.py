@@ -20,18 +20,29 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from harness.errors import FormatError, UsageError
 from harness.files.border import Border
 from harness.files.folders import Folder, hold_folder
-from harness.files.locks import hold_lock
+from harness.files.locks import LockHeld, hold_lock
 from harness.files.writing import PUBLIC, write_part
 
 LARGEST_FILE = 2**28
 """Bytes of a file, unless its kind has a limit of its own."""
+
+
+def build_lock_path(path: Path) -> Path:
+    """
+    The file of the lock for the file *path*.
+
+    >>> str(build_lock_path(Path("shop.judged-by.anna.jsonl")))
+    '.shop.judged-by.anna.jsonl.lock'
+    """
+    return path.with_name(f".{path.name.removeprefix('.')}.lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,15 @@ class BesideFile:
             content = file.read(most + 1)
             self._refuse_large(len(content), most)
         return content
+
+    def read_if_there(self) -> bytes:
+        """The content of the file, as `read` has it; nothing where there is none. Raises FormatError."""
+        try:
+            return self.read()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise FormatError.at(self.path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
 
     def open_to_read(self, most: int = LARGEST_FILE) -> IO[bytes]:
         """The file of at most *most* bytes, opened to read it; raises OSError as `read`."""
@@ -100,6 +120,31 @@ class BesideFile:
     def hold_lock(self) -> Iterator[bool]:
         """Hold the lock that this file is; as `harness.files.locks.hold_lock` has it."""
         with self.hold_folder() as folder, hold_lock(folder, self.path.name) as is_held:
+            yield is_held
+
+    @contextmanager
+    def keep_others_out(self, conflict: str, remedy: str = "remove this file") -> Iterator[bool]:
+        """
+        Hold the lock of this file, which is a hidden one beside it, until the block ends.
+
+        The block receives whether others are kept out: False on a disk without locks.
+
+        Args:
+            conflict: What another process does that holds the lock, and what to do about it.
+            remedy: What to do about a lock that cannot be opened.
+
+        Raises:
+            UsageError: Another process holds the lock, or it cannot be opened.
+        """
+        lock = replace(self, path=build_lock_path(self.path))
+        with ExitStack() as resources:
+            try:
+                is_held = resources.enter_context(lock.hold_lock())
+            except LockHeld as held:
+                raise UsageError(f"{self.path}: {held.owner} {conflict}") from None
+            except OSError as error:
+                reason = f"this lock cannot be opened: {error.strerror or error}; {remedy}"
+                raise UsageError(f"{lock.path}: {reason}") from None
             yield is_held
 
     def open_to_update(self, most: int = LARGEST_FILE) -> IO[bytes]:

@@ -180,13 +180,7 @@ class JudgeFile:
                 suite.
         """
         judge_file = cls(path, questions, roots)
-        try:
-            content = judge_file.place.read()
-        except FileNotFoundError:
-            content = b""
-        except OSError as error:
-            raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-        parsed = _parse_lines(path, content, questions)
+        parsed = _parse_lines(path, judge_file.place.read_if_there(), questions)
         judge_file.is_open, judge_file.is_cut = parsed.is_open, parsed.is_cut
         judge_file._size = len(parsed.answers)
         for number, answer in parsed.answers:

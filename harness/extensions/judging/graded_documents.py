@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from harness.agreement import Pair
-from harness.errors import FormatError, UsageError
+from harness.errors import UsageError
 from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.tables import format_json_lines
@@ -60,14 +60,8 @@ def read_graded_documents(file: BesideFile) -> dict[Pair, GradedDocument]:
     Raises:
         FormatError: It is a link, cannot be read, or a line is no record.
     """
-    try:
-        content = file.read()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise FormatError.at(file.path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
     records = {}
-    for number, line in enumerate(content.splitlines(), start=1):
+    for number, line in enumerate(file.read_if_there().splitlines(), start=1):
         if line.strip():
             record = _FORM.loads(line, path=str(file.path), first_line=number)
             records[record.query, record.document] = record

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from harness.errors import FormatError, UsageError
 from harness.files.beside import BesideFile
 from harness.files.json import parse_json
-from harness.files.locks import LockHeld
 from harness.files.paths import cut_suffix
 from harness.files.writing import PRIVATE
 from harness.model.run import Failure, FailureKind, Hit, Ranking, Response
@@ -118,15 +117,8 @@ def lock_tries(suite: Path, roots: Sequence[str]) -> Iterator[None]:
     Raises:
         UsageError: Another command does, or the file of the lock cannot be opened.
     """
-    path = build_tries_path(suite)
-    lock = path.with_name(f"{path.name}.lock")
-    with ExitStack() as resources:
-        try:
-            resources.enter_context(BesideFile(lock, roots).hold_lock())
-        except LockHeld as held:
-            raise UsageError(f"{path}: {held.owner} tries requests on this suite already; end it with Ctrl-C") from None
-        except OSError as error:
-            raise UsageError(f"{lock}: this lock cannot be opened: {error.strerror or error}") from None
+    file = BesideFile(build_tries_path(suite), roots)
+    with file.keep_others_out("tries requests on this suite already; end it with Ctrl-C"):
         yield
 
 
@@ -146,14 +138,8 @@ class TriesFile:
             FormatError: The file cannot be read, or a line is no try.
         """
         file = BesideFile(build_tries_path(suite), roots)
-        try:
-            content = file.read()
-        except FileNotFoundError:
-            content = b""
-        except OSError as error:
-            raise FormatError.at(file.path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
         tries: dict[int, Try] = {}
-        lines = content.split(b"\n")
+        lines = file.read_if_there().split(b"\n")
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 entry = parse_json(line.decode())

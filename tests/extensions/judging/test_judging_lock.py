@@ -12,9 +12,9 @@ import sys
 from types import SimpleNamespace
 
 from harness.errors import UsageError
-from harness.extensions.judging.judge_lock import build_lock_path, lock_judge_file
+from harness.extensions.judging.judge_lock import lock_judge_file
 from harness.files import locks
-from harness.files.beside import BesideFile
+from harness.files.beside import BesideFile, build_lock_path
 
 HOLD = """
 import sys, time
@@ -112,6 +112,6 @@ def test_a_link_in_place_of_the_lock_is_refused_and_what_it_leads_to_stays(path,
     precious.write_text("words")
     build_lock_path(path).symlink_to(precious)
     said = refuse(path)
-    assert "the lock on the judge's file cannot be opened: " in said
+    assert "this lock cannot be opened: " in said
     assert said.endswith("; remove this file, or choose another folder with --progress")
     assert precious.read_text() == "words"
