@@ -281,7 +281,8 @@ def test_judged_hits_alone_are_not_suggested_where_nearly_all_are_relevant(compa
     assert "100.0% of the judged hits are relevant, so measures of judged hits alone say little" in said
 
 
-def test_a_side_says_which_queries_lost_all_their_hits(tmp_path, capsys):
+def test_a_side_says_which_queries_lost_all_their_hits(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "400")
     (tmp_path / "j.qrels").write_text(POOL_OF_A)
     sides = [write_run(tmp_path / "a.run", A), write_run(tmp_path / "b.run", {QUERIES[0]: A[QUERIES[0]]})]
     main(["compare", *sides, "--qrels", str(tmp_path / "j.qrels"), "--measure", "P@3", "--complete"])
