@@ -14,6 +14,7 @@ from harness.options import RunOptions
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "python.md"
 SERVER = "http://127.0.0.1:9200"
+TESTS = "def test_the_shop"
 FIGURES = "before.mean('nDCG@10'):.4f"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
@@ -31,13 +32,14 @@ def executed(text: str) -> dict[str, Any]:
 
 
 def test_each_example_is_run_by_one_of_these_or_by_doctest() -> None:
-    words = ("def test_", FIGURES, "client=", "body=")
+    """That of a comparison is run among the tests of comparisons."""
+    words = (TESTS, "def test_the_candidate", FIGURES, "client=", "body=")
     assert [example(word) for word in words] == [block for block in BLOCKS if ">>>" not in block]
 
 
 @pytest.mark.one_engine
 def test_the_tests_in_python_pass(engine_url: str) -> None:
-    tests = {name: test for name, test in executed(example("def test_")).items() if name.startswith("test_")}
+    tests = {name: test for name, test in executed(example(TESTS)).items() if name.startswith("test_")}
     assert len(tests) == 2
     with Relevance(ROOT, options=RunOptions(url=engine_url)) as relevance:
         for test in tests.values():

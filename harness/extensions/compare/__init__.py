@@ -30,7 +30,7 @@ EXTENSION = Extension(
         AddedSchema("plan", "harness.extensions.compare.outputs", "plan_schema"),
     ),
     methods=(AddedMethod("compare", "harness.extensions.compare.api", "compare_sides"),),
-    pages=("guides/compare.md",),
+    pages=("guides/compare.md", "guides/why.md"),
     remedies={
         Remedy.EXPLAIN: "relevance compare baseline{file} request:{request} --request {request} --suite {suite} --why",
         Remedy.EXPLAIN_FIXTURE: "relevance compare --suite {suite} --old-suite {old} --why",

@@ -509,6 +509,17 @@ def test_the_first_requests_of_two_suites(engine, capsys):
     assert len(report.why.differences) == 3
 
 
+def test_a_named_request_of_two_suites(engine, capsys):
+    write("", "")
+    old = Path("old.relevance.yaml")
+    old.write_text(Path("shop.relevance.yaml").read_text())
+    write("", THREE)
+    words = ("--old-suite", str(old), "--request", "new", "--why")
+    status, report = told(capsys, *WORDS[2:], "--url", engine.url, *words)
+    assert (status, report.candidate.name) == (0, "request:new")
+    assert len(report.why.differences) == 3
+
+
 def test_an_old_suite_goes_with_why(engine, capsys):
     write("", THREE)
     words = (*WORDS, "--url", engine.url, "--old-suite", "shop.relevance.yaml")

@@ -123,4 +123,4 @@ def _build_moved(why: WhyReport) -> Table:
     ]
     if more > 0:
         remarks.insert(0, f"and {count(more, 'query')} more")
-    return Table(columns, tuple(rows), tuple(remarks), Overflow.STACK, "Queries that moved")
+    return Table(columns, tuple(rows), tuple(remarks), Overflow.FOLD, "Queries that moved")

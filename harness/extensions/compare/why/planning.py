@@ -147,7 +147,8 @@ def plan_why(request: ComparisonRequest, options: WhyOptions, environ: Mapping[s
         suite = replace(suite, variables={**old_suite.variables, **suite.variables})
         if not request.sides:
             names = [request.request or next(iter(loaded.requests)) for loaded in (old_suite, suite)]
-            request = replace(request, sides=tuple(f"{SideKind.REQUEST}:{name}" for name in names))
+            # The sides name the request now, and a comparison refuses it where no side needs it.
+            request = replace(request, sides=tuple(f"{SideKind.REQUEST}:{name}" for name in names), request=None)
     sides = _read_sides(request, suite, old_suite)
     name = sides.candidate.value
     new = End(str(sides.candidate), read_request(suite.requests[name]))

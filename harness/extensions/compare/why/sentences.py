@@ -20,7 +20,7 @@ _TEXT = "{{text}}"
 MOVERS_IN_PART = 3
 """Differences that are named of a query which none of them explains."""
 
-MOVER_SHOWN = 50
+MOVER_SHOWN = 60
 """Characters of the name of a difference beside a query."""
 
 NAMES_OF_JOINED = 3

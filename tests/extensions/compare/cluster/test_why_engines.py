@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="comparisons need the extra statistics")
 
+from builders.typed_page import assert_shown
 from harness.cli import main
 from harness.extensions.compare.model import ComparisonReport
 from harness.extensions.compare.outputs import loads_comparison
@@ -19,6 +23,7 @@ from harness.masking import fingerprint
 from harness.model.request import Cluster
 from harness.search.dialects import open_search
 
+ROOT = Path(__file__).parents[4]
 SUITE = """\
 suite: {name}
 target: {{index: {name}}}
@@ -74,13 +79,49 @@ def explain(folder: Path, engine_url: str, *words: str) -> ComparisonReport:
 @pytest.mark.one_engine
 def test_the_product_suite(tmp_path: Path, engine_url: str) -> None:
     """Of eight differences of the two requests the fields with synonyms are the one cause."""
-    path = Path(__file__).parents[4] / "suites" / "products.relevance.yaml"
+    path = ROOT / "suites" / "products.relevance.yaml"
     report = explain(tmp_path, engine_url, "request:current", "request:candidate", "--suite", str(path), "--why")
     why = report.why
     assert why is not None
     assert (len(why.differences), why.queries) == (8, 45)
     assert [cause.name for cause in why.causes] == ["title → title.synonyms, and 3 alike"]
     assert sum(bool(query.causes) for query in why.moved) > len(why.moved) / 2
+
+
+PARTS = (
+    ("            - trainers => running shoes\n", ""),
+    ("            - thermos => vacuum flask, insulated flask\n", ""),
+    ("            - wellies, wellingtons => wellington boots\n", ""),
+    ("title.synonyms^3", "title.synonyms^2"),
+    ('{brand: {query: "{{text}}", boost: 2}}', '{brand: {query: "{{text}}", boost: 1}}'),
+)
+"""What the pull request of the page changes."""
+
+
+@pytest.mark.one_engine
+def test_the_pull_request_of_the_page(
+    tmp_path: Path, engine_url: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both commands of docs/guides/why.md: with all five parts, and with the harmless two."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    page = (ROOT / "docs" / "guides" / "why.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S)
+    for folder in ("main", "work"):
+        shutil.copytree(ROOT / "suites", tmp_path / folder / "suites")
+    monkeypatch.chdir(tmp_path / "work")
+    suite = Path("suites", "products.relevance.yaml")
+    text = suite.read_text(encoding="utf-8").replace("suite: products", f"suite: {name}")
+    (Path("..", "main") / suite).write_text(text, encoding="utf-8")
+    for block, parts in zip(blocks, (PARTS, (PARTS[2], PARTS[4])), strict=True):
+        changed = text
+        for before, after in parts:
+            assert changed.count(before) == 1, before
+            changed = changed.replace(before, after)
+        suite.write_text(changed, encoding="utf-8")
+        [line] = [line for line in block.splitlines() if line.startswith("$ relevance ")]
+        command = line.removeprefix("$ relevance ").replace("--embedded", f"--url {engine_url} --allow-write")
+        assert main([*shlex.split(command), "--request", "candidate"]) == 0
+        assert_shown(block.partition(f"{line}\n")[2], capsys.readouterr().out, line)
 
 
 def test_a_line_of_synonyms_moves_a_query(tmp_path: Path, name: str, engine_url: str) -> None:
