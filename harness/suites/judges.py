@@ -55,7 +55,8 @@ def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, J
             problems.note(mark, message)
         elif is_required and not file.grades and not file.outdated:
             remedy = find_remedy(Remedy.ASK_MACHINE, "; `{command}` asks it", suite=str(loaded.path), judge=name)
-            problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}{remedy}")
+            message = f"{name!r} has graded nothing in {file.path}, and only machines are named here"
+            problems.note(mark, f"{message}: people count under '{PEOPLE}'{remedy}")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))
             problems.extend(_find_right_results(file, loaded.suite))

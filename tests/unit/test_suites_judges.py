@@ -124,7 +124,7 @@ def test_a_variable_of_the_environment_makes_no_grade_old(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("judges", "answers", "sentence"),
     [
-        ("[people, gpt]", [], "relevance.yaml:4:18: the machine 'gpt' has graded nothing in "),
+        ("[people, gpt]", [], "relevance.yaml:4:18: 'gpt' has graded nothing in "),
         ("[people, gpt, gpt]", [("tents", "a", 1.0)], "relevance.yaml:4:23: the judge 'gpt' is named twice"),
         ("[people, ../gpt]", [], "relevance.yaml:4:18: found '../gpt' as the name of a judge"),
         ("[people, gpt]", [("tents", "a", 3.0)], "judged-by.gpt.jsonl:1:1: found grade 3 of document 'a' for query"),
@@ -170,7 +170,7 @@ class TestWhatThresholdsNeed:
     def test_a_kappa_reads_the_grades_of_a_machine_that_does_not_count(self, tmp_path: Path) -> None:
         text = SUITE.replace("judges: [people, gpt]", "thresholds: [kappa gpt >= 0.5]")
         path = write_suite(tmp_path, text)
-        with pytest.raises(SuiteError, match=r"relevance\.yaml:4:14: the machine 'gpt' has graded nothing in"):
+        with pytest.raises(SuiteError, match=r"relevance\.yaml:4:14: 'gpt' has graded nothing in"):
             load(path)
         answer(path, ("tents", "sku-1", 2.0), ("tents", "sku-3", 1.0))
         [query, _] = load(path).queries

@@ -77,7 +77,7 @@ def test_each_judge_gets_a_link_and_grades_into_a_file_of_their_own(folder, serv
     assert printed.err.splitlines() == [
         "anna graded 2 of 3 documents: shop.judged-by.anna.jsonl",
         "ben graded 1 of 3 documents: shop.judged-by.ben.jsonl",
-        "nothing more was written to the suite; relevance judge write shop.relevance.yaml writes the grades",
+        "the grades are kept; relevance judge write shop.relevance.yaml writes them to the suite",
     ]
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
     assert {path.name for path in folder.glob("*.jsonl")} == {"shop.judged-by.anna.jsonl", "shop.judged-by.ben.jsonl"}
@@ -102,7 +102,7 @@ def test_what_judges_disagree_on_is_decided_and_written_while_they_go_on(folder,
     assert "judgments: {a: 2, b: 0, x: 2, y: 0}" in (folder / "shop.relevance.yaml").read_text()
     assert "judgments: {d: 1}" in (folder / "shop.relevance.yaml").read_text()
     # The command that is printed at the end lets the decisions stand.
-    command = re.search(r"relevance (judge write .*) writes the grades", capsys.readouterr().err)[1]
+    command = re.search(r"relevance (judge write .*) writes them", capsys.readouterr().err)[1]
     assert main(command.split()) == 0
     assert "judgments: {d: 1, z: 0}" in (folder / "shop.relevance.yaml").read_text()
 
@@ -211,7 +211,7 @@ TEAM = ("--judge", "anna", "--judge", "ben")
             "anna decides what the others grade differently",
         ),
         ((*TEAM, "--overlap", "3"), "found --overlap 3, expected at most 2, the number of --judge"),
-        ((*TEAM, "--overlap", "1", "--settler", "carol"), "--settler has nothing to decide unless two judges"),
+        ((*TEAM, "--overlap", "1", "--settler", "carol"), "`relevance judge SUITE --settler carol` settles"),
         (("--judge", "anna", "--settler", "carol"), "--settler has nothing to decide unless two judges"),
         (("--serve", "0.0.0.0:80", *TEAM), "where other machines could read grades and links on their way"),
         (("--serve", "8000", *TEAM), "found '8000' for --serve, expected HOST:PORT"),

@@ -124,7 +124,8 @@ def _read_people(judges: tuple[str, ...], overlap: int | None, settler: str | No
     if settler is None:
         return GradingPeople(judges, None, overlap)
     if (overlap or len(judges)) < 2:
-        raise click.UsageError("--settler has nothing to decide unless two judges grade each document")
+        why = "--settler has nothing to decide unless two judges grade each document"
+        raise click.UsageError(f"{why}; `relevance judge SUITE --settler {settler}` settles differences of before")
     return GradingPeople((*judges, settler), settler, overlap)
 
 
@@ -207,7 +208,7 @@ def serve_judges(
             click.echo(make_loggable(_describe_graded(judge.view)), err=True)
         has_settled = people.settler is not None and bool(views[people.settler].file.grades)
         command = serving.describe_writing(has_settled=has_settled)
-        click.echo(make_loggable(f"nothing more was written to the suite; {command} writes the grades"), err=True)
+        click.echo(make_loggable(f"the grades are kept; {command} writes them to the suite"), err=True)
         return INTERRUPTED_STATUS
     finally:
         server.local.close()
