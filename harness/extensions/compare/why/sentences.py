@@ -168,7 +168,8 @@ def describe_moved(why: WhyReport) -> Iterator[str]:
     moved = len(why.moved)
     for size, words in ((1, "one difference"), (2, "a pair of differences")):
         explained = [query.id for query in why.moved if query.causes and len(query.causes[0]) == size]
-        yield f"{len(explained):,} of {count(moved, 'query')} that moved: by {words}"
+        if explained or size == 1:
+            yield f"{len(explained):,} of {count(moved, 'query')} that moved: by {words}"
     left = [query.id for query in why.moved if not query.causes]
     if left:
         yield f"not explained by one or two differences: {counted(left, 'query')}"
