@@ -1,14 +1,10 @@
 """What docs/reference/suites.md shows is true: its suites load; the list of keys is whole."""
 
-import pytest
-
-pytest.importorskip("numpy")
-
 import json
 import re
 from pathlib import Path
 
-import numpy as np
+import pytest
 
 from harness.errors import SuiteError
 from harness.suites import load_suite
@@ -25,12 +21,6 @@ IN_USE = next(suite for suite in SUITES if "\ngrades:" in suite)
 def load(text, folder):
     path = folder / "shop.relevance.yaml"
     path.write_text(text, encoding="utf-8")
-    (folder / "vectors").mkdir(exist_ok=True)
-    (folder / "vectors" / "minilm.jsonl").write_text(
-        '{"id": "tents", "vector": [0.12, -0.03, 0.4]}\n{"id": "rope", "vector": [0, 1, 0]}\n'
-    )
-    (folder / "vectors" / "clip.ids").write_text("rope\ntents\n")
-    np.save(folder / "vectors" / "clip.npy", np.eye(2))
     (folder / "requests").mkdir(exist_ok=True)
     (folder / "requests" / "search.json").write_text('{"query": {"match": {"title": "{{text}}"}}}')
     (folder / "requests" / "next.yaml").write_text("query: {match: {title: '{{text}}'}}\n")
