@@ -37,7 +37,7 @@ class Remedy(Enum):
     ASK_MACHINE = auto()
     """Documents that a machine has not graded yet."""
     DRAW_SAMPLE = auto()
-    """A random sample of queries that people grade."""
+    """A random sample of queries that people grade, drawn or opened again."""
     IMPORT = auto()
     """Grades of another system, with whose they are."""
     IMPORT_QUEPID = auto()

@@ -27,7 +27,7 @@ from harness.words import count
 @cache
 def _make_form() -> VersionedJson[QuerySample]:
     """The form of the file."""
-    remedy = find_remedy(Remedy.DRAW_SAMPLE, "draw one with `{command}`", suite="SUITE")
+    remedy = find_remedy(Remedy.DRAW_SAMPLE, "draw one with `{command}`", suite="SUITE", size="N", seed="S")
     return VersionedJson(
         QuerySample,
         "sample of queries",

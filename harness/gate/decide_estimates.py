@@ -238,7 +238,7 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     basis = f"from {len(look.queries):,} of {count(len(figures.by_machine), 'query')} judged by people"
     basis += f", and the grades of {figures.machine} for all"
     remarks = ""
-    for remark in _list_remarks(figures, look, undefined):
+    for remark in _list_remarks(figures, look, undefined, suite):
         remarks += f"; {remark}"
     problem = _explain_too_few(figures, look, undefined)
     if problem:
@@ -266,10 +266,10 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     reason = (
         f"{name} is estimated as {estimate.mean:.4f}, between {estimate.low:.4f} and {estimate.high:.4f} (each bound "
         f"holds with {100 * (1 - look.level):.4g}%), required {finding.operator} {format_number(finding.required)}; "
-        f"{basis}, which count {estimate.tuning:.2f}"
+        f"{basis}"
     )
     if by_people.low is not None and by_people.high is not None:
-        reason += f"; people alone: between {by_people.low:.4f} and {by_people.high:.4f}"
+        reason += f"; without the grades of {figures.machine}: between {by_people.low:.4f} and {by_people.high:.4f}"
     cause: Cause | None = None
     if status is Status.PASSED and (undefined or figures.unscored) and not suite.skip_undefined:
         # Without an estimate the same threshold fails, as queries are left out only if the suite says so.
@@ -290,19 +290,27 @@ def _convert_figures(figures: Mapping[str, float | None], queries: Iterable[str]
     return converted
 
 
-def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str]) -> Iterator[str]:
+def _list_remarks(figures: _Figures, look: _Look, undefined: Sequence[str], suite: Suite) -> Iterator[str]:
     """What the reason says of queries that do not count, or have no hits."""
-    if look.next_size is not None:
+    if look.next_size is not None and suite.sample is not None:
         unjudged = figures.list_unjudged(look.next_size)
-        sampled = f"{count(len(unjudged), 'sampled query')} of the first {look.next_size:,}"
-        yield f"people have not judged all that is read of {sampled}: {listed(unjudged)}"
+        sampled = f"{len(unjudged):,} of the first {count(look.next_size, 'sampled query')}"
+        size, seed = str(look.next_size), str(suite.sample.seed)
+        remedy = find_remedy(Remedy.DRAW_SAMPLE, "; `{command}` opens them", suite=suite.path, size=size, seed=seed)
+        yield f"people have not judged all that is read of {sampled}: {_quote_ids(unjudged)}{remedy}"
     if undefined:
-        yield f"by people's grades there is no score of {count(len(undefined), 'sampled query')}: {listed(undefined)}"
+        sampled = count(len(undefined), "sampled query")
+        yield f"by people's grades there is no score of {sampled}: {_quote_ids(undefined)}"
     others = [query for query in figures.unscored if query not in undefined]
     if others:
-        yield f"nobody's grades give a score to {count(len(others), 'other query')}: {listed(others)}"
+        yield f"nobody's grades give a score to {count(len(others), 'other query')}: {_quote_ids(others)}"
     if figures.zero_hits:
         yield f"zero hits: {listed(figures.zero_hits)}"
+
+
+def _quote_ids(queries: Sequence[str]) -> str:
+    """The first of *queries* in quotes: an id may be a number, which would read as a count."""
+    return listed([repr(query) for query in queries])
 
 
 def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -> str:
@@ -310,7 +318,9 @@ def _explain_too_few(figures: _Figures, look: _Look, undefined: Sequence[str]) -
     from harness.statistics.prediction_powered import LEAST_JUDGED, count_by_skewness
 
     if not figures.sampled:
-        return "no sample was drawn" + find_remedy(Remedy.DRAW_SAMPLE, "; `{command}` draws one", suite="SUITE")
+        return "no sample was drawn" + find_remedy(
+            Remedy.DRAW_SAMPLE, "; `{command}` draws one", suite="SUITE", size="N", seed="S"
+        )
     if not look.queries and look.next_size is not None:
         return f"it is decided at {look.next_size:,} judged queries of the sample"
     all_queries, judged_queries = len(figures.by_machine), len(look.queries)

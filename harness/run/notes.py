@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.config import ENGINES
-from harness.gate.conditions import gates_anything, list_for_other_requests
+from harness.gate.conditions import gates_anything, iterate_thresholds, list_for_other_requests
 from harness.gate.selection import QueryFilter, Selection, collect_thresholds, needs_baseline
 from harness.gate.stability import explain_changed_target
 from harness.metrics.near_ids import JudgedRanking, describe_near_ids
@@ -16,7 +16,7 @@ from harness.model.report import QueryBaseline
 from harness.model.request import Cluster
 from harness.model.run import Engine, IndexState, Ranking, Run, TailSearch, Verdict
 from harness.model.scores import Outcome
-from harness.model.suite import LatencyCondition, Suite, Threshold
+from harness.model.suite import PEOPLE, LatencyCondition, Suite, Threshold
 from harness.options import RunOptions
 from harness.run.quotes import describe_found_quotes
 from harness.store.differences import describe_not_compared
@@ -30,6 +30,7 @@ def describe_run(
     suite = selection.whole_suite
     yield from describe_connection(server, run.engine)
     yield from suite.judge_notes
+    yield from describe_means_beside_estimates(suite)
     yield from _describe_requests(suite, run, options)
     yield from _describe_state(suite, run)
     yield from describe_near_hits(selection.selected, run)
@@ -45,6 +46,16 @@ def describe_run(
         reason = explain_not_kept(selection.selected, run, options)
         if reason:
             yield f"the run is not kept in the history: {reason}"
+
+
+def describe_means_beside_estimates(suite: Suite) -> Iterator[str]:
+    """Whose grades the means of the report have, where a threshold has an estimate of the same measure beside them."""
+    if any(threshold.is_estimated for threshold in iterate_thresholds(suite)):
+        machines = listed([judge for judge in suite.judges if judge != PEOPLE])
+        yield (
+            f"the means in the table are by people's grades, and by those of {machines} where there are none; the "
+            "estimate of a threshold corrects these by the sample, and is the figure to quote"
+        )
 
 
 def describe_near_hits(suite: Suite, run: Run) -> Iterator[str]:

@@ -162,7 +162,9 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
     path = build_sample_path(loaded.path)
     if not BesideFile(path).exists():
         if is_required:
-            remedy = find_remedy(Remedy.DRAW_SAMPLE, "; `{command} --seed S` draws one", suite=str(loaded.path))
+            remedy = find_remedy(
+                Remedy.DRAW_SAMPLE, "; `{command}` draws one", suite=str(loaded.path), size="N", seed="S"
+            )
             problems.note(estimated.mark, f"an estimate needs a sample, and {path} does not exist{remedy}")
         return None
     try:
@@ -171,11 +173,15 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
         problems.extend(error.problems)
         return None
     if is_required and sample.population != fingerprint_population(query.id for query in suite.queries):
-        remedy = find_remedy(Remedy.DRAW_SAMPLE, "; draw another with `{command} --seed S`", suite=str(loaded.path))
+        remedy = find_remedy(
+            Remedy.DRAW_SAMPLE, "; draw another with `{command}`", suite=str(loaded.path), size="N", seed="S"
+        )
         message = f"the sample was drawn from other queries than the suite has now{remedy}"
         problems.extend([Problem(str(path), 0, 0, message)])
     elif is_required and not is_drawn(sample, [query.id for query in suite.queries]):
-        remedy = find_remedy(Remedy.DRAW_SAMPLE, "; draw them with `{command} --seed S`", suite=str(loaded.path))
+        remedy = find_remedy(
+            Remedy.DRAW_SAMPLE, "; draw them with `{command}`", suite=str(loaded.path), size="N", seed="S"
+        )
         message = f"found other queries than seed {sample.seed} draws, expected those{remedy}"
         problems.extend([Problem(str(path), 0, 0, message)])
     return sample

@@ -16,6 +16,7 @@ from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_q
 from harness.files.query_samples import build_sample_path, draw_sample, read_sample, write_sample
 from harness.model.judging import JudgeAnswer, MachineAnswer
 from harness.model.suite import Suite
+from harness.run.notes import describe_means_beside_estimates
 from harness.suites import load_suite
 from harness.suites.loading import load_unchecked
 
@@ -190,6 +191,15 @@ class TestWhatThresholdsNeed:
         suite = load(path)
         assert suite.sample == sample
         assert suite.thresholds[0].is_estimated
+
+    def test_a_report_says_which_mean_to_quote_if_one_is_estimated(self, tmp_path: Path) -> None:
+        path = write_suite(tmp_path, self.ESTIMATED)
+        answer(path, ("tents", "sku-3", 1.0))
+        write_sample(build_sample_path(path), draw_sample(["boots", "tents"], 1, seed=3))
+        [note] = describe_means_beside_estimates(load(path))
+        assert "by people's grades, and by those of gpt where there are none; the estimate of a threshold" in note
+        path.write_text(SUITE)
+        assert list(describe_means_beside_estimates(load(path))) == []
 
     def test_queries_that_somebody_chose_are_no_sample(self, tmp_path: Path) -> None:
         path = write_suite(tmp_path, self.ESTIMATED)

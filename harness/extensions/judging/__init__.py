@@ -27,6 +27,6 @@ EXTENSION = Extension(
         Remedy.GRADE: "relevance judge",
         Remedy.POOL: "relevance judgments pool",
         Remedy.ASK_MACHINE: "relevance judge machine {suite} --judge {judge}",
-        Remedy.DRAW_SAMPLE: "relevance judge {suite} --sample N",
+        Remedy.DRAW_SAMPLE: "relevance judge {suite} --sample {size} --seed {seed}",
     },
 )

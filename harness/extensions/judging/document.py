@@ -216,7 +216,7 @@ def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
         make_row("leniency", _format_leniency(shared.leniency), _describe_leniency(trust)),
     )
     blocks: list[Block] = [
-        Table((Column("figure"), Column("value", _FIGURE), Column("meaning")), rows),
+        Table((Column("figure"), Column("value", _FIGURE), Column("meaning")), rows, tuple(_list_doubts(trust))),
         _build_confusion(trust, names),
     ]
     if trust.by_tag:
@@ -224,6 +224,23 @@ def _build_trust(trust: MachineTrust, names: Mapping[float, str]) -> Section:
     if trust.ranks is not None:
         blocks.append(_build_ranks(trust.ranks))
     return Section(make_words(graded), tuple(blocks))
+
+
+_FEW_ZEROS = 0.1
+"""The least share of documents with grade 0: these are where a machine can be most too kind."""
+
+
+def _list_doubts(trust: MachineTrust) -> Iterator[str]:
+    """Why the leniency of a machine says little."""
+    kappa, documents = trust.shared.kappa, trust.shared.documents
+    zeros = sum(alike.documents for grade, alike in trust.by_grade.items() if grade <= 0)
+    if kappa is not None and kappa <= 0:
+        yield "leniency says little: by kappa the grades agree no better than chance, so it only compares two means"
+    if zeros < _FEW_ZEROS * documents:
+        yield (
+            f"leniency says little: people gave the grade 0 to {zeros:,} of {count(documents, 'document')}, so how "
+            "kind the machine is to bad hits is not known; let people grade all hits of some queries"
+        )
 
 
 def _format_leniency(leniency: float | None) -> str:

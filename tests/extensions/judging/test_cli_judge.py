@@ -442,6 +442,12 @@ class TestASampleOfTheQueries:
         pooled = {"shoes": "2 documents", "boots": "1 document"}[sample["queries"][0]]
         assert f"{pooled} to judge" in said
 
+    @pytest.mark.parametrize(("size", "warns"), [("1", True), ("2", False)])
+    def test_one_too_small_for_an_estimate_is_told(self, judge, folder, capsys, size, warns):
+        assert judge("--sample", size, act=interrupt) == 130
+        said = "relevance: an estimate needs at least 2 judged queries with a score, and 1 are too few: before anybody "
+        assert (said in capsys.readouterr().err) is warns
+
     def test_its_sizes_are_named_once_and_others_are_refused(self, judge, folder, capsys):
         assert judge("--sample", "1", act=interrupt) == 130
         kept = (folder / "shop.sample.json").read_bytes()

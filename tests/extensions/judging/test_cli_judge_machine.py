@@ -234,6 +234,15 @@ def test_no_grade_at_all_is_told_by_the_status(folder, model):
     assert run() == 3
 
 
+@pytest.mark.parametrize(("fewest", "warns"), [(3, True), (4, False)])
+def test_a_model_that_gives_one_grade_to_all_is_told(folder, model, monkeypatch, capsys, fewest, warns):
+    monkeypatch.setattr("harness.extensions.judging.commands.machine.FEWEST_ALIKE", fewest)
+    model.answer = lambda _: grade(1)
+    assert run() == 0
+    said = "  grade 2 (good): 0\n  all 3 grades are 1: they tell no document from another; show the model more of each "
+    assert (said in capsys.readouterr().out) is warns
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -243,14 +252,14 @@ def test_no_grade_at_all_is_told_by_the_status(folder, model):
     ],
     ids=["setting", "guidelines", "fields"],
 )
-def test_a_grade_that_was_given_in_another_way_is_listed_not_used_and_asked_for_again(
+def test_grades_that_were_given_in_another_way_are_counted_not_used_and_asked_for_again(
     folder, model, change, reason, capsys
 ):
     run()
     change(folder, model)
     capsys.readouterr()
     assert run("--dry-run") == 0
-    assert f"old, not used: document x of query shoes: {reason}\n" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"relevance: 3 grades old, not used: {reason}\n"
     assert len(kept()) == 3
     model.answer = lambda _: refuse(400)
     assert run() == 3

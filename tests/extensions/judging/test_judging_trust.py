@@ -6,12 +6,14 @@ import pytest
 
 from builders.gating import ranking
 from builders.suites import make_suite
-from harness.agreement import Weights, cohen_kappa
+from harness.agreement import Grades, Weights, cohen_kappa
+from harness.extensions.judging.document import build_agreement_document
 from harness.extensions.judging.model import GradedAlike, RequestMeans
 from harness.extensions.judging.trust import compare_machine, rank_requests
 from harness.metrics import parse_measure
 from harness.model.run import Engine, Run
 from harness.model.suite import Query, Suite
+from harness.report.document import Table
 
 TAGS = {"a": ("head",), "b": ("head", "shoes"), "c": ()}
 PEOPLE = {("a", "1"): 2.0, ("a", "2"): 0.0, ("b", "1"): 1.0, ("b", "2"): 0.0, ("c", "1"): 2.0, ("c", "9"): 1.0}
@@ -62,6 +64,30 @@ def test_one_query_has_no_interval_and_no_document_no_figure() -> None:
     nothing = compare_machine("gpt", make_tagged_suite(), {}, MACHINE)
     assert nothing.shared == GradedAlike(0, 0, None, None)
     assert (nothing.alpha, nothing.confusion, nothing.leniency_range) == (None, (), None)
+
+
+class TestDoubts:
+    """Why a leniency says little, below the figures of `judge agreement`."""
+
+    def list_doubts(self, people: Grades, machine: Grades) -> list[str]:
+        trust = compare_machine("gpt", make_tagged_suite(), people, machine)
+        [section] = build_agreement_document(None, [trust], {}).sections
+        figures = section.blocks[0]
+        assert isinstance(figures, Table)
+        return list(figures.remarks)
+
+    def test_a_machine_that_agrees_has_none(self) -> None:
+        assert self.list_doubts(PEOPLE, MACHINE) == []
+
+    def test_one_that_agrees_no_better_than_chance_has_a_leniency_by_accident(self) -> None:
+        machine = {pair: 2.0 - grade for pair, grade in PEOPLE.items()}
+        [doubt] = self.list_doubts(PEOPLE, machine)
+        assert doubt.startswith("leniency says little: by kappa the grades agree no better than chance")
+
+    def test_one_beside_grades_without_zeros_cannot_be_seen_to_be_kind(self) -> None:
+        people = {pair: grade for pair, grade in PEOPLE.items() if grade}
+        [doubt] = self.list_doubts(people, people)
+        assert doubt.startswith("leniency says little: people gave the grade 0 to 0 of 4 documents, so how kind the")
 
 
 class TestRequests:

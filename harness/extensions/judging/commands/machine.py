@@ -69,6 +69,9 @@ TYPICAL_OUTPUT = 60
 MOST_LISTED = 20
 """Documents that are listed one by one; the file has all."""
 
+FEWEST_ALIKE = 20
+"""So many grades are not all the same, unless the model sees too little, or cannot judge."""
+
 LARGEST_PROMPT = 2**16
 
 
@@ -87,7 +90,12 @@ LARGEST_PROMPT = 2**16
     show_default=True,
     help="What is graded: hits that people have not graded, what they have, or both.",
 )
-@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only N documents, drawn with --seed.")
+@click.option(
+    "--sample",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Only N documents, drawn with --seed; of `judge page` it is queries.",
+)
 @click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost, and send nothing.")
 @click.option("--batch", is_flag=True, help="Ask in a batch, which costs less and may take a day, and wait.")
 @depth_option
@@ -194,10 +202,11 @@ def _run_machine(judged: JudgedSuite, options: MachineOptions, file: JudgeFile) 
     estimate = estimate_cost(judge, prompt, plan, file, is_batch=options.batch)
     if judge.api_key_env is not None and is_exposed(judge.base_url):
         _print_message(f"the key in {judge.api_key_env} is sent without encryption to {judge.base_url}; use https://")
-    for note in [*task.notes, *describe_outdated({judge.name: file})]:
+    old = Counter(plan.old.values())
+    old_notes = [f"{count(number, 'grade')} old, not used: {reason}" for reason, number in old.items()]
+    for note in [*task.notes, *describe_outdated({judge.name: file}), *old_notes]:
         _print_message(note)
     _list_documents(task.unshown, "left out, as nothing of it can be shown")
-    _list_documents(list(plan.old), "old, not used", list(plan.old.values()))
     for line in describe_plan(judge, task, plan, estimate):
         options.print_line(line)
     incomplete = NO_ANSWER if task.unanswered else 0
@@ -463,6 +472,11 @@ def describe_results(
     for grade in asking.prompt.grades:
         name = f" ({grade.name})" if grade.name else ""
         yield f"  grade {format_exactly(grade.grade)}{name}: {tally[grade.grade]:,}"
+    if len(graded) >= FEWEST_ALIKE and len(tally) == 1:
+        yield (
+            f"  all {len(graded):,} grades are {format_exactly(graded[0])}: they tell no document from another; show "
+            "the model more of each document with --fields, or try another prompt or model"
+        )
     models = Counter(answer.machine.model for answer in answers if answer.machine is not None)
     if len(models) > 1:
         yield f"  the server named {listed([f'{model} ({number:,})' for model, number in models.items()])}"

@@ -33,6 +33,7 @@ from harness.model.suite import QuerySample
 from harness.options import RunOptions
 from harness.report.safe_text import make_loggable
 from harness.run import Matrix
+from harness.search.texts import SNIPPET_LENGTH
 from harness.words import count, shorten
 
 MOST_DIGITS = 9
@@ -60,7 +61,9 @@ class SampleSizes(click.ParamType):  # type: ignore[type-arg]  # click before 8.
 
 
 fields_option = rare_option(
-    "--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title."
+    "--fields",
+    metavar="NAME,…",
+    help=f"The fields to show; by default the first {SNIPPET_LENGTH} characters of the longest text except the title.",
 )
 seed_option = rare_option(
     "--seed", type=int, default=0, show_default=True, help="The seed of all that is drawn by chance."
@@ -81,8 +84,8 @@ def page_options(command: Decorated) -> Decorated:
             "sizes",
             metavar="N[,N…]",
             type=SampleSizes(),
-            help="Grade only N queries, which are drawn and kept. Estimates decide where people have judged N of them, "
-            "or each of several N that rise.",
+            help="Grade only N queries, which are drawn and kept; of `judge machine` it is documents. Estimates decide "
+            "where people have judged N of them, or each of several N that rise.",
         ),
         seed_option,
         fields_option,
@@ -196,7 +199,24 @@ def open_pages(
         path = build_sample_path(judged.path)
         write_sample(path, sample, task.suite.roots)
         click.echo(_describe_sample(path, sample, options.sizes[0]))
+        warning = warn_of_small_sample(sample, len(judged.suite.queries))
+        if warning:
+            click.echo(f"relevance: {warning}", err=True)
     return views
+
+
+def warn_of_small_sample(sample: QuerySample, queries: int) -> str:
+    """What to do where *sample*, of so many *queries*, is too small for an estimate at its first size; else empty."""
+    # It imports numpy, which a page without a sample does not need.
+    from harness.statistics.prediction_powered import LEAST_JUDGED
+
+    least = min(LEAST_JUDGED, queries)
+    if sample.looks[0] >= least:
+        return ""
+    return (
+        f"an estimate needs at least {count(least, 'judged query')} with a score, and {sample.looks[0]:,} are too few: "
+        "before anybody grades, remove the file and draw more"
+    )
 
 
 def _describe_sample(path: Path, sample: QuerySample, shown: int) -> str:
