@@ -22,10 +22,16 @@
   };
 
   const isNumber = (value) => value !== null && value !== undefined;
-  const score = (value) => (isNumber(value) ? value.toFixed(4) : "–");
+  // As the terminal rounds: what is halfway between two figures, as 1/32 is, becomes the even one.
+  const round = (value) => {
+    const isHalfway = Math.abs(value * 32) % 2 === 1;
+    const isEven = Math.floor(Math.abs(value) * 10000) % 2 === 0;
+    return (isHalfway && isEven ? value * (1 - 1e-9) : value).toFixed(4);
+  };
+  const score = (value) => (isNumber(value) ? round(value) : "–");
   const difference = (value) => {
     if (!isNumber(value)) return "–";
-    const text = value.toFixed(4);
+    const text = round(value);
     return Number(text) === 0 ? "0.0000" : value > 0 ? "+" + text : text;
   };
   const change = (after, before) => (isNumber(after) && isNumber(before) ? after - before : null);
@@ -205,7 +211,7 @@
         const parts = [nameRun(place) + ", " + timeline.runs[place].time.slice(0, 10) + ": " + score(means[place])];
         if (line.low && isNumber(line.low[place])) parts.push("interval " + score(line.low[place]) + " to " + score(line.high[place]));
         if (line.least && isNumber(line.least[place])) parts.push("ties " + score(line.least[place]) + " to " + score(line.most[place]));
-        if (line.day && isNumber(line.day[place]) && line.day[place] !== means[place]) parts.push("of the day " + score(line.day[place]));
+        if (line.day && isNumber(line.day[place]) && score(line.day[place]) !== score(means[place])) parts.push("of the day " + score(line.day[place]));
         figures.textContent = parts.join("; ");
       });
     };

@@ -52,7 +52,8 @@ from harness.report.safe_text import printable
 from harness.report.sentences import format_score
 from harness.words import count, shorten
 
-DECIMALS = 4
+_DECIMALS = 4
+"""Of figures that are only shown. Means and scores have all digits: the script subtracts them."""
 _LONGEST_TEXT = 120
 """Characters of the text of a query."""
 
@@ -223,7 +224,8 @@ def _build_line(figures: Sequence[TimelineFigure | None]) -> dict[str, list[floa
         shown = figure.rescored or of_day
         low, high = shown.interval or (None, None)
         least, most = figure.band or (None, None)
-        values = {"mean": shown.mean, "low": low, "high": high, "least": least, "most": most, "day": of_day.mean}
+        values = {"low": low, "high": high, "least": least, "most": most, "day": of_day.mean}
+        line["mean"].append(_drop_infinite(shown.mean))
         for name, value in values.items():
             line[name].append(_round(value))
     # Most lines have no tied hits, and many no intervals.
@@ -234,10 +236,16 @@ _NO_FIGURE = TimelineFigure(None, None)
 _NO_MEAN = HistoryFigure(None, 0)
 
 
-def _round(value: float | None) -> float | None:
+def _drop_infinite(value: float | None) -> float | None:
+    """*value*; None for a number that JSON has not."""
     if value is None or not math.isfinite(value):
         return None
-    return round(value, DECIMALS)
+    return value
+
+
+def _round(value: float | None) -> float | None:
+    finite = _drop_infinite(value)
+    return None if finite is None else round(finite, _DECIMALS)
 
 
 # The queries.
@@ -286,7 +294,7 @@ def _build_score_changes(timeline: Timeline, query: str) -> dict[str, list[float
         line: list[float | None] = []
         last: float | None = None
         for place, point in enumerate(timeline.points):
-            value = _round(point.scores.get(query, {}).get(measure))
+            value = _drop_infinite(point.scores.get(query, {}).get(measure))
             if value != last:
                 line += [place, value]
                 last = value

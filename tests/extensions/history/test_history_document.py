@@ -133,6 +133,15 @@ def test_what_does_not_change_is_in_the_page_once():
     assert data["lines"][""]["RR@3"]["mean"] == [1.0] * 50
 
 
+def test_means_and_scores_have_all_digits_as_the_page_subtracts_them():
+    timelines = build_timelines(entries_of(SUITE, [run_of(SUITE, **WORSE)]), SUITE)
+    [data] = read_data(render(timelines))
+    [point] = timelines[0].points
+    assert data["lines"][""]["nDCG@3"]["mean"] == [point.find_mean("nDCG@3")]
+    shoes = next(query for query in data["queries"] if query["id"] == "shoes")
+    assert shoes["scores"]["nDCG@3"] == [0, point.scores["shoes"]["nDCG@3"]]
+
+
 def test_the_size_of_the_page_is_bounded_and_the_queries_that_differed_most_stay():
     queries = [replace(QUERIES[1], id=f"q{number}") for number in range(200)]
     suite = make_kept_suite(*queries)

@@ -14,6 +14,7 @@ from extensions.history.builders.planted_history import STEP_DOWN, make_history,
 from harness.extensions.history.page import HistoryLimits, render
 from harness.extensions.history.timeline import build_timelines
 from harness.model.kept import HistoryFigure
+from harness.report.sentences import format_difference, format_score
 
 SUITE = make_kept_suite()
 WORSE = {"shoes": ranking_of("x", "b", "a")}
@@ -218,3 +219,18 @@ def test_other_browsers_have_an_accessible_page_that_keys_lead_through(other_bro
     other_browser.wait_for_text(".comparison h3", "Run 159 against run 158")
     other_browser.click(".opener")
     other_browser.check_page()
+
+
+# Of four decimals, those of the first pair have another difference; 1/32 and 3/32 are halfway between two figures.
+@pytest.mark.parametrize(("before", "after"), [(0.36266, 0.31304), (0.0, 1 / 32), (3 / 32, 1.0)])
+def test_the_page_rounds_figures_and_their_difference_as_the_terminal(open_html, before, after):
+    entries = entries_of(SUITE, [run_of(SUITE)] * 2)
+    # The suite has no such measure, so that the figures are those of the day.
+    kept = [
+        replace(entry, measures={"P@3": HistoryFigure(mean, 2)})
+        for entry, mean in zip(entries, (before, after), strict=True)
+    ]
+    page = open_html(render(build_timelines(kept, SUITE)))
+    row = read_rows(page, ".comparison table.stacked:not(.queries-of-runs)")[-1]
+    figures = [format_score(after), format_score(before), format_difference(after - before)]
+    assert row == ["P@3", *figures, f"{figures[0]}, {figures[1]}"]
