@@ -88,7 +88,8 @@ def test_a_command_in_a_string_or_a_list_is_seen(tmp_path):
 
 
 def test_a_remedy_is_there_with_its_extension_alone(monkeypatch):
-    words = {"suite": "a.yaml", "judge": "small", "file": "", "request": "new", "size": "60"}
+    words = {"suite": "a.yaml", "judge": "small", "file": "", "request": "new"}
+    words |= {"size": "60", "seed": "1", "old": "../main/a.yaml"}
     remedies = [remedy for extension in EXTENSIONS.values() for remedy in extension.remedies]
     for remedy in remedies:
         assert find_remedy(remedy, "; `{command}` does it", **words).startswith("; `relevance ")
