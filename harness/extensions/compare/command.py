@@ -70,7 +70,7 @@ A, B and the others are each one of
 """
 
 
-def _describe_sides() -> str:
+def describe_sides() -> str:
     """The forms of sides, those of other extensions too."""
     added = [f"  {f'{side.word}:{side.value}':<28}{side.sentence}\n" for side in list_added_sides()]
     return SIDES.replace("{added}", "".join(added))
@@ -91,7 +91,7 @@ DEPTH_HELP = "The number of ranks compared; by default all that both sides have,
         "relevance compare run:before.trec run:after.trec --qrels products.qrels --measure nDCG@10",
         "relevance compare request:current request:candidate --suite suites/products.relevance.yaml --embedded --why",
         "relevance compare bm25.run fuzzy.run vectors.run --qrels products.qrels --measure AP --test t",
-        before=_describe_sides(),
+        before=describe_sides(),
     ),
 )
 @click.argument("sides", metavar="A B [C]...", nargs=-1)

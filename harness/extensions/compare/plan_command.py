@@ -13,7 +13,7 @@ from harness.cli.examples import format_examples
 from harness.cli.headings import Command, rare_option
 from harness.cli.shared_options import engine_options, existing_file, json_option, make_run_options, quiet_option
 from harness.cli.terminal import print_all, run_progress
-from harness.extensions.compare.command import ENGINE_ARGUMENTS, SIDES
+from harness.extensions.compare.command import ENGINE_ARGUMENTS, describe_sides
 from harness.extensions.compare.outputs import dumps_plan
 from harness.extensions.compare.planning import build_plan_document, plan_comparison
 from harness.extensions.compare.preparing import CompareOptions, ComparisonRequest, prepare
@@ -32,7 +32,7 @@ _MEASURE_HELP = "A measure such as nDCG@10; by default those of the suite; may b
     cls=Command,
     epilog=format_examples(
         "relevance plan suites/products.relevance.yaml baseline request:fuzzy --effect 0.02 --embedded",
-        before=SIDES.replace("A, B and the others", "A and B"),
+        before=describe_sides().replace("A, B and the others", "A and B"),
     ),
 )
 @click.argument("suite", type=existing_file)

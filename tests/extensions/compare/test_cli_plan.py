@@ -11,6 +11,7 @@ from pathlib import Path
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
+from harness.extensions.compare.forms import list_added_sides
 from harness.extensions.compare.preparing import PreparedComparison
 
 SUITE = """\
@@ -168,3 +169,13 @@ def test_documents_of_equal_score_are_in_the_order_of_the_reference(plan, monkey
     monkeypatch.setattr(PreparedComparison, "score_sides", settle)
     _, printed, _ = plan("--measure", "RR@5")
     assert "RR@5: no plan, the difference is the same for each query" in printed
+
+
+def test_the_help_has_all_forms_of_sides(capsys):
+    """The help names the sides of other extensions too, as that of `relevance compare` does."""
+    assert main(["plan", "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert "{added}" not in printed
+    assert "A and B are each one of" in printed
+    for side in list_added_sides():
+        assert f"{side.word}:{side.value}" in printed
