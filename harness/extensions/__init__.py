@@ -107,6 +107,19 @@ class AddedSide:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedChooser:
+    """
+    What chooses requests by queries of a suite, so that these queries are no evidence for such a request.
+
+    The *function* in *module* takes the suite and the fingerprint of a request. It returns the ids of the queries that
+    chose the request, none where it was not chosen.
+    """
+
+    module: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A command to go on with, and its purpose."""
 
@@ -153,6 +166,7 @@ class Extension:
     schemas: tuple[AddedSchema, ...] = ()
     methods: tuple[AddedMethod, ...] = ()
     sides: tuple[AddedSide, ...] = ()
+    choosers: tuple[AddedChooser, ...] = ()
     first_steps: tuple[Step, ...] = ()
     """What to do in a folder without suites."""
     steps: tuple[Step, ...] = ()

@@ -132,6 +132,7 @@ def assemble_comparison(
         agreement=mean_agreement(agreements, depth=depth, weights=read_weights(suite.queries, agreements)),
         queries=tuple(sort_by_change(queries, first_measure)),
         verdicts=verdicts,
+        warnings=scored.warnings,
         notes=tuple(notes),
         only_reference=tuple(only_reference),
         only_candidate=tuple(only_candidate),

@@ -113,6 +113,7 @@ def build_comparison_document(report: ComparisonReport, *, most: int) -> Documen
 
 def _list_blocks(report: ComparisonReport, most: int) -> Iterator[Block]:
     yield build_comparison_facts(report)
+    yield from build_comparison_warnings(report)
     thresholds = build_comparison_thresholds(report)
     if not thresholds.is_empty:
         yield thresholds
@@ -147,6 +148,12 @@ def build_comparison_title(report: ComparisonReport, *, with_suite: bool = True)
     if report.suite and with_suite:
         return (Span(f"{report.suite}  ", Tone.STRONG), *title)
     return title
+
+
+def build_comparison_warnings(report: ComparisonReport) -> list[Notes]:
+    """What makes the figures say less than they seem to; no block for nothing."""
+    warnings = dict.fromkeys(warning for comparison in report.comparisons for warning in comparison.warnings)
+    return [Notes(make_notes(list(warnings), Tone.WARNING))] if warnings else []
 
 
 def build_comparison_remarks(report: ComparisonReport) -> Notes:

@@ -158,6 +158,8 @@ class SideComparison:
     """Those that changed most come first."""
     verdicts: tuple[Verdict, ...] = ()
     """One for each threshold of the comparison."""
+    warnings: tuple[str, ...] = ()
+    """What makes the figures say less than they seem to, such as queries that chose the request."""
     notes: tuple[str, ...] = ()
     only_reference: tuple[str, ...] = field(default=(), metadata=UNMASKED)
     """Queries that only this side has; likewise *only_candidate*."""
@@ -224,6 +226,8 @@ class PlanReport:
     weighted: bool
     """Whether means use weights of queries."""
     measures: tuple[MeasurePlan, ...]
+    warnings: tuple[str, ...] = ()
+    """As in a comparison."""
     notes: tuple[str, ...] = ()
     """Sentences on the two sides."""
     exit_status: int = 0

@@ -14,6 +14,7 @@ from harness.extensions.compare.document import (
     build_comparison_facts,
     build_comparison_remarks,
     build_comparison_table,
+    build_comparison_warnings,
     build_measure_notes,
     describe_compared_verdict,
     list_request_differences,
@@ -115,6 +116,7 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
 
 def _list_blocks(report: ComparisonReport, limits: Limits) -> Iterator[Block]:
     """All of the page, top down."""
+    yield from build_comparison_warnings(report)
     verdicts = list_verdicts(report)
     views: tuple[ComparedQueryView, ...] = ()
     if not report.further:

@@ -13,9 +13,11 @@ from harness.means import are_weighted
 from harness.model.comparison import MeasurePlan
 from harness.redaction import redact
 from harness.report.document import (
+    Block,
     Column,
     ColumnKind,
     Document,
+    Notes,
     Paragraph,
     Section,
     Table,
@@ -78,6 +80,7 @@ def plan_comparison(prepared: PreparedComparison, settings: PlanSettings) -> Pla
         alternative=settings.alternative,
         weighted=is_weighted,
         measures=tuple(plans),
+        warnings=scored.warnings,
         notes=tuple(notes),
         exit_status=3 if is_unanswered else 0,
     )
@@ -90,7 +93,10 @@ def build_plan_document(report: PlanReport) -> Document:
     sides = "" if report.alternative == "two-sided" else f", {report.alternative}"
     test = f"a difference of the {mean} by {report.effect:g}, in a paired t test at {report.level:g}{sides}"
     title = make_words(f"{report.candidate} against {report.reference}", Tone.STRONG)
-    sections = [Section(title, (Paragraph(make_words(test)),)), *map(_build_measure, report.measures)]
+    blocks: list[Block] = [Paragraph(make_words(test))]
+    if report.warnings:
+        blocks.append(Notes(make_notes(report.warnings, Tone.WARNING)))
+    sections = [Section(title, tuple(blocks)), *map(_build_measure, report.measures)]
     closing = (
         *report.notes,
         "queries: how many show the difference with this power, if their differences spread like those that were "

@@ -20,6 +20,7 @@ from harness.extensions.compare.assembly import (
     read_thresholds,
     remove_changed_queries,
 )
+from harness.extensions.compare.choosing import describe_choosing_queries
 from harness.extensions.compare.coverage import write_pool_command
 from harness.extensions.compare.forms import SideText, parse_side
 from harness.extensions.compare.model import ComparisonReport, SideKind
@@ -159,7 +160,8 @@ class PreparedComparison:
             suite = replace(self.selection.selected, queries=self.selection.active)
         pair, notes = remove_changed_queries((self.sides[0], candidate), suite)
         scored = self._score(pair, thresholds)
-        return pair, replace(scored, notes=(*notes, *scored.notes))
+        warnings = tuple(describe_choosing_queries(pair, scored))
+        return pair, replace(scored, notes=(*notes, *scored.notes), warnings=warnings)
 
     def _score(self, pair: tuple[ComparedSide, ComparedSide], thresholds: Sequence[Threshold]) -> ScoredSides:
         """Score both of *pair* by the suite, by the judgments, or else take the scores that both have."""

@@ -153,6 +153,8 @@ class ScoredSides:
     The scores of the candidate with documents of equal score in the order of the reference; empty where that changes
     nothing.
     """
+    warnings: tuple[str, ...] = ()
+    """What makes the scores say less than they seem to."""
     false_hits: str = ""
     """How many hits each side has where no result is right, in words; empty without such queries."""
 

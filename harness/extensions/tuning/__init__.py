@@ -6,7 +6,7 @@ and keeps by Optuna, and `asking` sends as a run sends a suite; `decision` choos
 on the hold-out, and reports. `tune` does all of that.
 """
 
-from harness.extensions import AddedCommand, AddedSchema, Extension
+from harness.extensions import AddedChooser, AddedCommand, AddedSchema, Extension
 
 EXTENSION = Extension(
     commands=(
@@ -19,6 +19,7 @@ EXTENSION = Extension(
         ),
     ),
     schemas=(AddedSchema("tuning", "harness.extensions.tuning.outputs", "tuning_schema"),),
+    choosers=(AddedChooser("harness.extensions.tuning.hold_outs", "list_choosing_queries"),),
     pages=(
         "guides/tuning.md",
         "explanation/hold-out.md",

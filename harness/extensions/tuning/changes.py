@@ -89,8 +89,13 @@ class SuiteChanges:
         if self.candidate is None:
             yield f"wrote the values to {files}"
             return
+        written = f"wrote the request {self.candidate} to {files}"
+        if report.decision is not TuningDecision.GAIN:
+            # A comparison on all queries, most of which chose the request, would look like a gain.
+            yield f"{written}; {report.decision}"
+            return
         sides = f"request:{report.request} request:{self.candidate}"
-        yield f"wrote the request {self.candidate} to {files}: relevance compare {sides} --suite {report.suite}"
+        yield f"{written}: relevance compare {sides} --suite {report.suite}"
 
 
 def explain_nothing(report: TuningReport) -> str:
@@ -101,7 +106,7 @@ def explain_nothing(report: TuningReport) -> str:
         return "the queries of the hold-out have no answers"
     if report.broken:
         return explain_broken(report)
-    return "no gain is shown; --candidate NAME adds the request to the suite, to compare it"
+    return "no gain is shown"
 
 
 def explain_broken(report: TuningReport) -> str:

@@ -131,6 +131,7 @@ def conclude_tuning(
         sent=tuning.sender.sent,
         saved=saved,
         stopped=stopped,
+        tied=sum(bool(kept.answer.greatest) for kept in study.kept),
         changed_body=template.body if template.masked is None else template.masked.get("body", {}),
         exit_status=3 if decided.decision is TuningDecision.OPEN else 0,
     )
@@ -417,11 +418,6 @@ def list_notes(tuning: Tuning, study: Study) -> list[str]:
     if study.kept[TODAY].broken and all(kept.broken or kept.answer.failure for kept in study.kept):
         notes.append(
             "no trial has as few false hits as the suite allows: try other values of a floor such as min_score"
-        )
-    tied = sum(bool(kept.answer.greatest) for kept in study.kept)
-    if tied:
-        notes.append(
-            f"ties move the score of {count(tied, 'trial')}: where documents tie, it is the least over their orders"
         )
     failed = [kept for kept in study.kept if kept.answer.failure]
     if failed:

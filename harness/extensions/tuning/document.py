@@ -37,6 +37,8 @@ from harness.report.sentences import format_difference, format_limits, format_p,
 from harness.words import count, listed, shorten
 
 TRIALS_SHOWN = 10
+CHOICES_SHOWN = 8
+"""Choices of a parameter with the number of their trials."""
 COSTS_SHOWN = 5
 _TAGS_SHOWN = 20
 VALUE_LENGTH = 60
@@ -196,8 +198,9 @@ def build_tuning_facts(report: TuningReport) -> Facts:
     if not report.can_show:
         facts.append(Fact("hold-out shows", make_words("nothing: too few of its queries changed", Tone.NOTED)))
     elif report.detectable is not None:
-        text = f"{format_score(report.detectable)} with a chance of 80 %; worth having is {report.effect:g}"
-        facts.append(Fact("hold-out shows", make_words(f"gains from {text}")))
+        text = f"gains from {format_score(report.detectable)} with a chance of 80 %"
+        text += f"; the smallest gain asked for is {report.effect:g}"
+        facts.append(Fact("hold-out shows", make_words(text)))
     return Facts(tuple(facts))
 
 
@@ -223,10 +226,6 @@ def build_gains(report: TuningReport) -> Table:
     rows.append(_build_gain("tuned on (too high)", report.tuned_gain, Tone.QUIET))
     if report.optimistic_gain is not None:
         rows.append(_build_gain("all (optimistic)", report.optimistic_gain, Tone.QUIET))
-    if report.folds is not None:
-        cells = [f"{report.folds.folds} folds (approximate)", f"{report.tuning_queries:,}", "–", "–"]
-        cells += [format_difference(report.folds.difference), "–", "–", "–"]
-        rows.append(tuple(make_words(cell, Tone.QUIET) for cell in cells))
     caption = "Today's request and the choice, by the queries that they are compared on"
     return Table(_GAIN_COLUMNS, tuple(rows), caption=caption)
 
@@ -283,8 +282,18 @@ def _describe_gains(report: TuningReport) -> Iterator[str]:
         yield f"hold-out: sign-flip test at {report.level:g}, two-sided{weighted}; {seen}"
         yield from _describe_interval(report.held_out_gain)
         yield "tuned on, all: the choice was made by these queries, so that the gain is too high; it has no p"
+    if report.tied or (report.held_out_gain is not None and report.held_out_gain.least is not None):
+        moved = f" of {count(report.tied, 'trial')}" if report.tied else "s on the hold-out"
+        yield (
+            f"the order of tied documents moves the score{moved}: the figures are the least over these orders, and "
+            "`relevance run` may show more"
+        )
     if report.folds is not None:
-        yield f"folds: {APPROXIMATE}"
+        folds = report.folds
+        yield (
+            f"{folds.folds} folds, no evidence: choosing anew by the others of {folds.folds} parts of the tuning "
+            f"queries gains {format_difference(folds.difference)}; {APPROXIMATE}"
+        )
     yield f"judged: the share of the first {report.depth} hits that have a grade"
 
 
@@ -351,7 +360,7 @@ def build_values(report: TuningReport) -> Table:
             share = report.importance.get(parameter.name)
             cells.append(make_words("–" if share is None else f"{share:.0%}"))
         rows.append(tuple(cells))
-    remarks = list(_describe_optimum(report))
+    remarks = [*_describe_optimum(report), *_describe_choices(report)]
     caption = "Parameters with today's values and the chosen ones"
     return Table(tuple(columns), tuple(rows), tuple(remarks), caption=caption)
 
@@ -385,6 +394,22 @@ def _describe_optimum(report: TuningReport) -> Iterator[str]:
         f"{count(len(optimum.flat), 'trial')} are as good as the best, trial {optimum.best}: within one standard error "
         f"of it, with most of its gain; trial {optimum.chosen} is chosen, as it is nearest to today's values"
     )
+
+
+def _describe_choices(report: TuningReport) -> Iterator[str]:
+    """How many trials had each choice of a parameter, with the best score: a sampler tries some choices seldom."""
+    for parameter in report.parameters:
+        if not parameter.has_choices:
+            continue
+        scores: dict[str, list[float]] = {format_parameter_value(choice): [] for choice in parameter.choices}
+        for trial in report.trials:
+            if trial.score is not None and parameter.is_in_force(trial.values):
+                scores[format_parameter_value(trial.values[parameter.name])].append(trial.score)
+        texts = []
+        for choice, of_choice in scores.items():
+            best = f", best {format_score(max(of_choice))}" if of_choice else ""
+            texts.append(f"{choice} in {count(len(of_choice), 'trial')}{best}")
+        yield f"{parameter.name}: {'; '.join(texts[:CHOICES_SHOWN])}"
 
 
 def build_trials(report: TuningReport) -> Table:

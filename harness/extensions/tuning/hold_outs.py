@@ -19,7 +19,7 @@ from harness.files.beside import BesideFile
 from harness.files.paths import cut_suffix
 from harness.files.query_samples import fingerprint_population
 from harness.files.versioned import VersionedJson
-from harness.model.suite import Query
+from harness.model.suite import Query, Suite
 from harness.words import count
 
 _FORM = VersionedJson(
@@ -152,6 +152,22 @@ def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook, roots: Sequence[s
     looked = replace(hold_out, looks=(*hold_out.looks, look))
     write_hold_out(path, looked, roots)
     return looked
+
+
+def list_choosing_queries(suite: Suite, request: str) -> frozenset[str]:
+    """
+    The queries of *suite* by which the request with the fingerprint *request* was chosen; none where it was not.
+
+    Raises:
+        FormatError: The file of the hold-out cannot be read, or is none that was written here.
+    """
+    path = build_hold_out_path(Path(suite.path))
+    if not BesideFile(path).exists():
+        return frozenset()
+    hold_out = read_hold_out(path, suite.roots)
+    if all(look.choice != request for look in hold_out.looks):
+        return frozenset()
+    return frozenset(query.id for query in suite.queries) - set(hold_out.queries)
 
 
 def write_hold_out(path: Path, hold_out: HoldOut, roots: Sequence[str] = ()) -> None:

@@ -15,7 +15,8 @@ from harness.extensions.tuning.study import Study
 from harness.masking import fingerprint
 from harness.model.kept import TEXT_PLACEHOLDER
 from harness.model.suite import Json, Query, Suite
-from harness.store.what_changed import select_request_values
+from harness.store.what_changed import fingerprint_request, select_request_values
+from harness.suites.parameters import fill_parameters
 from harness.words import counted
 
 LOOKS = "looks"
@@ -129,6 +130,7 @@ def write_look(tuning: Tuning, study: Study, values: Mapping[str, Json], gain: T
         compared=fingerprint_look(tuning, values),
         difference=gain.difference,
         p_value=gain.p_value,
+        choice=fingerprint_request(fill_parameters(tuning.suite, values), tuning.request),
     )
     hold_out = add_look(build_hold_out_path(tuning.path), tuning.hold_out, look, tuning.suite.roots)
     if hold_out != tuning.hold_out:

@@ -67,6 +67,8 @@ class HoldOutLook:
     """A fingerprint of the two requests, the measure and the judgments: looking at the same again is no other look."""
     difference: float
     p_value: float
+    choice: str | None = None
+    """The fingerprint of the chosen request, by which it is known again in a suite; None in earlier files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +277,8 @@ class TuningReport:
     """The searches that were not, since equal ones had been answered."""
     stopped: str = ""
     """Why fewer trials were made than asked for; empty where all were."""
+    tied: int = 0
+    """The trials whose score the order of tied documents moves: theirs is the least over the orders."""
     changed_body: Mapping[str, Json] = field(default_factory=dict)
     """The body of the chosen request, before it is filled for a query."""
     exit_status: int = 0

@@ -196,10 +196,10 @@ def check_power(tuning: Tuning, study: Study) -> list[str]:
     total = round(needed * (1 + len(tuning.scored_queries) / held_out))
     shown = format_rounded_up(detectable)
     sentence = (
-        f"this suite can show gains in {tuning.measure} from {shown} on, with the {count(held_out, 'query')} of its "
-        f"hold-out and a chance of 80 %; a gain of {effect:g} would need {needed:,} there, about {total:,} in the "
-        f"suite (standard deviation of the differences {spread:.2g}, from "
-        f"{count(min(len(study.kept), PILOT + 1) - 1, 'trial')})"
+        f"this suite can show gains in {tuning.measure} from about {shown} on, with the {count(held_out, 'query')} of "
+        f"its hold-out and a chance of 80 %; a gain of {effect:g} would need {needed:,} there, about {total:,} in the "
+        f"suite (rough: by the standard deviation of the differences, {spread:.2g} in the first "
+        f"{count(min(len(study.kept), PILOT + 1) - 1, 'trial')}; a choice near today's values often has less)"
     )
     if tuning.options.force:
         return [sentence]

@@ -96,6 +96,7 @@ def give_verdict(material: Material, tried: Suite, runner: Runner, *, needs_grad
         compared=_fingerprint_look(material, live_suite, tried),
         difference=gain.difference,
         p_value=gain.p_value,
+        choice=fingerprint_request(tried, material.request),
     )
     hold_out = add_look(path, hold_out, look, material.suite.roots)
     interval = None if gain.low is None or gain.high is None else (gain.low, gain.high)

@@ -53,7 +53,7 @@ def test_decision_values_and_costs():
     page = Page(render(tuning_report()))
     assert "a gain in nDCG@10: +0.0520 (95 % interval +0.0110 to +0.0940, p 0.0123)" in page.text
     assert "the hold-out was looked at before" in page.text
-    assert "5 folds (approximate)" in page.text
+    assert "5 folds, no evidence" in page.text
     assert "query-0" in page.text
     assert "no constraint, as today's request does not hold it" in page.text
     labels = [svg["aria-label"] for svg in page.all("svg", role="img")]

@@ -28,6 +28,7 @@ from harness.files.judge_files import JudgeFile
 from harness.local_server import RefusedAction
 from harness.metrics.quotes import make_quote
 from harness.model.judging import JudgeAnswer
+from harness.store.what_changed import fingerprint_request
 from harness.suites import load_suite
 
 GOOD, NEW = REQUEST.replace("^3", "^6"), REQUEST.replace("^3", "^8")
@@ -247,6 +248,16 @@ class TestHoldOut:
             query = min(hidden)
             with pytest.raises(UsageError, match="found no query"):
                 actions.show_query("", {"id": query})
+
+    def test_the_look_has_what_the_request_is_known_by(self, engine, path, held_out):
+        """By its fingerprint a comparison knows the request in the suite, and that the other queries chose it."""
+        with open_actions(path, engine.url, hold_out=True) as actions:
+            send(actions, GOOD)
+            actions.finish("", {"try": 1})
+            plan = {"try": 1, "how": "request", "name": "better"}
+            actions.write("", {**plan, "token": actions.write("", plan)["token"], "write": True})
+        [look] = json.loads(held_out.read_text())["looks"]
+        assert look["choice"] == fingerprint_request(load_suite(path, {}), "better")
 
     def test_finishing_asks_them_once_and_records_the_look(self, engine, path, held_out):
         with open_actions(path, engine.url, hold_out=True) as actions:
