@@ -199,7 +199,10 @@ class OutputType(click.ParamType):  # type: ignore[type-arg]  # click before 8.4
                 ctx,
             )
         if kind not in self._kinds:
-            self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, self._kinds)}", param, ctx)
+            remedy = did_you_mean(kind, self._kinds)
+            if kind == "json" and ctx is not None and any(option.name == "as_json" for option in ctx.command.params):
+                remedy = "; --json prints it"
+            self.fail(f"there is no kind {kind!r}, only {kinds}{remedy}", param, ctx)
         path = Path(file)
         if file == "-":
             self.fail("found -, expected a file; /dev/stdout is standard output", param, ctx)

@@ -118,7 +118,7 @@ def _decide_runs(
     remedy = suggest_tie_remedy(replace(inputs, reference=None))
     finding = decide_pairs(condition, pairs, of_query=of_query, remedy=remedy)
     later = describe_later(inputs.history)
-    reasons = [finding.reason, describe_runs(entries), later]
+    reasons = [finding.reason, describe_runs(entries, inputs.history), later]
     finding = replace(finding, reason="; ".join(filter(None, reasons)))
     if finding.status is Status.PASSED:
         caveats = [finding.caveat, *caveats_of_queries, later]
@@ -161,9 +161,9 @@ def explain_too_few(history: History | None, runs: int) -> str:
     return "; ".join(filter(None, (facts, describe_later(history), describe_other_files(history), remedy)))
 
 
-def describe_runs(entries: Sequence[RescoredEntry]) -> str:
+def describe_runs(entries: Sequence[RescoredEntry], history: History | None = None) -> str:
     """
-    The numbers and the days of the runs that count, which come in the order of their numbers.
+    The numbers and the days of the runs that count, which come in the order of their numbers, and those passed over.
 
     Empty if they have no numbers, as they are not read from a folder.
     """
@@ -181,6 +181,16 @@ def describe_runs(entries: Sequence[RescoredEntry]) -> str:
     if repeats:
         verb = "repeats" if repeats == 1 else "repeat"
         text += f", of which {repeats} {verb} this one"
+    if history is None:
+        return text
+    compared = {entry.number for entry in entries}
+    passed_over = [f"{number}" for number in history.repeats if number > entries[0].number and number not in compared]
+    if passed_over:
+        verb = "repeats" if len(passed_over) == 1 else "repeat"
+        text += f", but not {listed(passed_over)}, which {verb} this one"
+    passed_over = [f"{number}" for number in history.repeated if number > entries[0].number and number not in compared]
+    if passed_over:
+        text += f", but not {listed(passed_over)}: a later run of the same commit and day counts"
     return text
 
 
@@ -199,7 +209,8 @@ def describe_other_files(history: History) -> str:
     """That runs of other files do not count; empty if there are none."""
     if not history.other_files:
         return ""
-    return f"runs of {listed(history.other_files)} do not count: a suite of the same name, in another file"
+    others = listed(history.other_files)
+    return f"runs of {others} do not count: a suite of the same name, in another file than {history.file}"
 
 
 def describe_later(history: History | None) -> str:

@@ -313,5 +313,11 @@ class History:
     """As *entries*, if those of *later* counted too; empty if there are none of these."""
     newest: int = 0
     """The number of the newest entry that may count."""
+    repeats: tuple[int, ...] = ()
+    """The numbers of runs that do not count, as they repeat the one that is judged; not those before all *entries*."""
+    repeated: tuple[int, ...] = ()
+    """Of runs that do not count, as a later one of the same commit and day repeats them."""
+    file: str = ""
+    """The file of the suite, as *other_files* are named."""
     other_files: tuple[str, ...] = ()
     """Files of suites of the same name, whose runs do not count."""

@@ -94,12 +94,17 @@ def find_history(
     until_now = [entry for entry in of_series if entry.created <= latest]
     later = tuple(entry.created for entry in of_series if entry.created > latest)
     judged = JudgedRun(suite, run, commit, format_created(now)[:10])
+    chosen = _rescore_chosen(until_now, of_series, judged, most)
+    repeats, repeated = _list_passed_over(until_now, of_series, judged, chosen)
     return History(
-        entries=_rescore_chosen(until_now, of_series, judged, most),
+        entries=chosen,
         folder=options.history.as_posix(),
         later=later,
         entries_with_later=_rescore_chosen(of_series, of_series, judged, most) if later else (),
         newest=len(of_series),
+        repeats=repeats,
+        repeated=repeated,
+        file=name_suite_file(Path(suite.path), options.history),
         other_files=other_files,
     )
 
@@ -115,6 +120,31 @@ def _rescore_chosen(
         is_repeat = judged.is_repeated_by(entry.entry)
         rescored.append(replace(entry, number=numbers[id(entry.entry)], is_repeat=is_repeat))
     return tuple(rescored)
+
+
+def _list_passed_over(
+    entries: Sequence[HistoryEntry],
+    of_series: Sequence[HistoryEntry],
+    judged: JudgedRun,
+    chosen: Sequence[RescoredEntry],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """
+    The numbers of those of *entries* that are not *chosen*, though one before them is.
+
+    First those that repeat the run that is judged, then those that a later one repeats.
+    """
+    chosen_numbers = {entry.number for entry in chosen}
+    oldest = min(chosen_numbers, default=len(of_series))
+    candidates = {id(entry) for entry in entries}
+    repeats, repeated = [], []
+    for number, entry in enumerate(of_series, start=1):
+        if number < oldest or number in chosen_numbers or id(entry) not in candidates:
+            continue
+        if judged.is_repeated_by(entry):
+            repeats.append(number)
+        else:
+            repeated.append(number)
+    return tuple(repeats), tuple(repeated)
 
 
 def keep_suite(finished: FinishedSuite, environ: Mapping[str, str], created: datetime | None = None) -> FinishedSuite:

@@ -425,7 +425,7 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
     # Queries for which no result is right have no scores that a threshold could compare.
     if select_scored(whole_suite.queries) and not needs_baseline(whole_suite, run.request):
         measure = next(iter(common_measures(whole_suite)), DEFAULT_MEASURE)
-        notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
+        notes.append(f"no threshold compares with the baseline; add one, such as `drop {measure} <= 0.02`")
     return BaselineUpdate(path, merged, run.request, before, tuple(notes), roots)
 
 

@@ -242,7 +242,16 @@ def test_runs_that_are_passed_over_are_not_called_the_last(suite, answers, monke
         [verdict] = run(suite, environ={"GITHUB_SHA": commit}, history=Path("kept")).suites[0].verdicts
     assert [run.number for run in verdict.runs] == [1, 2]
     assert "the median of 2 runs of the history" in verdict.reason
-    assert "1 to 2 (2026-11-01 to 2026-11-02)" in verdict.reason
+    assert "1 to 2 (2026-11-01 to 2026-11-02), but not 3, 4, which repeat this one" in verdict.reason
+
+
+def test_a_run_that_a_later_one_of_its_commit_and_day_repeats_is_named(suite, answers):
+    suite.write_text(SINCE)
+    for commit in ("one", "two", "two", "three"):
+        answers["shoes"] = ["c"] if commit == "three" else ["a"]
+        [verdict] = run(suite, environ={"GITHUB_SHA": commit}, history=Path("kept")).suites[0].verdicts
+    assert [run.number for run in verdict.runs] == [1, 3]
+    assert "but not 2: a later run of the same commit and day counts" in verdict.reason
 
 
 def test_repetitions_that_count_for_want_of_others_are_said(suite, answers, monkeypatch):

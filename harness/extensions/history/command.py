@@ -38,14 +38,14 @@ from harness.report.output_files import refuse_inputs, write_output
 from harness.report.outputs import Output
 from harness.report.terminal import print_document
 from harness.store.history import rename_entries
-from harness.store.history_files import list_suites, read_history, select_of_file
+from harness.store.history_files import list_suites, name_suite_file, read_history, select_of_file
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
 from harness.waits import show_work
 from harness.words import count, did_you_mean, listed
 
-MOST_RUNS = 300
-"""Runs that are shown where the user says nothing."""
+MOST_RUNS = 1000
+"""Runs of each request and index that are shown, the latest: more would take long to score anew."""
 
 KEPT_APART = 50
 """Runs of each suite that are not packed where the user says nothing."""
@@ -76,14 +76,6 @@ def command() -> None:
 @history_option
 @click.option("--request", metavar="NAME", help="Show the runs of this request only.")
 @click.option("--index", metavar="NAME", help="Show the runs with this index in place of the suite's own only.")
-@click.option(
-    "--last",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=MOST_RUNS,
-    show_default=True,
-    help="Show this many runs of each request and index, the latest.",
-)
 @output_option(_KINDS, "html=history.html", "Write a page: html=FILE.")
 @json_option
 @config_options
@@ -92,7 +84,6 @@ def show(
     suite: Path,
     request: str | None,
     index: str | None,
-    last: int,
     outputs: tuple[Output, ...],
     as_json: bool,
     **arguments: Any,
@@ -113,7 +104,7 @@ def show(
     if not entries:
         raise _make_no_runs_error(folder, loaded, path)
     with show_work(f"scoring {count(len(entries), 'run')} by the judgments of today"):
-        timelines = build_timelines(entries, loaded, most=last)
+        timelines = build_timelines(entries, loaded, most=MOST_RUNS)
     delivery = Delivery()
     with delivery.printing():
         if as_json:
@@ -222,7 +213,7 @@ def _read_entries(folder: Path, suite: Suite, path: Path) -> list[HistoryEntry]:
         HistoryError: There are none.
     """
     entries, other_files = select_of_file(read_history(folder, suite.name), path, folder)
-    others = describe_other_files(History(other_files=other_files))
+    others = describe_other_files(History(file=name_suite_file(path, folder), other_files=other_files))
     if not entries:
         raise _make_no_runs_error(folder, suite, path, others)
     if others:

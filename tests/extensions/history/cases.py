@@ -12,5 +12,5 @@ REFUSED = {
         *("--output", "html=report.html", "--request", "curent"),
     ),
 }
-NAMED = [("relevance history SUITE --last 3", "")]
+NAMED = [("relevance history SUITE --request current", "")]
 OPENED_BESIDE = ["extensions/history/packing.py"]

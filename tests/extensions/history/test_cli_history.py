@@ -58,17 +58,33 @@ def test_the_runs_of_a_suite_are_shown(history):
 def test_the_word_show_may_be_said_and_relevance_toml_names_the_folder(history, folder):
     (folder / "relevance.toml").write_text('history = "history"\n')
     assert history("shop.relevance.yaml") == history("show", "shop.relevance.yaml")
-    assert (
-        history("--last", "2", "shop.relevance.yaml")[1]
-        .splitlines()[1]
-        .endswith("2 runs from 2026-11-11 to 2026-11-12, and 10 older")
-    )
 
 
 def test_a_page_is_written(history, folder):
     status, _, err = history("shop.relevance.yaml", "--history", "history", "--output", "html=history.html")
     assert (status, err) == (0, "wrote history.html\n")
     assert "<title>shop: nDCG@3 0." in (folder / "history.html").read_text()
+
+
+def test_json_is_printed_and_no_output(history):
+    status, _, err = history("shop.relevance.yaml", "--history", "history", "--output", "json=history.json")
+    assert status == 2
+    assert "there is no kind 'json', only html; --json prints it" in err
+
+
+def test_runs_of_a_suite_of_the_same_name_are_named_beside_its_own_file(history, folder):
+    (folder / ".git").mkdir()
+    for name in ("old", "new"):
+        (folder / name).mkdir()
+        (folder / name / "shop.relevance.yaml").write_text(SUITE)
+    suite = make_kept_suite()
+    for day, name in enumerate(("old", "new")):
+        write_entry(folder / "kept", entry_of(suite, run_of(suite), day=day, file=f"{name}/shop.relevance.yaml"))
+    err = history("new/shop.relevance.yaml", "--history", "kept")[2]
+    assert err == (
+        "note: runs of old/shop.relevance.yaml do not count: a suite of the same name, in another file than "
+        "new/shop.relevance.yaml\n"
+    )
 
 
 def test_judgments_of_today_are_those_that_count(history, folder):

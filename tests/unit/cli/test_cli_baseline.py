@@ -78,7 +78,7 @@ def test_that_no_threshold_compares_with_it_is_said(folder, engine, capsys, thre
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE.format(name="shop").replace('thresholds: ["drop RR@3 <= 0.1"]\n', thresholds))
     assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
-    note = "no threshold of the suite compares with it; add one, such as `drop RR@3 <= 0.02`"
+    note = "no threshold compares with the baseline; add one, such as `drop RR@3 <= 0.02`"
     assert (note in capsys.readouterr().out) == said
 
 
