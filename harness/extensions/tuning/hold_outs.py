@@ -147,9 +147,13 @@ def keep_hold_out(path: Path, hold_out: HoldOut, roots: Sequence[str] = ()) -> N
 
 def add_look(path: Path, hold_out: HoldOut, look: HoldOutLook, roots: Sequence[str] = ()) -> HoldOut:
     """*hold_out* with *look*, which is written to *path*; a look at the same two requests again is no other one."""
-    if any(known.compared == look.compared for known in hold_out.looks):
+    looks = {known.compared: known for known in hold_out.looks}
+    known = looks.setdefault(look.compared, look)
+    # Looks of earlier versions do not say what was chosen.
+    looks[look.compared] = replace(known, choice=known.choice or look.choice)
+    looked = replace(hold_out, looks=tuple(looks.values()))
+    if looked == hold_out:
         return hold_out
-    looked = replace(hold_out, looks=(*hold_out.looks, look))
     write_hold_out(path, looked, roots)
     return looked
 

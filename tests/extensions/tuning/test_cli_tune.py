@@ -788,6 +788,16 @@ class TestTheSuite:
         assert status == 2
         assert "found the request 'tuned' already, expected another name for --candidate" in err
 
+    def test_look_of_an_earlier_version_gets_its_choice(self, shop, tune):
+        """A file that does not say what was chosen says it after the same tuning, and counts no other look."""
+        tune()
+        path = Path("shop.holdout.json")
+        written = json.loads(path.read_text())
+        path.write_text(json.dumps({**written, "looks": [{**written["looks"][0], "choice": None}]}))
+        tune()
+        assert json.loads(path.read_text()) == written
+        assert len(written["looks"][0]["choice"]) == 16
+
     def test_no_comparison_follows_no_gain(self, shop, tune, capsys):
         """A request without a gain is written with the decision, and without a command that shows one."""
         self.tie_today(shop)
