@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -76,14 +77,16 @@ def red_gate(tmp_path_factory, embedded_node):
 
 
 def test_the_picture_of_a_terminal(red_gate, hold_picture):
-    lines = red_gate.colored.splitlines()
-    plain = Text.from_ansi(red_gate.colored).plain
+    # A reader starts a node of their own, which takes --embedded; that of the tests runs already.
+    colored = re.sub(r"--url \S+ --allow-write", "--embedded", red_gate.colored)
+    lines = colored.splitlines()
+    plain = Text.from_ansi(colored).plain
 
     def make():
         console = Console(record=True, width=118, file=io.StringIO(), force_terminal=True)
         for line in lines[:36]:
             console.print(Text.from_ansi(line), soft_wrap=True)
-        title = " ".join(["relevance", *RED_GATE])
+        title = " ".join(["relevance", *RED_GATE, "--embedded"])
         svg = console.export_svg(title=title, code_format=SVG, unique_id="terminal")
         (PICTURES / "terminal.svg").write_text(svg, encoding="utf-8")
 
