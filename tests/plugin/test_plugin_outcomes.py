@@ -64,7 +64,8 @@ def test_a_shortfall_is_a_failure_that_shows_the_worst_query(suite: Suite, junit
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "mean nDCG@10 (gain exponential) is 0.8155, required >= 0.9, over 2 queries; worst: boots 0.6309",
+            "mean nDCG@10 (gain exponential) is 0.8155, required >= 0.9, over 2 queries; worst: boots 0.6309; "
+            "1 of 2 hits of this query is unjudged",
             "*mean nDCG@10 >= 0.9 (shop.relevance.yaml:6:*",
             "query boots  rubber boots*0.6309*",
             "*1*e*unjudged*",

@@ -29,7 +29,7 @@ def test_the_failure_blames_what_costs_the_mean_most(suite: Suite, run: Run) -> 
     result.stdout.fnmatch_lines(
         [
             "weighted mean nDCG@10 (gain exponential) is 0.6678, required >= 0.8, over 2 queries; "
-            "cost most: boots 0.6309 (weight 9)",
+            "cost most: boots 0.6309 (weight 9); 1 of 2 hits of this query is unjudged",
             "query boots*",
         ]
     )
