@@ -177,6 +177,21 @@ def describe_timeline_run(timeline: Timeline, place: int) -> str:
     return f"run {number_run(timeline, place):,} ({entry.created[:10]}{commit})"
 
 
+def describe_commits(timeline: Timeline, place: int) -> str:
+    """
+    The commit of a run; where the run before it is of another one, both, as ``git diff`` takes them.
+
+    Empty if it is unknown.
+    """
+    commit = (timeline.points[place].entry.commit or "")[:9]
+    before = ""
+    if place > 0:
+        before = (timeline.points[place - 1].entry.commit or "")[:9]
+    if commit and before and commit != before:
+        return f"{before}..{commit}"
+    return commit
+
+
 def number_run(timeline: Timeline, place: int) -> int:
     """The number of the run at *place* of the points that are shown."""
     return timeline.older + place + 1
@@ -327,7 +342,10 @@ def describe_movement(timeline: Timeline, movement: Movement) -> str:
     if isinstance(movement.parts[0][1], Drift):
         first_run, last_run = describe_timeline_run(timeline, first), describe_timeline_run(timeline, last)
         return f"{told}, without a step, from {first_run} to {last_run}"
-    text = f"{told}, with {describe_timeline_run(timeline, last)}"
+    entry = timeline.points[last].entry
+    commits = describe_commits(timeline, last)
+    when = f"{entry.created[:10]}, commit {commits}" if commits else entry.created[:10]
+    text = f"{told}, with run {number_run(timeline, last):,} ({when})"
     changes = [change.text for change in timeline.points[last].changes]
     if changes:
         return f"{text}, before which changed: {'; '.join(changes)}"
@@ -364,7 +382,7 @@ def build_run_changes(timeline: Timeline) -> Table:
             (
                 make_words(f"{number_run(timeline, place):,}"),
                 make_words(point.entry.created[:10]),
-                make_name((point.entry.commit or "")[:9]),
+                make_name(describe_commits(timeline, place)),
                 make_words(format_difference(change)),
                 make_words(describe_point_changes(point)),
             )

@@ -44,9 +44,9 @@ def test_steps_and_drifts_are_told_with_what_changed_before_them(planted):
     drift, up, down = [describe_movement(timeline, movement) for movement in list_movements(timeline)]
     figures = r"nDCG@3 fell by 0\.0\d+ to 0\.9\d+, nDCG@10 fell by 0\.0\d+ to 0\.9\d+"
     assert re.match(rf"{figures}, without a step, from run 18\d \(.*\) to run 23\d \(", drift)
-    assert up.endswith("with run 141 (2027-03-21, commit 000008c), before which changed: the request")
+    assert up.endswith("with run 141 (2027-03-21, commit 000008b..000008c), before which changed: the request")
     assert down.endswith(
-        "with run 81 (2027-01-20, commit 0000050), before which changed: the request; the mapping of the index"
+        "with run 81 (2027-01-20, commit 000004f..0000050), before which changed: the request; the mapping of the index"
     )
 
 
@@ -54,6 +54,7 @@ def test_runs_before_which_only_documents_changed_are_counted(planted):
     [timeline] = planted
     changes = build_run_changes(timeline)
     assert [join_spans(row[0]) for row in changes.rows] == ["266", "221", "141", "111", "81"]
+    assert [join_spans(row[2]) for row in changes.rows][-1] == "000004f..0000050"
     assert changes.remarks == ("before 59 other runs only documents changed",)
 
 
