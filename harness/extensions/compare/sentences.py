@@ -342,8 +342,21 @@ def describe_coverage(report: ComparisonReport) -> Iterator[str]:
     for comparison, hits in zip(comparisons, judged, strict=True):
         yield _describe_covered_side(comparison.reference, hits, hits.reference)
         yield _describe_covered_side(comparison.candidate, hits, hits.candidate)
+    yield from _describe_relevant_moves(report)
     yield from _describe_ranges(report, judged)
     yield from _suggest_judged_only(judged)
+
+
+def _describe_relevant_moves(report: ComparisonReport) -> Iterator[str]:
+    """How many hits with a grade above 0 each side gained and lost: evidence that unjudged hits cannot undo."""
+    for comparison in report.comparisons:
+        entered = left = 0
+        for query in comparison.queries:
+            relevant = [document for document in query.documents if (document.grade or 0.0) > 0]
+            entered += sum(document.reference is None for document in relevant)
+            left += sum(document.candidate is None for document in relevant)
+        if entered or left:
+            yield f"{comparison.candidate.name}: {count(entered, 'relevant hit')} entered, {left:,} left"
 
 
 def _describe_ranges(report: ComparisonReport, judged: Sequence[JudgedHits]) -> Iterator[str]:

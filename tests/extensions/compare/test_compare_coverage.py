@@ -287,3 +287,9 @@ def test_a_side_says_which_queries_lost_all_their_hits(tmp_path, monkeypatch, ca
     sides = [write_run(tmp_path / "a.run", A), write_run(tmp_path / "b.run", {QUERIES[0]: A[QUERIES[0]]})]
     main(["compare", *sides, "--qrels", str(tmp_path / "j.qrels"), "--measure", "P@3", "--complete"])
     assert f"b.run: zero hits for {len(QUERIES) - 1} queries (" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_relevant_hits_that_entered_and_left_are_counted(compare):
+    _, text = compare(A, B, measures=["P@3"], qrels=judge("r1", "r2", "r3", "n2"))
+    said = " ".join(text.split())
+    assert f": {len(QUERIES)} relevant hits entered, {2 * len(QUERIES)} left" in said
