@@ -261,6 +261,7 @@ def _complete_estimate(finding: Finding, name: str, figures: _Figures, suite: Su
     if estimate.low is None or estimate.high is None:
         reason = f"{name} cannot be estimated {basis}: the sample's scores are equal{remarks}"
         return replace(finding, reason=reason, cause=Cause.TOO_FEW_QUERIES)
+    finding = replace(finding, bounds=(estimate.low, estimate.high))
     status = _compare(finding, estimate.low, estimate.high)
     assert finding.required is not None, "a threshold that is estimated requires a number"
     reason = (

@@ -44,6 +44,7 @@ class Finding:
     ties: tuple[float, float] | None = None
     repeats: tuple[float, float] | None = None
     spread: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
     if_judged: tuple[float, float] | None = None
     runs: tuple[ComparedRun, ...] = ()
     cause: Cause | None = None

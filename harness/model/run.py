@@ -604,6 +604,8 @@ class Verdict:
     """The least and the greatest observed value in *unit* over the repeats of the run, if they differ."""
     spread: tuple[float, float] | None = None
     """The least and the greatest score of the runs of the history that it was compared with."""
+    bounds: tuple[float, float] | None = None
+    """The lower and the upper bound of *observed*, if it is an estimate."""
     if_judged: tuple[float, float] | None = None
     """
     For a threshold with a p-value, the least and the greatest difference from the other run that unjudged hits allow;

@@ -183,7 +183,11 @@ def format_verdict_figure(verdict: Verdict) -> str:
         if verdict.unit is Unit.P_VALUE and 0 < verdict.observed < 5e-5:
             return f"{verdict.unit} {verdict.observed:.1e}"
         return f"{verdict.unit} {_format_observed(verdict)}"
-    return _add_unit(_format_observed(verdict), verdict.observed, verdict.unit)
+    text = _add_unit(_format_observed(verdict), verdict.observed, verdict.unit)
+    if verdict.bounds is not None:
+        low, high = verdict.bounds
+        text += f" ({low:.4f} to {high:.4f})"
+    return text
 
 
 def _format_rise(verdict: Verdict) -> str:

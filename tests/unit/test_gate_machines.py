@@ -18,6 +18,7 @@ from harness.metrics.run_scores import score_run
 from harness.model.kept import Reference
 from harness.model.run import Engine, Failure, FailureKind, Ranking, Run, Status, Verdict
 from harness.model.suite import KappaCondition, MachineShareCondition, Operator, Query, QuerySample, Waiver
+from harness.report.sentences import format_verdict_figure
 
 
 def judged(
@@ -368,10 +369,13 @@ def test_an_estimate_is_of_the_weighted_mean() -> None:
     # The machine's scores weigh as people's do: a machine that is right leaves nothing between the bounds but chance.
     right = [replace(query, machine_grades={"gpt": query.people_grades or {}}) for query in queries]
     part = QuerySample(1, tuple(query.id for query in right[:52]), "")
-    reason = decide_one("mean P@1 >= 0.1", right, rankings, is_estimated=True, sample=part, depth=2).reason
-    low, high = (float(number) for number in reason.split("between ")[1].split(" (")[0].split(" and "))
+    verdict = decide_one("mean P@1 >= 0.1", right, rankings, is_estimated=True, sample=part, depth=2)
+    assert verdict.bounds is not None
+    low, high = verdict.bounds
     assert low <= plain.observed <= high
-    assert reason.startswith("weighted mean P@1 is estimated as")
+    assert verdict.reason.startswith("weighted mean P@1 is estimated as")
+    assert f"between {low:.4f} and {high:.4f} (" in verdict.reason
+    assert format_verdict_figure(verdict) == f"{verdict.observed:.4f} ({low:.4f} to {high:.4f})"
 
 
 class TestEstimatesOverUndefinedQueries:
