@@ -161,6 +161,8 @@ def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) 
         return Finding(Status.SKIPPED, reason, measure=measure.text, cause=Cause.NOT_COMPARED)
     answered = (*today.counted, *today.undefined)
     problem = explain_unusable(reference, answered, measure.cutoff or suite.depth)
+    if not problem and reference is not None and measure.cutoff is None:
+        problem = _explain_lowered_depth(reference, measure, suite.depth)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if suite.baseline_optional else Status.FAILED
         return pairing.refuse(status, problem, find_cause_of_refusal(reference))
@@ -328,9 +330,7 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
         return "no baseline was given"
     if reference.run is None:
         return reference.problem
-    subject = f"the baseline of {reference.created} is older than the suite: it"
-    if reference.name:
-        subject = reference.name
+    subject = _name_unusable(reference)
     remedy = ""
     if reference.remedy:
         remedy = f"; {reference.remedy}"
@@ -340,6 +340,28 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
     if reference.depth < needed:
         return f"{subject} keeps {count(reference.depth, 'hit')} per query, but {needed} are needed{remedy}"
     return ""
+
+
+def _explain_lowered_depth(reference: Reference, measure: Measure, depth: int) -> str:
+    """
+    Why *reference* has no score by *measure*, which has no cutoff, at a lower *depth*; empty where that is not lower.
+
+    Cut at the new depth, its rankings would lose the same hits as those of today, so that the drop would be hidden.
+    """
+    if reference.depth <= depth:
+        return ""
+    remedy = "name a cutoff"
+    if reference.remedy:
+        remedy = f"{reference.remedy}, or {remedy}"
+    return (
+        f"{_name_unusable(reference)} keeps {count(reference.depth, 'hit')} per query, but the suite asks for {depth}, "
+        f"and {measure.text} counts them all; {remedy}"
+    )
+
+
+def _name_unusable(reference: Reference) -> str:
+    """*reference* as the subject of a sentence on why it cannot be compared with."""
+    return reference.name or f"the baseline of {reference.created} is older than the suite: it"
 
 
 def find_cause_of_refusal(reference: Reference | None) -> Cause:

@@ -123,7 +123,7 @@ def compare_queries(
             after = scores_now.get(query.id, {}).get(measure.text)
             if before is None or before.value is None or after is None or after.value is None:
                 continue
-            if _has_depth(reference, measure, suite):
+            if _has_depth(reference, measure, suite) and not _is_cut(reference, measure, suite):
                 values[measure.text] = before.value
         compared[query.id] = QueryBaseline(values, moved, depth, are_only_ties(moved))
     return compared
@@ -137,6 +137,11 @@ def _find_depth(measure: Measure, suite: Suite) -> int:
 def _has_depth(reference: Reference, measure: Measure, suite: Suite) -> bool:
     """Whether *reference* has as many hits as *measure* counts."""
     return _find_depth(measure, suite) <= reference.depth
+
+
+def _is_cut(reference: Reference, measure: Measure, suite: Suite) -> bool:
+    """Whether *measure* counts all hits, of which *reference* has more than *suite* asks for now."""
+    return measure.cutoff is None and reference.depth > suite.depth
 
 
 def describe_not_compared(suite: Suite, run: Run, reference: Reference) -> str:
@@ -162,11 +167,18 @@ def _list_left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> I
     if unknown:
         yield f"{counted(unknown, 'query')}, which it does not have"
     deeper: dict[str, None] = {}
+    cut: dict[str, None] = {}
     for query in answered:
         for measure in measures_of(suite, query):
             if not _has_depth(reference, measure, suite):
                 deeper[measure.text] = None
+            elif _is_cut(reference, measure, suite):
+                cut[measure.text] = None
+    hits = count(reference.depth, "hit")
+    if cut:
+        verb = "counts" if len(cut) == 1 else "count"
+        why = f"it keeps {hits} per query, but the suite asks for {suite.depth}"
+        yield f"{listed(list(cut))}, which {verb} all hits: {why}"
     if deeper:
         verb = "looks" if len(deeper) == 1 else "look"
-        hits = count(reference.depth, "hit")
         yield f"{listed(list(deeper))}, which {verb} at more than the {hits} that it keeps per query"

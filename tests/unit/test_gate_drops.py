@@ -177,6 +177,23 @@ def test_a_baseline_that_is_not_deep_enough_is_older_than_its_suite(measure, dep
         assert f"it keeps {depth} hits per query, but " in verdict.reason
 
 
+@pytest.mark.parametrize(("measure", "status"), [("P@10", Status.PASSED), ("AP", Status.FAILED)])
+def test_a_lowered_depth_does_not_hide_a_drop_of_a_measure_that_counts_all_hits(measure, status):
+    verdict = verdict_on(f"drop {measure} <= 0.1", {"a": 1.0}, {"a": 1.0}, facts={"depth": 20}, depth=10)
+    assert verdict.status is status
+    if status is Status.FAILED:
+        assert verdict.reason == (
+            "AP cannot be compared with the baseline: the baseline of 2026-05-01 is older than the suite: it keeps "
+            "20 hits per query, but the suite asks for 10, and AP counts them all; REMEDY, or name a cutoff"
+        )
+
+
+def test_a_lowered_depth_warns_where_the_baseline_is_optional():
+    facts = {"depth": 20}
+    verdict = verdict_on("drop AP <= 0.1", {"a": 1.0}, {"a": 1.0}, facts=facts, depth=10, baseline_optional=True)
+    assert verdict.status is Status.WARNED
+
+
 def test_where_the_run_is_to_become_the_baseline_nothing_is_compared():
     verdict = verdict_on("drop P@10 <= 0.1", {}, {"a": 0.0}, reference=Reference(updating=True))
     assert verdict.status is Status.SKIPPED

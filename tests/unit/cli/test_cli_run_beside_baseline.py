@@ -166,6 +166,14 @@ def test_what_cannot_be_compared_is_left_out_on_both_sides_and_said(saved, shop,
     assert f"not compared with the baseline of {suite.baseline.created}: {left_out}" in suite.notes
 
 
+def test_a_measure_of_all_hits_is_not_compared_with_a_baseline_of_more_hits(saved, shop, engine, capsys):
+    shop.write_text(SUITE.replace('["RR@3"]', '["RR@3", "RR"]') + "depth: 5\n")
+    _, _, suite = shown(capsys)
+    assert (suite.summaries[0].change.now, suite.summaries[1].change) == (1.0, None)
+    left_out = "RR, which counts all hits: it keeps 10 hits per query, but the suite asks for 5"
+    assert f"not compared with the baseline of {suite.baseline.created}: {left_out}" in suite.notes
+
+
 def test_today_s_judgments_score_both_sides(saved, shop, capsys):
     shop.write_text(SUITE.replace("judgments: {a: 1}", "judgments: {y: 1}"))
     status, _, suite = shown(capsys)
