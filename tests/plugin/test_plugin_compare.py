@@ -57,9 +57,9 @@ def test_two_requests_are_compared_and_share_the_runs_of_the_session(
             compared.assert_thresholds("drop nDCG@10 <= 0.1", "mean RBO >= 0.8", "every overlap@10 >= 1")
 
         def test_another_measure(relevance):
-            compared = relevance.compare({PAIR}, measures=["P(rel=3)@1"], p=0.5, depth=2)
+            compared = relevance.compare({PAIR}, measures=["P(rel=3)@1"], depth=2)
             assert compared.difference("P(rel=3)@1").losses == 1
-            assert (compared.report.depth, compared.agreement.p) == (2, 0.5)
+            assert compared.report.depth == 2
 
         def test_runs_that_are_there_already(relevance):
             before = relevance.run("shop.relevance.yaml")
@@ -144,7 +144,6 @@ def test_with_workers_each_request_still_runs_once(
     [
         (f"compare({PAIR}, measure=['P@1'])", "UsageError: unknown option 'measure'; did you mean 'measures'?"),
         (f"compare({PAIR}, measures='P@1')", "UsageError: measures is the text 'P@1', expected a sequence"),
-        (f"compare({PAIR}, p=2)", "UsageError: found p 2, expected a persistence"),
         (f"compare({PAIR}, depth=0)", "UsageError: found depth 0, expected at least 1"),
         (f"compare({PAIR}).difference('RR')", "UsageError: RR was not compared, only nDCG@10; name it in measures"),
         (f"compare({PAIR}).query('shoe')", "UsageError: there is no query 'shoe'; did you mean 'shoes'?"),

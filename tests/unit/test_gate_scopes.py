@@ -213,7 +213,8 @@ def test_an_undefined_query_fails_it(kind: Kind) -> None:
 def test_an_undefined_query_keeps_an_estimate_from_passing(kind: Kind, changed: tuple[str, ...]) -> None:
     verdict = decide_kind(kind, make_undefined, changed)
     assert verdict.status in (Status.FAILED, Status.INCONCLUSIVE), verdict.reason
-    assert "b, c" in verdict.reason
+    # An estimate quotes the names, a comparison with the baseline does not.
+    assert "b, c" in verdict.reason.replace("'", "")
 
 
 @each(ESTIMATED)

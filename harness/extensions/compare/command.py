@@ -76,6 +76,11 @@ def describe_sides() -> str:
     return SIDES.replace("{added}", "".join(added))
 
 
+_OF_TWO_SUITES = (
+    "; without it, `relevance run FILE --output json=old.json` writes the report of a suite, and "
+    "`relevance compare old.json new.json` compares two reports"
+)
+
 _MEASURE_HELP = (
     "A measure such as nDCG@10; by default those of the suite, or those that both files have; may be repeated."
 )
@@ -160,9 +165,12 @@ def command(
     """
     if all_requests:
         arguments["sides"], arguments["suite"] = _take_suite(arguments["sides"], arguments["suite"])
-    for option, is_given in {"--dry-run": dry_run, "--old-suite": old_suite is not None}.items():
+    for option, is_given, other_way in (
+        ("--dry-run", dry_run, ""),
+        ("--old-suite", old_suite is not None, _OF_TWO_SUITES),
+    ):
         if is_given and not (why or why_each):
-            raise click.UsageError(f"{option} goes with --why")
+            raise click.UsageError(f"{option} goes with --why{other_way}")
     request = _make_request(**arguments, has_live_side=all_requests or old_suite is not None)
     suites = [suite for suite in (arguments["suite"], old_suite) if suite is not None]
     files = _list_files_of_sides(*arguments["sides"])

@@ -19,7 +19,7 @@ from harness.extensions.compare.why.arms import (
 from harness.extensions.compare.why.causes import ArmPair, Ends, ScoredArm, decide_causes
 from harness.extensions.compare.why.differences import split_requests
 from harness.extensions.compare.why.model import Finding
-from harness.extensions.compare.why.queries import explain_queries, find_moved, list_pairs
+from harness.extensions.compare.why.queries import explain_queries, find_moved, list_pairs, name_alone
 
 QUERIES = [f"q{number:02}" for number in range(20)]
 OLD = dict.fromkeys(QUERIES, 0.3)
@@ -148,6 +148,30 @@ def test_a_cause_comes_near_enough(other, is_cause):
     singles = {frozenset({number}): pair for number, pair in enumerate(pairs)}
     [first, *_] = explain_queries(find_moved(ends, {}), ends, singles, {})
     assert first.causes == ((frozenset({0}),) if is_cause else ())
+
+
+@pytest.mark.parametrize(
+    ("other", "together", "alone"),
+    [
+        # As for `trainers` of the product suite: beside the rest the first leaves what the second costs.
+        pytest.param(-0.1, 0.1, [0], id="the other costs, too, and nothing beside it"),
+        pytest.param(-0.5, 0.5, [0, 1], id="each costs all"),
+        pytest.param(-0.1, 0.0, [], id="the first costs less than all"),
+        pytest.param(-1.2, 1.2, [], id="beside the other the first helps"),
+    ],
+)
+def test_a_difference_may_move_a_query_alone(other, together, alone):
+    ends, pairs = make([[-0.5] * 20, [other] * 20], [together] * 20)
+    singles = {frozenset({number}): pair for number, pair in enumerate(pairs)}
+    [first, *_] = name_alone(explain_queries(find_moved(ends, {}), ends, singles, {}), ends, pairs, {})
+    assert (first.causes, first.alone) == ((), frozenset(alone))
+
+
+def test_a_difference_that_takes_the_score_back_needs_no_second_word():
+    ends, pairs = make([[-0.5] * 20, NOTHING])
+    singles = {frozenset({number}): pair for number, pair in enumerate(pairs)}
+    [first, *_] = name_alone(explain_queries(find_moved(ends, {}), ends, singles, {}), ends, pairs, {})
+    assert (first.causes, first.alone) == ((frozenset({0}),), frozenset())
 
 
 def test_pairs_for_queries_left():

@@ -13,7 +13,7 @@ from extensions.compare.builders.comparing import compare, refused, told
 from harness.cli import main
 from harness.extensions.compare.outputs import dumps_comparison, loads_comparison
 from harness.extensions.compare.why.model import Finding
-from harness.extensions.compare.why.sentences import describe_why, list_movers
+from harness.extensions.compare.why.sentences import describe_moved, describe_why, list_movers, write_why_headline
 from harness.report.json import loads_report
 from harness.report.run_sentences import list_next_commands
 from harness.store.journal import Journal
@@ -181,7 +181,7 @@ def test_an_uncertain_mean_comes_after_what_moved_each_query(engine, capsys):
     engine.rank = lambda body, text: 1 if text == "q3" and "min_score" in body and "timeout" in body else 3
     assert main(["compare", *WORDS, "--url", engine.url, "--why"]) == 0
     printed = capsys.readouterr().out
-    assert "the mean may have moved by chance, so no difference is named as its cause" in printed
+    assert "what moved each query is below; the mean may have moved by chance, so no cause of it is looked" in printed
     assert "finding" not in printed
     table = printed.split("1 of 1 query that moved: by a pair of differences")[1].split("beside the rest: ")[0]
     assert [line.split() for line in table.splitlines() if "+" in line] == [
@@ -202,6 +202,35 @@ def test_what_no_difference_explains_has_those_that_move_it_in_part(engine, caps
         "in part 3 timeout + 5s",
     ]
     assert {(mover.reverted, mover.alone) for mover in list_movers(why, query)} == {("+0.6667", "0.0000")}
+
+
+def test_what_moves_a_query_alone_comes_before_what_moves_it_in_part(engine, capsys):
+    """The first costs all that is lost; taken back, the third still costs some. No pair is sent."""
+    write("", THREE)
+
+    def rank(body, text):
+        if text != "q3":
+            return 1
+        return 3 if "min_score" in body else 2 if "timeout" in body else 1
+
+    engine.rank = rank
+    why = explain(capsys, engine)
+    [query] = why.moved
+    assert (query.causes, query.alone, why.pairs) == ((), (0,), 0)
+    assert [(mover.words, mover.reverted, mover.alone) for mover in list_movers(why, query)] == [
+        ("alone 1 min_score + 1", "-0.1667", "-0.6667"),
+        ("in part 3 timeout + 5s", "0.0000", "-0.5000"),
+    ]
+    assert list(describe_moved(why)) == [
+        "0 of 1 query that moved: by one difference",
+        "1 of 1 query that moved: by one difference alone, and others move it, too",
+    ]
+
+
+def test_where_nothing_moves_nothing_is_said_of_chance(engine, capsys):
+    write("", THREE)
+    why = explain(capsys, engine)
+    assert write_why_headline(why) == "RR 0.0000: the mean did not move"
 
 
 def test_what_is_refused_is_joined(engine, capsys):
@@ -523,7 +552,9 @@ def test_a_named_request_of_two_suites(engine, capsys):
 def test_an_old_suite_goes_with_why(engine, capsys):
     write("", THREE)
     words = (*WORDS, "--url", engine.url, "--old-suite", "shop.relevance.yaml")
-    assert "--old-suite goes with --why" in refused(capsys, *words)
+    said = refused(capsys, *words)
+    assert "--old-suite goes with --why" in said
+    assert "`relevance compare old.json new.json` compares two reports" in said
 
 
 def test_a_query_without_an_answer(engine, capsys):

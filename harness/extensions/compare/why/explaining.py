@@ -47,7 +47,14 @@ from harness.extensions.compare.why.model import (
     QueryEffect,
     WhyReport,
 )
-from harness.extensions.compare.why.queries import MovedQuery, Numbers, explain_queries, find_moved, list_pairs
+from harness.extensions.compare.why.queries import (
+    MovedQuery,
+    Numbers,
+    explain_queries,
+    find_moved,
+    list_pairs,
+    name_alone,
+)
 from harness.extensions.compare.why.sentences import name_difference
 from harness.means import are_weighted, mean_of
 from harness.metrics import deepest_cutoff
@@ -384,7 +391,8 @@ class _Explanation:
         """What was found, after pairs were sent for the queries that no single difference explains."""
         singles = {frozenset({number}): pair for number, pair in enumerate(arms)}
         moved = explain_queries(find_moved(ends, floors), ends, singles, floors)
-        left = [query.id for query in moved if not query.causes]
+        moved = name_alone(moved, ends, arms, floors)
+        left = [query.id for query in moved if not query.causes and not query.alone]
         numbers = list_pairs(left, ends, arms) if len(differences) > 2 else []
         sent = self.fit_pairs(differences, numbers, len(left))
         if sent:
@@ -438,8 +446,8 @@ def _describe_query(query: MovedQuery, ends: Ends, arms: Sequence[ArmPair]) -> E
         named = [effects[place] for place in dict.fromkeys(chain.from_iterable(causes))]
     else:
         movers = [effect for effect in effects if _measure_effect(effect) > EQUAL]
-        named = sorted(movers, key=_measure_effect, reverse=True)
-    return ExplainedQuery(query.id, query.change, causes, tuple(named))
+        named = sorted(movers, key=lambda effect: (effect.difference not in query.alone, -_measure_effect(effect)))
+    return ExplainedQuery(query.id, query.change, causes, tuple(sorted(query.alone)), tuple(named))
 
 
 def _measure_effect(effect: QueryEffect) -> float:

@@ -93,8 +93,16 @@ class ExplainedQuery:
     Single differences, or pairs, by their places from 0 on, each of which takes the score back and brings it forth;
     empty where none does.
     """
+    alone: tuple[int, ...] = ()
+    """
+    Without a cause, the differences each of which alone brings all of the change. Taken back, none of them takes the
+    score all the way back, as others move it, too.
+    """
     effects: tuple[QueryEffect, ...] = ()
-    """Of the differences in *causes*; without a cause, of all that move the score, those that move it most first."""
+    """
+    Of the differences in *causes*; without a cause, of all that move the score: first those in *alone*, then those that
+    move it most.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

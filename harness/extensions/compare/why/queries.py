@@ -1,9 +1,13 @@
-"""Which differences moved each query: one that takes its score back and brings it forth, or a pair that does. Pure."""
+"""
+Which differences moved each query. Pure.
+
+One that takes its score back and brings it forth, one that brings all of the change alone, or a pair.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
 
@@ -24,6 +28,8 @@ class MovedQuery:
     id: str
     change: float
     causes: tuple[Numbers, ...] = ()
+    alone: Numbers = frozenset()
+    """See `name_alone`."""
 
 
 def find_moved(ends: Ends, floors: Mapping[str, float]) -> list[MovedQuery]:
@@ -50,10 +56,44 @@ def explain_queries(
     for query in moved:
         causes = query.causes
         if not causes:
-            near = max(NEAR * abs(query.change), floors.get(query.id, 0.0)) + EQUAL
+            near = _find_near(query, floors)
             causes = tuple(numbers for numbers, pair in arms.items() if _is_cause(query, ends, pair, near))
-        explained.append(MovedQuery(query.id, query.change, causes))
+        explained.append(replace(query, causes=causes))
     return explained
+
+
+def name_alone(
+    moved: Iterable[MovedQuery], ends: Ends, arms: Sequence[ArmPair], floors: Mapping[str, float]
+) -> list[MovedQuery]:
+    """
+    *moved* with the differences that bring all of the change alone, for each query that has no cause.
+
+    Taken back, such a difference does not take the score all the way back, as others move it, too. One that moves the
+    score the other way beside the rest is none.
+    """
+    named = []
+    for query in moved:
+        alone: Numbers = frozenset()
+        if not query.causes:
+            near = _find_near(query, floors)
+            alone = frozenset(number for number, pair in enumerate(arms) if _moves_alone(query, ends, pair, near))
+        named.append(replace(query, alone=alone))
+    return named
+
+
+def _find_near(query: MovedQuery, floors: Mapping[str, float]) -> float:
+    """How far the score of *query* may be from an end that it is said to be at."""
+    return max(NEAR * abs(query.change), floors.get(query.id, 0.0)) + EQUAL
+
+
+def _moves_alone(query: MovedQuery, ends: Ends, pair: ArmPair, near: float) -> bool:
+    """Whether the differences of *pair* alone bring *query* to its new score."""
+    if pair.reverted is None or pair.alone is None:
+        return False
+    new = ends.new[query.id]
+    effect_beside_the_rest = new - pair.reverted.scores[query.id]
+    is_opposed = effect_beside_the_rest * query.change < 0 and abs(effect_beside_the_rest) > near
+    return abs(pair.alone.scores[query.id] - new) <= near and not is_opposed
 
 
 def _is_cause(query: MovedQuery, ends: Ends, pair: ArmPair, near: float) -> bool:

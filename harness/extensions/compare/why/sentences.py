@@ -18,7 +18,7 @@ _KEY = re.compile(r'"(\w[\w.]*)":')
 _TEXT = "{{text}}"
 
 MOVERS_IN_PART = 3
-"""Differences that are named of a query which none of them explains."""
+"""Differences that are named of a query which has no cause."""
 
 MOVER_SHOWN = 60
 """Characters of the name of a difference beside a query."""
@@ -94,8 +94,14 @@ def write_why_headline(why: WhyReport) -> str:
     if not why.differences:
         return f"{whole}: the requests do not differ in what is sent"
     if not why.looks_for_causes:
-        text = f"{whole}: the mean may have moved by chance, so no difference is named as its cause"
-        return f"{text}; below is what moved each query" if why.moved else text
+        parts = []
+        if why.moved:
+            parts.append("what moved each query is below")
+        if abs(why.whole.value) <= EQUAL:
+            parts.append("the mean did not move")
+        else:
+            parts.append("the mean may have moved by chance, so no cause of it is looked for")
+        return f"{whole}: {'; '.join(parts)}"
     causes = [difference.name for difference in why.causes]
     differences = count(len(why.differences), "difference")
     if not causes:
@@ -166,11 +172,16 @@ def describe_moved(why: WhyReport) -> Iterator[str]:
         yield "no query has another score"
         return
     moved = len(why.moved)
-    for size, words in ((1, "one difference"), (2, "a pair of differences")):
-        explained = [query.id for query in why.moved if query.causes and len(query.causes[0]) == size]
-        if explained or size == 1:
-            yield f"{len(explained):,} of {count(moved, 'query')} that moved: by {words}"
-    left = [query.id for query in why.moved if not query.causes]
+    by_one = [query for query in why.moved if query.causes and len(query.causes[0]) == 1]
+    by_one_alone = [query for query in why.moved if query.alone]
+    by_pair = [query for query in why.moved if query.causes and len(query.causes[0]) == 2]
+    of_moved = f"of {count(moved, 'query')} that moved"
+    yield f"{len(by_one):,} {of_moved}: by one difference"
+    if by_one_alone:
+        yield f"{len(by_one_alone):,} {of_moved}: by one difference alone, and others move it, too"
+    if by_pair:
+        yield f"{len(by_pair):,} {of_moved}: by a pair of differences"
+    left = [query.id for query in why.moved if not query.causes and not query.alone]
     if left:
         yield f"not explained by one or two differences: {counted(left, 'query')}"
     if why.pairs_left:
@@ -191,12 +202,15 @@ def list_movers(why: WhyReport, query: ExplainedQuery) -> list[Mover]:
     """
     The differences that moved *query*: each of a pair is a line, the second ``with`` the first.
 
-    A cause ``or`` another does it; where none does, each moves the score ``in part``.
+    A cause ``or`` another does it. Without a cause, a difference does all of it ``alone``, or moves the score ``in
+    part``.
     """
     effects = {effect.difference: effect for effect in query.effects}
-    places = [("in part ", effect.difference) for effect in query.effects[:MOVERS_IN_PART]]
-    if query.causes:
-        places = []
+    places = []
+    if not query.causes:
+        for effect in query.effects[:MOVERS_IN_PART]:
+            word = "alone " if effect.difference in query.alone else "in part "
+            places.append((word, effect.difference))
     for cause in query.causes:
         places.append(("or " if places else "", cause[0]))
         places += [("with ", place) for place in cause[1:]]
