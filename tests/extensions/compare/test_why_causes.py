@@ -157,7 +157,7 @@ def test_a_cause_comes_near_enough(other, is_cause):
         pytest.param(-0.1, 0.1, [0], id="the other costs, too, and nothing beside it"),
         pytest.param(-0.5, 0.5, [0, 1], id="each costs all"),
         pytest.param(-0.1, 0.0, [], id="the first costs less than all"),
-        pytest.param(-1.2, 1.2, [], id="beside the other the first helps"),
+        pytest.param(-1.2, 1.2, [0], id="the other costs more, and beside it the first helps"),
     ],
 )
 def test_a_difference_may_move_a_query_alone(other, together, alone):

@@ -96,7 +96,7 @@ class ExplainedQuery:
     alone: tuple[int, ...] = ()
     """
     Without a cause, the differences each of which alone brings all of the change. Taken back, none of them takes the
-    score all the way back, as others move it, too.
+    score back, as others move it, too.
     """
     effects: tuple[QueryEffect, ...] = ()
     """

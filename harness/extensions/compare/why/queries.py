@@ -68,15 +68,15 @@ def name_alone(
     """
     *moved* with the differences that bring all of the change alone, for each query that has no cause.
 
-    Taken back, such a difference does not take the score all the way back, as others move it, too. One that moves the
-    score the other way beside the rest is none.
+    Taken back, such a difference does not take the score back, as others move it, too. So for a pair that is looked for
+    after this it holds that neither of the two does all by itself.
     """
     named = []
     for query in moved:
         alone: Numbers = frozenset()
         if not query.causes:
             near = _find_near(query, floors)
-            alone = frozenset(number for number, pair in enumerate(arms) if _moves_alone(query, ends, pair, near))
+            alone = frozenset(number for number, pair in enumerate(arms) if _brings_forth(query, ends, pair, near))
         named.append(replace(query, alone=alone))
     return named
 
@@ -86,24 +86,17 @@ def _find_near(query: MovedQuery, floors: Mapping[str, float]) -> float:
     return max(NEAR * abs(query.change), floors.get(query.id, 0.0)) + EQUAL
 
 
-def _moves_alone(query: MovedQuery, ends: Ends, pair: ArmPair, near: float) -> bool:
-    """Whether the differences of *pair* alone bring *query* to its new score."""
-    if pair.reverted is None or pair.alone is None:
-        return False
-    new = ends.new[query.id]
-    effect_beside_the_rest = new - pair.reverted.scores[query.id]
-    is_opposed = effect_beside_the_rest * query.change < 0 and abs(effect_beside_the_rest) > near
-    return abs(pair.alone.scores[query.id] - new) <= near and not is_opposed
+def _brings_forth(query: MovedQuery, ends: Ends, pair: ArmPair, near: float) -> bool:
+    """Whether the score of *query* goes forth with the differences of *pair* alone."""
+    forth = None if pair.alone is None else pair.alone.scores.get(query.id)
+    return forth is not None and abs(forth - ends.new[query.id]) <= near
 
 
 def _is_cause(query: MovedQuery, ends: Ends, pair: ArmPair, near: float) -> bool:
     """Whether the score of *query* comes back without the differences of *pair*, and goes forth with them alone."""
-    if pair.reverted is None or pair.alone is None:
-        return False
-    back, forth = pair.reverted.scores.get(query.id), pair.alone.scores.get(query.id)
-    if back is None or forth is None:
-        return False
-    return abs(back - ends.old[query.id]) <= near and abs(forth - ends.new[query.id]) <= near
+    back = None if pair.reverted is None else pair.reverted.scores.get(query.id)
+    comes_back = back is not None and abs(back - ends.old[query.id]) <= near
+    return comes_back and _brings_forth(query, ends, pair, near)
 
 
 def list_pairs(queries: Sequence[str], ends: Ends, arms: Sequence[ArmPair]) -> list[Numbers]:

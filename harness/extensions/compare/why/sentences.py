@@ -208,9 +208,9 @@ def list_movers(why: WhyReport, query: ExplainedQuery) -> list[Mover]:
     effects = {effect.difference: effect for effect in query.effects}
     places = []
     if not query.causes:
-        for effect in query.effects[:MOVERS_IN_PART]:
-            word = "alone " if effect.difference in query.alone else "in part "
-            places.append((word, effect.difference))
+        for mover in query.effects[:MOVERS_IN_PART]:
+            word = "alone " if mover.difference in query.alone else "in part "
+            places.append((word, mover.difference))
     for cause in query.causes:
         places.append(("or " if places else "", cause[0]))
         places += [("with ", place) for place in cause[1:]]
