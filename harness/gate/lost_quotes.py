@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -42,7 +43,7 @@ def _list_lost(query: Query, measure: Measure, inputs: GateInputs) -> list[str]:
         places = place_quotes(query, response, field) if isinstance(response, Ranking) else None
         if places is None:
             return []
-        cutoff = measure.cutoff or inputs.suite.depth
+        cutoff = measure.cutoff or math.inf
         shares.append({key: _find_share(hits, cutoff) for key, hits in places.items()})
     before, after = shares
     lost = []
@@ -53,6 +54,6 @@ def _list_lost(query: Query, measure: Measure, inputs: GateInputs) -> list[str]:
     return lost
 
 
-def _find_share(places: QuotePlaces, cutoff: int) -> float:
+def _find_share(places: QuotePlaces, cutoff: float) -> float:
     """The share of a quote that the first *cutoff* hits hold."""
     return max((share for rank, share in places if rank <= cutoff), default=0.0)

@@ -269,8 +269,10 @@ class _Pairing:
             earlier, today = reference.run.responses.get(query.id), run.responses.get(query.id)
             if query.id not in before or not isinstance(earlier, Ranking) or not isinstance(today, Ranking):
                 continue
-            ranking_before, ranking_today = truncate_ranking(earlier, depth), truncate_ranking(today, depth)
-            tied_value = read_ties(suite, query, self.measure, ranking_before, ranking_today)
+            # A measure without a cutoff counts all hits, also where a side that is compared has more than the other.
+            if self.measure.cutoff is not None:
+                earlier, today = truncate_ranking(earlier, depth), truncate_ranking(today, depth)
+            tied_value = read_ties(suite, query, self.measure, earlier, today)
             if tied_value is not None:
                 tied_values[query.id] = tied_value
         return tied_values

@@ -15,7 +15,13 @@ from harness import __version__
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.extensions.compare.coverage import cover_sides
 from harness.extensions.compare.model import ComparisonReport, JudgedHits, QueryComparison, Side, SideComparison
-from harness.extensions.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
+from harness.extensions.compare.scores import (
+    ScoredSides,
+    compare_measures,
+    count_own_hits,
+    read_depths,
+    tabulate_scores,
+)
 from harness.extensions.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
 from harness.gate.decide import compute_comparison_status, decide
 from harness.gate.finding import compute_merit, describe_changed_question, read_weights
@@ -24,12 +30,12 @@ from harness.gate.selection import count_runs
 from harness.gate.stability import explain_changed_target
 from harness.gate.unjudged_hits import JUDGED
 from harness.metrics.agreement import RankPair, compare_rankings, mean_agreement
-from harness.metrics.measures import common_measures
+from harness.metrics.measures import common_measures, get_measure
 from harness.metrics.quotes import place_quotes
 from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
 from harness.model.report import QuoteReport
-from harness.model.run import Failure, FailureKind, Ranking, Status, Verdict
+from harness.model.run import Failure, FailureKind, Ranking, Run, Status, Verdict
 from harness.model.suite import (
     AgreementCondition,
     BaselineCondition,
@@ -128,6 +134,7 @@ def assemble_comparison(
         gain=str(suite.gain) if scored.is_judged else "",
         profile=suite.profile,
         depth=depth,
+        own_depths=_list_own_depths(pair, scored),
         measures=measures,
         agreement=mean_agreement(agreements, depth=depth, weights=read_weights(suite.queries, agreements)),
         queries=tuple(sort_by_change(queries, first_measure)),
@@ -139,6 +146,14 @@ def assemble_comparison(
         judged=judged,
         request_diff=diff_texts("request", pair[0].request_json, pair[1].request_json),
     )
+
+
+def _list_own_depths(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides) -> tuple[int, ...]:
+    """How many hits measures without a cutoff count on each side; empty where it is as many as both have."""
+    own = count_own_hits(pair, scored.depth)
+    if own == (scored.depth, scored.depth) or not scored.is_judged or not scored.uncut_measures:
+        return ()
+    return tuple(hits for hits in own if hits is not None)
 
 
 def assemble_report(suite: str, comparisons: Sequence[SideComparison], created: str) -> ComparisonReport:
@@ -170,32 +185,63 @@ def _decide_thresholds(
     pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int, options: CompareOptions
 ) -> tuple[Verdict, ...]:
     """The verdicts of the gate, with the first side as the baseline."""
-    reference, candidate = pair
     thresholds = tuple(_fill_depth(threshold, depth) for threshold in scored.suite.thresholds)
-    suite = replace(scored.suite, thresholds=thresholds)
+    of_all_hits = []
+    of_first_hits = []
+    for threshold in thresholds:
+        measure = get_measure(threshold)
+        if measure is not None and measure.cutoff is None:
+            of_all_hits.append(threshold)
+        else:
+            of_first_hits.append(threshold)
+    # A measure without a cutoff counts hits below the depth that both have.
+    verdicts = _decide_by_runs(pair, scored, of_all_hits, scored.deep_runs, options)
+    verdicts += _decide_by_runs(pair, scored, of_first_hits, scored.runs, options)
+    by_threshold = dict(zip([*of_all_hits, *of_first_hits], verdicts, strict=True))
+    return tuple(by_threshold[threshold] for threshold in thresholds)
+
+
+def _decide_by_runs(
+    pair: tuple[ComparedSide, ComparedSide],
+    scored: ScoredSides,
+    thresholds: Sequence[Threshold],
+    runs: tuple[Run, Run],
+    options: CompareOptions,
+) -> list[Verdict]:
+    """The verdicts of *thresholds* by *runs*, which have the hits that their measures count."""
+    if not thresholds:
+        return []
+    reference, candidate = pair
+    suite = replace(scored.suite, thresholds=tuple(thresholds))
     # Whole rankings have all the hits that a cutoff may look at, however few they are.
     if scored.depth is None:
         suite = replace(suite, depth=max(suite.depth, _find_deepest_cutoff(thresholds)))
+    depths = (suite.depth, suite.depth)
+    if runs is scored.deep_runs:
+        own_reference, own_candidate = count_own_hits(pair, scored.depth)
+        depths = (own_reference or suite.depth, own_candidate or suite.depth)
+    suite = replace(suite, depth=depths[1])
     baseline = Reference(
-        run=scored.runs[0],
+        run=runs[0],
         scores=scored.scores[0],
         depth=suite.depth,
         same_request=may_share_request(reference, candidate),
         name=reference.name,
         changed_questions=reference.changed_questions,
     )
-    verdicts = decide(suite, scored.runs[1], scored.scores[1], today=options.today, reference=baseline)
+    verdicts = decide(suite, runs[1], scored.scores[1], today=options.today, reference=baseline)
     if not any(isinstance(threshold.condition, ScoreCondition) for threshold in thresholds):
-        return verdicts
+        return list(verdicts)
     # A threshold on coverage is not about a difference: it has to hold for each side.
-    verdicts_of_reference = decide(suite, scored.runs[0], scored.scores[0], today=options.today)
+    of_reference = replace(suite, depth=depths[0])
+    verdicts_of_reference = decide(of_reference, runs[0], scored.scores[0], today=options.today)
     combined = []
     for threshold, before, after in zip(thresholds, verdicts_of_reference, verdicts, strict=True):
         if isinstance(threshold.condition, ScoreCondition):
             combined.append(_combine_verdicts(pair, before, after))
         else:
             combined.append(after)
-    return tuple(combined)
+    return combined
 
 
 def _combine_verdicts(pair: tuple[ComparedSide, ComparedSide], reference: Verdict, candidate: Verdict) -> Verdict:
@@ -457,21 +503,27 @@ def _compare_queries(
                 rbo=agreement.rbo,
                 overlap=agreement.overlap,
                 tau=agreement.tau,
-                quotes=_compare_quotes(query, rankings[query.id], scored.suite.display.text or ""),
+                quotes=_compare_quotes(query, scored),
             )
         comparisons.append(comparison)
     return comparisons
 
 
-def _compare_quotes(query: Query, rankings: tuple[Ranking, Ranking], field: str) -> tuple[QuoteReport, ...]:
-    """The quotes of *query* with their places in both *rankings*, by the texts in *field* where these are known."""
-    places_before, places_after = (place_quotes(query, ranking, field) for ranking in rankings)
+def _compare_quotes(query: Query, scored: ScoredSides) -> tuple[QuoteReport, ...]:
+    """The quotes of *query* with their places in all hits that are scored, by their texts where these are known."""
+    runs = scored.deep_runs if scored.uncut_measures else scored.runs
+    places = []
+    for run in runs:
+        response = run.responses[query.id]
+        if isinstance(response, Ranking):
+            places.append(place_quotes(query, response, scored.suite.display.text or ""))
+    places_before, places_after = places
     if places_before is None or places_after is None:
         return ()
     quotes = []
     for quote in query.quotes:
-        places = places_after[quote.key], places_before[quote.key]
-        quotes.append(QuoteReport(quote.text, quote.key, quote.grade, quote.document, *places))
+        hits, was = places_after[quote.key], places_before[quote.key]
+        quotes.append(QuoteReport(quote.text, quote.key, quote.grade, quote.document, hits, was))
     return tuple(quotes)
 
 

@@ -50,12 +50,12 @@ def cover_sides(
     # Stored scores cannot be computed with other grades, and where all hits are judged there is nothing to suppose.
     if not scored.is_rescored or not (reference.unjudged or candidate.unjudged):
         return judged
-    runs = scored.runs
+    runs, deep_runs = scored.runs, scored.deep_runs
     # The differences are those of the comparison, which takes ties in the order of the reference.
     if may_share_request(*pair):
-        runs = (runs[0], settle_run(*runs))
+        runs, deep_runs = (runs[0], settle_run(*runs)), (deep_runs[0], settle_run(*deep_runs))
     measures = [measure for measure in common_measures(suite) if needs_grades(measure)]
-    ranges = [find_range(suite, runs, measure) for measure in measures]
+    ranges = [find_range(suite, runs if measure.cutoff else deep_runs, measure) for measure in measures]
     return replace(
         judged,
         ranges=tuple(difference for difference in ranges if difference is not None),

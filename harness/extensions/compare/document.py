@@ -190,7 +190,13 @@ def build_comparison_facts(report: ComparisonReport) -> Facts:
     if report.gain:
         facts.append(Fact("gain", make_words(f"{report.gain}, profile {report.profile}")))
     depths = sorted({comparison.depth for comparison in report.comparisons})
-    facts.append(Fact("depth", make_words(" or ".join(count(depth, "rank") for depth in depths))))
+    parts = [" or ".join(count(depth, "rank") for depth in depths)]
+    for comparison in report.comparisons:
+        if comparison.own_depths:
+            before, after = comparison.own_depths
+            sides = f"{count(before, 'hit')} of {comparison.reference.name} and {after} of {comparison.candidate.name}"
+            parts.append(f"measures without a cutoff count {sides}")
+    facts.append(Fact("depth", make_words("; ".join(parts))))
     return Facts(tuple(facts))
 
 

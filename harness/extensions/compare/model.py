@@ -168,6 +168,11 @@ class SideComparison:
     """None if it is not known which documents are judged."""
     request_diff: TextDiff | None = None
     """How the two requests differ, from the reference to the candidate; None if they do not, or if one is not known."""
+    own_depths: tuple[int, ...] = ()
+    """
+    How many hits measures without a cutoff count of the reference and of the candidate; empty if all measures have a
+    cutoff, or both sides asked for *depth* hits.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

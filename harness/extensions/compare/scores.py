@@ -133,11 +133,14 @@ def read_depths(pair: Iterable[ComparedSide], suite: Suite | None) -> Depths:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSides:
-    """Both sides as they are compared: the same queries, no more hits than both have, and scores of the same kind."""
+    """Both sides as they are compared: the same queries, and scores of the same kind."""
 
     suite: Suite
     """Holds the queries that are compared, the measures, gain and profile."""
     runs: tuple[Run, Run]
+    """No deeper than *depth*: what rankings are compared by, and measures with a cutoff."""
+    deep_runs: tuple[Run, Run]
+    """The same if both sides asked for as many hits; else each as deep as it asked, for measures without a cutoff."""
     scores: tuple[Sequence[Score], Sequence[Score]]
     """Of both runs; empty where nothing is judged."""
     depth: int | None
@@ -159,9 +162,38 @@ class ScoredSides:
     """How many hits each side has where no result is right, in words; empty without such queries."""
 
     @property
+    def uncut_measures(self) -> list[Measure]:
+        """The measures that are compared and have no cutoff, so that they count all hits of a side."""
+        return _list_uncut(self.suite)
+
+    @property
     def is_judged(self) -> bool:
         """Whether there are scores."""
         return bool(self.scores[0] or self.scores[1])
+
+
+def _list_uncut(suite: Suite) -> list[Measure]:
+    """The measures of *suite* and its thresholds that have no cutoff."""
+    measures = add_threshold_measures(suite.measures, suite.thresholds)
+    return [measure for measure in measures if measure.cutoff is None]
+
+
+def count_own_hits(pair: Iterable[ComparedSide], common: int | None) -> tuple[int | None, ...]:
+    """
+    How many hits a query each of *pair* asked for, where *common* is what both have.
+
+    A run file does not say how many were asked for: it counts as *common*.
+    """
+    return tuple(common if side.depth is None else side.depth for side in pair)
+
+
+def _truncate_runs(pair: tuple[ComparedSide, ComparedSide], common: int | None) -> tuple[tuple[Run, Run], ...]:
+    """The runs of *pair* cut at *common* hits a query, and each cut at its own depth."""
+    own = count_own_hits(pair, common)
+    runs = (truncate_run(pair[0].run, common), truncate_run(pair[1].run, common))
+    if own == (common, common):
+        return runs, runs
+    return runs, (truncate_run(pair[0].run, own[0]), truncate_run(pair[1].run, own[1]))
 
 
 def score_by_suite(
@@ -260,27 +292,44 @@ def score_by_judgments(
 def _score_both(
     pair: tuple[ComparedSide, ComparedSide], suite: Suite, notes: Iterable[str], judgments: FileScorer | None
 ) -> ScoredSides:
-    """Score both of *pair* by *judgments*, or by those of *suite* where there are none, down to the common depth."""
+    """Score both of *pair* by *judgments*, or by those of *suite* where there are none, each down to its own depth."""
     depths = read_depths(pair, suite)
     depths.refuse_measures(add_threshold_measures(suite.measures, suite.thresholds))
     depth = depths.common
-    first, second = (truncate_run(side.run, depth) for side in pair)
+    runs, deep_runs = _truncate_runs(pair, depth)
+    first, second = deep_runs
     suite = replace(suite, depth=depth or _find_longest(first, second))
-    notes = [*notes, *_list_near_ids(pair, (first, second), suite)]
+    notes = [*notes, *_list_near_ids(pair, runs, suite)]
     scores = (_score_run(first, suite, judgments), _score_run(second, suite, judgments))
     _refuse_unscored(pair[0].name, first, scores[0])
     _refuse_unscored(pair[1].name, second, scores[1])
     settled: Sequence[Score] = ()
     if may_share_request(*pair):
-        in_order = settle_run(first, second)
-        # The same run comes back where no tie was reordered: then there is nothing to score again.
-        if in_order is not second:
-            settled = _score_run(in_order, suite, judgments)
+        settled = _score_settled(runs, suite, judgments)
+        if deep_runs is not runs:
+            deep_settled = _score_settled(deep_runs, suite, judgments)
+            settled = _replace_uncut(settled or scores[1], deep_settled or scores[1], suite)
     # Judgments by subtopic are not grades.
     grades_known = any(query.judgments for query in suite.queries)
     return ScoredSides(
-        suite, (first, second), scores, depth, tuple(notes), grades_known, is_rescored=True, settled=settled
+        suite, runs, deep_runs, scores, depth, tuple(notes), grades_known, is_rescored=True, settled=settled
     )
+
+
+def _score_settled(runs: tuple[Run, Run], suite: Suite, judgments: FileScorer | None) -> Sequence[Score]:
+    """The scores of the second of *runs* with ties in the order of the first; empty where no tie is reordered."""
+    in_order = settle_run(*runs)
+    # The same run comes back where no tie was reordered: then there is nothing to score again.
+    if in_order is runs[1]:
+        return ()
+    return _score_run(in_order, suite, judgments)
+
+
+def _replace_uncut(scores: Sequence[Score], deep_scores: Sequence[Score], suite: Suite) -> Sequence[Score]:
+    """*scores*, with those of *deep_scores* by measures without a cutoff, where there are any."""
+    uncut = {measure.text for measure in _list_uncut(suite)}
+    deep = {(score.query, score.measure): score for score in deep_scores if score.measure in uncut}
+    return [deep.get((score.query, score.measure), score) for score in scores]
 
 
 def _list_near_ids(pair: tuple[ComparedSide, ComparedSide], runs: tuple[Run, Run], suite: Suite) -> Iterator[str]:
@@ -388,7 +437,7 @@ def use_stored_scores(
     profile = reference.profile or candidate.profile or Profile.STANDARD
     gain = reference.gain or candidate.gain or Gain()
     depth = read_depths(pair, None).common
-    runs = (truncate_run(reference.run, depth), truncate_run(candidate.run, depth))
+    runs, deep_runs = _truncate_runs(pair, depth)
     suite = _join_queries(pair, profile, gain)
     suite = replace(suite, thresholds=tuple(thresholds), depth=depth or _find_longest(*runs))
     false_hits = _describe_false_hits(pair, _list_nothing(pair))
@@ -399,20 +448,25 @@ def use_stored_scores(
             names = ", ".join(measure.text for measure in measures)
             raise UsageError(f"{names} cannot be compared, as {without}; give ", SUITE, " or ", QRELS)
         notes = [f"{without}, so only the rankings are compared"]
-        return ScoredSides(suite, runs, ((), ()), depth, tuple(notes), false_hits=false_hits)
+        return ScoredSides(suite, runs, deep_runs, ((), ()), depth, tuple(notes), false_hits=false_hits)
     _refuse_unlike(reference, candidate)
     shared = _list_shared_measures(reference, candidate, add_threshold_measures(measures, thresholds))
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
     scores = (_mark_unjudged(reference, candidate), _mark_unjudged(candidate, reference))
-    settled: tuple[Score, ...] = ()
+    settled: Sequence[Score] = ()
     if may_share_request(*pair):
         settled = _settle_stored_scores(runs, scores)
+        # The first hits of both may be the same where the hits below, which the score counts too, are not.
+        if settled and deep_runs is not runs:
+            settled = _replace_uncut(settled, scores[1], suite)
     notes = ["the scores are those that both hold"]
     notes += _note_judgments(reference, candidate)
     notes += _note_weights(reference, candidate)
     # A baseline has fingerprints of its judgments, and not the grades.
     grades_known = all(any(query.judgments for query in side.queries) for side in pair)
-    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known, settled=settled, false_hits=false_hits)
+    return ScoredSides(
+        suite, runs, deep_runs, scores, depth, tuple(notes), grades_known, settled=settled, false_hits=false_hits
+    )
 
 
 def _refuse_unlike(reference: ComparedSide, candidate: ComparedSide) -> None:

@@ -10,6 +10,7 @@ from datetime import date
 from builders.suites import make_suite
 from harness.errors import MeasureError, UsageError
 from harness.extensions.compare.assembly import assemble_report, sort_by_change
+from harness.extensions.compare.document import build_comparison_facts
 from harness.extensions.compare.forms import SideText
 from harness.extensions.compare.model import QueryComparison, SideKind
 from harness.extensions.compare.preparing import CompareOptions, assemble_comparison, read_thresholds
@@ -18,9 +19,9 @@ from harness.extensions.compare.sides import add_empty_rankings, make_report_sid
 from harness.files.runs import FileScorer
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run
-from harness.model.run import Engine, Failure, FailureKind, Hit, IndexState, Ranking, Run, Status
+from harness.model.run import Engine, Failure, FailureKind, FoundQuotes, Hit, IndexState, Ranking, Run, Status
 from harness.model.scores import Outcome
-from harness.model.suite import Gain, GainKind, Profile, Query, Waiver
+from harness.model.suite import Gain, GainKind, Profile, Query, Quote, Waiver
 from harness.options import RunOptions
 from harness.run.report import DecidedRun, assemble
 
@@ -200,15 +201,81 @@ def test_a_measure_that_cannot_score_a_ranking_is_refused_with_the_query():
         compared(FIRST, SECOND, measures=(parse_measure("ERR(max=2)@3"),))
 
 
-def test_both_are_cut_at_the_fewer_hits_of_the_two():
-    suite = make_compared_suite(*QUERIES, depth=5, measures=(parse_measure("RR"),))
-    shallow = replace(reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking())), depth=2)
-    deep = reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking()))
-    scored = score_by_suite((shallow, deep), suite, suite.queries, (), ())
-    assert scored.depth == 2
-    assert [score.value for score in scored.scores[0]] == [score.value for score in scored.scores[1]] == [0.0] * 3
-    with pytest.raises(UsageError, match="nDCG@3 looks at more hits than the 2 a query that report:x"):
-        score_by_suite((shallow, deep), suite, suite.queries, (parse_measure("nDCG@3"),), ())
+def make_unequal_sides(suite):
+    """Sides with the same hits, of which the second asked for three and the first for two."""
+    run = run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking())
+    shallow_run = run_of(q=ranked("x", "y", scores=[3.0, 2.0]), r=Ranking(), s=Ranking())
+    shallow = replace(reported(shallow_run, suite, "A"), depth=2)
+    return shallow, replace(reported(run, suite, "B"), depth=3)
+
+
+@pytest.mark.parametrize("is_rescored", [True, False])
+def test_a_measure_without_a_cutoff_counts_as_many_hits_as_each_side_asked_for(is_rescored):
+    suite = make_compared_suite(*QUERIES, depth=5, measures=("RR", "RR@2"))
+    for pair in (make_unequal_sides(suite), make_unequal_sides(suite)[::-1]):
+        thresholds = read_thresholds(["drop RR <= 0", "drop RR@2 <= 0", "mean overlap@2 >= 1"])
+        if is_rescored:
+            scored = score_by_suite(pair, suite, suite.queries, (), thresholds)
+        else:
+            scored = use_stored_scores(pair, (), thresholds)
+        report = report_on(pair, scored)
+        is_deeper_first = pair[0].name == "B"
+        values = (1 / 3, 0.0) if is_deeper_first else (0.0, 1 / 3)
+        [query] = [query for query in report.queries if query.id == "q"]
+        assert query.scores == {"RR": values, "RR@2": (0.0, 0.0)}
+        assert (report.depth, report.own_depths) == (2, (3, 2) if is_deeper_first else (2, 3))
+        assert query.rbo == 1.0, "rankings are compared over the ranks that both have"
+        lost = Status.FAILED if is_deeper_first else Status.PASSED
+        assert [verdict.status for verdict in report.verdicts] == [lost, Status.PASSED, Status.PASSED]
+
+
+def test_a_measure_with_a_cutoff_below_the_hits_of_a_side_is_refused():
+    suite = make_compared_suite(*QUERIES, depth=5)
+    with pytest.raises(UsageError, match="nDCG@3 looks at more hits than the 2 a query that A"):
+        score_by_suite(make_unequal_sides(suite), suite, suite.queries, (parse_measure("nDCG@3"),), ())
+
+
+def test_a_side_that_says_no_depth_is_cut_at_that_of_the_other():
+    suite = make_compared_suite(*QUERIES, measures=("RR",))
+    shallow, deep = make_unequal_sides(suite)
+    scored = score_by_suite((shallow, whole(suite, deep.run, "B")), suite, suite.queries, (), ())
+    assert [score.value for score in scored.scores[1]] == [0.0] * 3
+    assert report_on((shallow, whole(suite, deep.run, "B")), scored).own_depths == ()
+
+
+@pytest.mark.parametrize(("measure", "was"), [("StRecall", ((3, 1.0),)), ("StRecall@2", ())])
+def test_a_quote_stands_at_its_ranks_in_the_hits_that_are_scored(measure, was):
+    quoted = Query("q", "one", quotes=(Quote("opens at 3 bar", "key", 3.0, "boiler"),))
+    suite = make_compared_suite(quoted, measures=(measure,))
+    found = FoundQuotes(("key",), {"a": {"key": 1.0}})
+    deep = run_of(q=replace(ranked("x", "y", "a"), found_quotes=found))
+    shallow = run_of(q=replace(ranked("x", "a"), found_quotes=found))
+    pair = (replace(reported(deep, suite, "A"), depth=3), replace(reported(shallow, suite, "B"), depth=2))
+    report = report_on(pair, score_by_suite(pair, suite, suite.queries, (), ()))
+    if measure == "StRecall":
+        depth = "2 ranks; measures without a cutoff count 3 hits of A and 2 of B"
+    else:
+        depth = "2 ranks"
+    facts = build_comparison_facts(report).facts
+    assert ["".join(span.text for span in fact.text) for fact in facts if fact.name == "depth"] == [depth]
+    [quote] = report.queries[0].quotes
+    assert (quote.was, quote.hits) == (was, ((2, 1.0),))
+
+
+def test_ties_below_the_depth_of_the_other_side_count_as_they_are():
+    """The first two hits differ by the order of ties only; the third, which only one side asked for, is relevant."""
+    suite = make_compared_suite(*QUERIES, measures=("RR",))
+    first = run_of(q=ranked("x", "y", "a", scores=[2.0, 2.0, 1.0]), r=Ranking(), s=Ranking())
+    closed = replace(ranked("y", "x", scores=[2.0, 2.0]), closed=True, total=3)
+    second = run_of(q=closed, r=Ranking(), s=Ranking())
+    pair = (replace(reported(first, suite, "A"), depth=3), replace(reported(second, suite, "B"), depth=2))
+    thresholds = read_thresholds(["drop RR <= 0"])
+    for scored in (score_by_suite(pair, suite, suite.queries, (), thresholds), use_stored_scores(pair, (), thresholds)):
+        report = report_on(pair, scored)
+        assert report.measures.measures[0].difference == pytest.approx(-1 / 9)
+        [verdict] = report.verdicts
+        assert (verdict.status, verdict.observed) == (Status.FAILED, pytest.approx(1 / 9))
+        assert "fewer hits were returned" not in verdict.reason
 
 
 def test_queries_that_the_suite_does_not_have_are_named():
