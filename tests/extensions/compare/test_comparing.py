@@ -243,8 +243,14 @@ def test_a_side_that_says_no_depth_is_cut_at_that_of_the_other():
     assert report_on((shallow, whole(suite, deep.run, "B")), scored).own_depths == ()
 
 
-@pytest.mark.parametrize(("measure", "was"), [("StRecall", ((3, 1.0),)), ("StRecall@2", ())])
-def test_a_quote_stands_at_its_ranks_in_the_hits_that_are_scored(measure, was):
+@pytest.mark.parametrize(
+    ("measure", "was", "depth"),
+    [
+        ("StRecall", ((3, 1.0),), "2 ranks; measures without a cutoff count 3 hits of A and 2 of B"),
+        ("StRecall@2", (), "2 ranks"),
+    ],
+)
+def test_a_quote_stands_at_its_ranks_in_the_hits_that_are_scored(measure, was, depth):
     quoted = Query("q", "one", quotes=(Quote("opens at 3 bar", "key", 3.0, "boiler"),))
     suite = make_compared_suite(quoted, measures=(measure,))
     found = FoundQuotes(("key",), {"a": {"key": 1.0}})
@@ -252,10 +258,6 @@ def test_a_quote_stands_at_its_ranks_in_the_hits_that_are_scored(measure, was):
     shallow = run_of(q=replace(ranked("x", "a"), found_quotes=found))
     pair = (replace(reported(deep, suite, "A"), depth=3), replace(reported(shallow, suite, "B"), depth=2))
     report = report_on(pair, score_by_suite(pair, suite, suite.queries, (), ()))
-    if measure == "StRecall":
-        depth = "2 ranks; measures without a cutoff count 3 hits of A and 2 of B"
-    else:
-        depth = "2 ranks"
     facts = build_comparison_facts(report).facts
     assert ["".join(span.text for span in fact.text) for fact in facts if fact.name == "depth"] == [depth]
     [quote] = report.queries[0].quotes
