@@ -96,11 +96,11 @@ def test_a_suite_with_judged_queries_has_measures(kept_index, init):
 @pytest.mark.parametrize(
     ("file", "content", "queries"),
     [
-        ("q.csv", "query\nred shoes\n'=1+1\n", {"red-shoes": "red shoes", "1-1": "=1+1"}),
+        ("q.csv", "query\nred shoes\n'=1+1\n", {"red-shoes": "red shoes", "1-1-c69e930d": "=1+1"}),
         ("q.jsonl", '{"id": "q1", "text": "red shoes", "tags": ["head"]}\n', {"q1": "red shoes"}),
         ("topics.txt", "301\tred shoes\n302\ttents\n", {"301": "red shoes", "302": "tents"}),
         ("topics.txt", "1:red shoes\n2: tents\n", {"1": "red shoes", "2": "tents"}),
-        ("plain", "size: large\n42 inch\n", {"size-large": "size: large", "42-inch": "42 inch"}),
+        ("plain", "size: large\n42 inch\n", {"size-large-af5ba7a7": "size: large", "42-inch": "42 inch"}),
         ("topics.xml", "<top>\n<num> Number: 7\n<title> red shoes\n</top>\n", {"7": "red shoes"}),
     ],
 )
