@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from harness.cli.results import CommandResult, print_result
-from harness.drafts.table_changes import TableChanges
 from harness.drafts.writing import WrittenFiles
 from harness.errors import SuiteError
 from harness.extensions import Remedy, find_remedy
@@ -69,16 +70,5 @@ def _describe_written(migrated: WrittenFiles, command: str, status: int) -> Comm
     files = [str(path) for path in migrated.written]
     facts: dict[str, Json] = {"not_carried_over": leftovers}
     if migrated.changes:
-        facts["changes"] = [_describe_changes(changes) for changes in migrated.changes]
+        facts["changes"] = [asdict(changes) for changes in migrated.changes]
     return CommandResult(command, status, files, facts, _list_unjudged(migrated))
-
-
-def _describe_changes(changes: TableChanges) -> Json:
-    return {
-        "suite": str(changes.suite),
-        "changed_grades": changes.changed_grades,
-        "new_grades": changes.new_grades,
-        "gone_grades": changes.gone_grades,
-        "new_queries": list(changes.new_queries),
-        "gone_queries": list(changes.gone_queries),
-    }

@@ -21,7 +21,7 @@ from harness.words import count, listed
 class TableChanges:
     """How the queries and judgments of *suite* changed."""
 
-    suite: Path
+    suite: str
     changed_grades: int
     """The judgments that have another grade."""
     new_grades: int
@@ -63,7 +63,7 @@ def compare_tables(queries: Sequence[DraftQuery], path: Path) -> TableChanges:
     in_both = old_grades.keys() & new_grades.keys()
     new_queries = dict.fromkeys(query.id for query in queries)
     return TableChanges(
-        path,
+        str(path),
         changed_grades=sum(1 for pair in in_both if old_grades[pair] != new_grades[pair]),
         new_grades=len(new_grades) - len(in_both),
         gone_grades=len(old_grades) - len(in_both),

@@ -217,14 +217,14 @@ class VersionedJson(Generic[T]):
 
     def dumps(self, value: T) -> str:
         """*value* as JSON text, two blanks a level, with a newline at its end; ASCII only, unless people merge it."""
-        return self.encode(self.to_plain(value))
+        return self.encode(self.dump_plain(value))
 
-    def to_plain(self, value: T) -> Json:
+    def dump_plain(self, value: T) -> Json:
         """*value* as values of JSON."""
         return self.adapter.dump_python(value, mode="json")
 
     def encode(self, plain: Json) -> str:
-        """As `dumps`, of what `to_plain` returned."""
+        """As `dumps`, of what `dump_plain` returned."""
         text = _encode(plain, indent=2) + "\n"
         return text if self.is_merged else escape_json(text)
 

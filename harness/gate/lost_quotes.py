@@ -11,7 +11,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
 from harness.metrics import is_of_novelty
 from harness.metrics.quotes import place_quotes
-from harness.model.run import QuotePlaces, Ranking, Status
+from harness.model.run import Ranking, Status, find_held_share
 from harness.model.suite import Measure, Query
 from harness.words import NAMES_SHOWN, listed, shorten
 
@@ -44,7 +44,7 @@ def _list_lost(query: Query, measure: Measure, inputs: GateInputs) -> list[str]:
         if places is None:
             return []
         cutoff = measure.cutoff or math.inf
-        shares.append({key: _find_share(hits, cutoff) for key, hits in places.items()})
+        shares.append({key: find_held_share(hits, cutoff) for key, hits in places.items()})
     before, after = shares
     lost = []
     for quote in query.quotes:
@@ -52,8 +52,3 @@ def _list_lost(query: Query, measure: Measure, inputs: GateInputs) -> list[str]:
             text = shorten(quote.text, SHOWN)
             lost.append(f"{query.id} {text!r} {before[quote.key]:.0%} -> {after[quote.key]:.0%}")
     return lost
-
-
-def _find_share(places: QuotePlaces, cutoff: float) -> float:
-    """The share of a quote that the first *cutoff* hits hold."""
-    return max((share for rank, share in places if rank <= cutoff), default=0.0)

@@ -161,7 +161,7 @@ def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) 
         return Finding(Status.SKIPPED, reason, measure=measure.text, cause=Cause.NOT_COMPARED)
     answered = (*today.counted, *today.undefined)
     problem = explain_unusable(reference, answered, measure.cutoff or suite.depth)
-    if not problem and reference is not None and measure.cutoff is None:
+    if not problem and reference is not None and reference.is_cut(measure, suite.depth):
         problem = _explain_lowered_depth(reference, measure, suite.depth)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if suite.baseline_optional else Status.FAILED
@@ -345,13 +345,7 @@ def explain_unusable(reference: Reference | None, queries: Iterable[str], needed
 
 
 def _explain_lowered_depth(reference: Reference, measure: Measure, depth: int) -> str:
-    """
-    Why *reference* has no score by *measure*, which has no cutoff, at a lower *depth*; empty where that is not lower.
-
-    Cut at the new depth, its rankings would lose the same hits as those of today, so that the drop would be hidden.
-    """
-    if reference.depth <= depth:
-        return ""
+    """Why *reference*, which would be cut at *depth*, has no score by *measure*."""
     remedy = "name a cutoff"
     if reference.remedy:
         remedy = f"{reference.remedy}, or {remedy}"

@@ -87,9 +87,8 @@ def add_unjudged_count(
         response = responses.get(query.id)
         # Quotes judge what any hit says.
         if isinstance(response, Ranking) and not query.quotes:
-            documents = response.ids[: condition.measure.cutoff]
-            hits += len(documents)
-            unjudged += sum(document not in query.judgments for document in documents)
+            hits += len(response.ids[: condition.measure.cutoff])
+            unjudged += len(_list_unjudged(query, response, condition.measure.cutoff))
     if not unjudged:
         return finding
     whose = "this query" if len(finding.blamed) == 1 else "these queries"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from harness.model.run import Cause, FoundQuotes, IndexFacts, Run
 from harness.model.scores import Outcome, Score
-from harness.model.suite import Json, Profile
+from harness.model.suite import Json, Measure, Profile
 
 TEXT_PLACEHOLDER = "text"
 """The placeholder of the text of a query."""
@@ -278,6 +278,14 @@ class Reference:
     def called(self) -> str:
         """Its name in sentences."""
         return self.name or "the baseline"
+
+    def is_cut(self, measure: Measure, depth: int) -> bool:
+        """
+        Whether *measure*, which counts all hits, would lose some at *depth*, as it has no cutoff.
+
+        Cut there, the rankings of then and of today lose the same hits, so that a drop is hidden.
+        """
+        return measure.cutoff is None and self.depth > depth
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from harness.model.run import (
     TargetChecks,
     UnstableQuery,
     Verdict,
+    find_held_share,
 )
 from harness.model.scores import Outcome
 from harness.model.suite import Json, Profile
@@ -121,14 +122,14 @@ class QuoteReport:
     @property
     def share(self) -> float:
         """The share of it that counts, that of the hit which holds most of it; 0 if none does."""
-        return max((share for _, share in self.hits), default=0.0)
+        return find_held_share(self.hits)
 
     @property
     def gained(self) -> float:
         """How much greater its share is than in what it is compared with; 0 if it is not compared."""
         if self.was is None:
             return 0.0
-        return self.share - max((share for _, share in self.was), default=0.0)
+        return self.share - find_held_share(self.was)
 
 
 @dataclass(frozen=True, slots=True)

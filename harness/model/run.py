@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -123,6 +124,16 @@ class FoundQuotes:
 
 QuotePlaces: TypeAlias = tuple[tuple[int, float], ...]
 """The rank of each hit that holds a quote, from 1, and the share of it that the hit holds, in (0, 1]."""
+
+
+def find_held_share(places: QuotePlaces, cutoff: float = math.inf) -> float:
+    """
+    The share of a quote that counts within the first *cutoff* hits, that of the hit which holds most; 0 if none does.
+
+    >>> find_held_share(((2, 0.5), (9, 1.0)), 5), find_held_share(())
+    (0.5, 0.0)
+    """
+    return max((share for rank, share in places if rank <= cutoff), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def dump_report_parts(report: Report) -> Iterator[str]:
     `timing`.
     """
     suites = tuple(replace(suite, queries=()) for suite in report.suites)
-    plain = _REPORT_FORM.to_plain(_change_verdicts(replace(report, suites=suites), _separate_latency))
+    plain = _REPORT_FORM.dump_plain(_change_verdicts(replace(report, suites=suites), _separate_latency))
     for suite, plain_suite in zip(report.suites, plain["suites"], strict=True):
         plain_suite["next"] = list_next_commands(suite)
     rest = _REPORT_FORM.encode(plain)

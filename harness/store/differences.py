@@ -123,7 +123,7 @@ def compare_queries(
             after = scores_now.get(query.id, {}).get(measure.text)
             if before is None or before.value is None or after is None or after.value is None:
                 continue
-            if _has_depth(reference, measure, suite) and not _is_cut(reference, measure, suite):
+            if _has_depth(reference, measure, suite) and not reference.is_cut(measure, suite.depth):
                 values[measure.text] = before.value
         compared[query.id] = QueryBaseline(values, moved, depth, are_only_ties(moved))
     return compared
@@ -137,11 +137,6 @@ def _find_depth(measure: Measure, suite: Suite) -> int:
 def _has_depth(reference: Reference, measure: Measure, suite: Suite) -> bool:
     """Whether *reference* has as many hits as *measure* counts."""
     return _find_depth(measure, suite) <= reference.depth
-
-
-def _is_cut(reference: Reference, measure: Measure, suite: Suite) -> bool:
-    """Whether *measure* counts all hits, of which *reference* has more than *suite* asks for now."""
-    return measure.cutoff is None and reference.depth > suite.depth
 
 
 def describe_not_compared(suite: Suite, run: Run, reference: Reference) -> str:
@@ -172,7 +167,7 @@ def _list_left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> I
         for measure in measures_of(suite, query):
             if not _has_depth(reference, measure, suite):
                 deeper[measure.text] = None
-            elif _is_cut(reference, measure, suite):
+            elif reference.is_cut(measure, suite.depth):
                 cut[measure.text] = None
     hits = count(reference.depth, "hit")
     if cut:

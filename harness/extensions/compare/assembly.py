@@ -31,7 +31,6 @@ from harness.gate.stability import explain_changed_target
 from harness.gate.unjudged_hits import JUDGED
 from harness.metrics.agreement import RankPair, compare_rankings, mean_agreement
 from harness.metrics.measures import common_measures, get_measure
-from harness.metrics.quotes import place_quotes
 from harness.model.comparison import Comparison, MovedDocument
 from harness.model.kept import Question, Reference
 from harness.model.report import QuoteReport
@@ -47,6 +46,7 @@ from harness.model.suite import (
     is_about_baseline,
 )
 from harness.model.timing import ReportTiming
+from harness.run.quotes import describe_quotes
 from harness.store.differences import DocumentNotes, are_only_ties, compare_documents, select_moved
 from harness.store.what_changed import diff_texts, select_all_values
 from harness.words import count, counted, did_you_mean, listed
@@ -512,19 +512,10 @@ def _compare_queries(
 def _compare_quotes(query: Query, scored: ScoredSides) -> tuple[QuoteReport, ...]:
     """The quotes of *query* with their places in all hits that are scored, by their texts where these are known."""
     runs = scored.deep_runs if scored.uncut_measures else scored.runs
-    places = []
-    for run in runs:
-        response = run.responses[query.id]
-        if isinstance(response, Ranking):
-            places.append(place_quotes(query, response, scored.suite.display.text or ""))
-    places_before, places_after = places
-    if places_before is None or places_after is None:
-        return ()
-    quotes = []
-    for quote in query.quotes:
-        hits, was = places_after[quote.key], places_before[quote.key]
-        quotes.append(QuoteReport(quote.text, quote.key, quote.grade, quote.document, hits, was))
-    return tuple(quotes)
+    before, after = (run.responses[query.id] for run in runs)
+    assert isinstance(after, Ranking), "a query without a ranking is not compared"
+    quotes = describe_quotes(query, after, scored.suite.display.text or "", before)
+    return quotes if all(quote.was is not None for quote in quotes) else ()
 
 
 def _collect_titles(scored: ScoredSides) -> dict[str, str]:

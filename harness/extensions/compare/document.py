@@ -317,17 +317,19 @@ def make_strips(report: ComparisonReport, measure: str) -> list[QueryStrip]:
         changes = tuple(compute_change(before, after) for before, after in pairs)
         scores = tuple(after for _, after in pairs)
         strips.append(QueryStrip(query, text, references[0] if references else None, scores, changes))
-    return _interleave(strips, len(scores_by_side))
+    return _take_sides_in_turn(strips, len(scores_by_side))
 
 
-def _interleave(strips: Sequence[QueryStrip], sides: int) -> list[QueryStrip]:
-    """*strips* in the order of their changes on each side in turn, so that one side does not fill the first rows."""
-    by_id = {strip.id: strip for strip in strips}
+def _take_sides_in_turn(strips: Sequence[QueryStrip], sides: int) -> list[QueryStrip]:
+    """*strips* in the order of their changes on each of the *sides* in turn: one does not fill the first rows."""
     orders = []
     for side in range(sides):
-        changes = {strip.id: abs(strip.changes[side] or 0.0) for strip in strips}
-        orders.append([query for query in sorted(changes, key=lambda query: -changes[query]) if changes[query]])
-    return [by_id[query] for query in dict.fromkeys([*interleave_blamed(orders), *by_id])]
+        sizes = {strip.id: abs(strip.changes[side] or 0.0) for strip in strips}
+        changed = [query for query, size in sizes.items() if size]
+        orders.append(sorted(changed, key=sizes.__getitem__, reverse=True))
+    by_id = {strip.id: strip for strip in strips}
+    unchanged_last = dict.fromkeys([*interleave_blamed(orders), *by_id])
+    return [by_id[query] for query in unchanged_last]
 
 
 def build_strips(report: ComparisonReport, most: int) -> Table:
