@@ -19,6 +19,25 @@ BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
 
+def fake_program(path: Path, calls: Path, *, status: int = 0, printed: str = "") -> None:
+    """Write a program to *path* that appends the words that it is given to *calls*, one JSON list a call."""
+    code = f"import json, sys; print(json.dumps(sys.argv[1:]), file=open({str(calls)!r}, 'a')); "
+    code += f"print({printed!r}, end=''); sys.exit({status})"
+    path.write_text(f"#!{sys.executable}\n{code}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def run_script(
+    script: Path, programs: Path, *, cwd: Path, environ: Mapping[str, str], shell: Sequence[str] = BASH
+) -> subprocess.CompletedProcess[str]:
+    """Run *script* by *shell* with *environ* alone, and with the folder *programs* first on PATH."""
+    path = [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+    return subprocess.run(
+        [*shell, str(script)],
+        cwd=cwd, env={**environ, "PATH": os.pathsep.join(path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
 class Step:
     """Runs shell steps as GitHub's runner and others do, in a folder of its own."""
 
@@ -40,10 +59,7 @@ class Step:
     def fake(self, program: str, status: int = 0) -> Path:
         """Puts *program* first on PATH: it appends the words that it is given to a file, one JSON list a call."""
         kept = self.folder / f"{program}.json"
-        path = self.programs / program
-        code = f"import json, sys; print(json.dumps(sys.argv[1:]), file=open({str(kept)!r}, 'a')); sys.exit({status})"
-        path.write_text(f"#!{sys.executable}\n{code}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        fake_program(self.programs / program, kept, status=status)
         return kept
 
     def run(
@@ -64,12 +80,8 @@ class Step:
         """Runs *text* by *shell* in the workspace. It inherits no variable but PATH."""
         script = self.folder / "script.sh"
         script.write_text(text)
-        path = [str(self.programs), str(Path(sys.executable).parent), os.environ["PATH"]]
-        return subprocess.run(
-            [*shell, str(script)],
-            cwd=self.workspace, env={"PATH": os.pathsep.join(path), "HOME": str(self.folder), **environ},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        variables = {"HOME": str(self.folder), **environ}
+        return run_script(script, self.programs, cwd=self.workspace, environ=variables, shell=shell)
 
     def outputs(self) -> dict[str, str]:
         return dict(line.split("=", 1) for line in self.files["GITHUB_OUTPUT"].read_text().splitlines())

@@ -1,12 +1,12 @@
 """A workflow of docs/, and GitHub's runner as far as its shell steps need one."""
 
 import os
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import yaml
+
+from builders.action import fake_program as write_program
+from builders.action import run_script
 
 ROOT = Path(__file__).parents[4]
 COMPARE = yaml.safe_load((ROOT / "docs" / "examples" / "relevance-compare.yml").read_text(encoding="utf-8"))
@@ -16,13 +16,8 @@ def run_step(step, folder, environ=None):
     """Run the shell step *step* in *folder*; *environ* has the values of its expressions."""
     script = folder / "step.sh"
     script.write_text(step["run"], encoding="utf-8")
-    programs = [str(folder / "programs"), str(Path(sys.executable).parent), os.environ["PATH"]]
-    summary = {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
-    return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-        cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, **summary, **(environ or {}), "PATH": os.pathsep.join(programs)},
-    )  # fmt: skip
+    variables = {**os.environ, "GITHUB_STEP_SUMMARY": str(folder / "summary.md"), **(environ or {})}
+    return run_script(script, folder / "programs", cwd=folder, environ=variables)
 
 
 def fake_program(folder, name, printed=""):
@@ -30,9 +25,5 @@ def fake_program(folder, name, printed=""):
     path = folder / "programs" / name
     path.parent.mkdir(exist_ok=True)
     calls = folder / f"{name}.jsonl"
-    code = (
-        f"import json, sys; print(json.dumps(sys.argv[1:]), file=open({str(calls)!r}, 'a')); print({printed!r}, end='')"
-    )
-    path.write_text(f"#!{sys.executable}\n{code}\n", encoding="utf-8")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    write_program(path, calls, printed=printed)
     return calls
